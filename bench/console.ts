@@ -75,7 +75,7 @@ await BenchService.use({ ATOLL_RUNTIME: "simulated" }, async (service) => {
       const began = performance.now()
       await page.goto(`/console/sandboxes/${id}`)
       await page.getByText(`equals what the service stores at revision ${transitions}`).waitFor()
-      await page.getByRole("button", { name: "Load what is older" }).click()
+      await page.getByRole("button", { name: "Load older" }).click()
       await page.getByText(`Operations ${operations.toLocaleString("en-US")}`, { exact: true }).waitFor()
       const ms = performance.now() - began
       const work = await cpuMs()

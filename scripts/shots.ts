@@ -50,7 +50,7 @@ const enter = async (page: Page, code: string): Promise<string> => {
   await page.getByLabel("Account name").fill(person.accountName)
   await page.getByLabel("Passphrase").fill(person.passphrase)
   await shoot(page, "registration")
-  await page.getByRole("button", { name: "Make the account" }).click()
+  await page.getByRole("button", { name: "Create account" }).click()
   await page.getByRole("link", { name: "Keys" }).click()
   await page.getByRole("button", { name: "Create" }).click()
   await page.getByLabel("Name", { exact: true }).fill("laptop")
@@ -58,7 +58,7 @@ const enter = async (page: Page, code: string): Promise<string> => {
   const secret = (await page.locator(".secret").textContent())!
   await atRest(page)
   await shoot(page, "secret")
-  await page.getByRole("button", { name: "I have kept it" }).click()
+  await page.getByRole("button", { name: "I have saved it" }).click()
   return secret
 }
 

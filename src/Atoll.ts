@@ -1,6 +1,6 @@
 /**
- * The service without its edges: actors and the resources built on them. `main.ts` gives it a runtime, a database and HTTP;
- * tests and benches give it others.
+ * The service without its edges: actors and the resources built on them. `main.ts` adds a runtime, a database and HTTP;
+ * tests and benches add others.
  */
 import { Effect, Layer } from "effect"
 import { Audit } from "./account/Audit.ts"
@@ -48,12 +48,12 @@ import { Transactions } from "./wallet/Transactions.ts"
 import { UsageReports } from "./wallet/UsageReports.ts"
 import { WalletActors } from "./wallet/WalletActors.ts"
 
-/** Once every kind is registered, whatever waits for its owner is woken. */
+/** Wakes all waiting actors once every kind is registered. */
 const recovery = Layer.effectDiscard(Effect.flatMap(ActorHost, (host) => host.recover))
 
-/** What differs between a service that carries its Sandboxes itself and one whose hosts do. */
+/** The parts that differ between a service that carries its Sandboxes itself and one with hosts. */
 interface Carried<WE, WR, K, KE, KR, PE, PR> {
-  /** Keeps Sandboxes and machines in agreement. */
+  /** Reconciles Sandboxes and machines. */
   readonly watch: Layer.Layer<never, WE, WR>
   /** Kinds of actors besides those of the resources. */
   readonly kinds: Layer.Layer<K, KE, KR>
@@ -123,6 +123,6 @@ export const Atoll = {
   layer: (options: Partial<ActorHostOptions> = {}) =>
     assembled(options, { watch: watchHere, kinds: Layer.empty, placement: OneHost.layer }),
 
-  /** The same, on hosts. Needs HostLinks and HostFeeds as well. */
+  /** The same, for a fleet. Also needs HostLinks and HostFeeds. */
   ofFleet: assembled
 }

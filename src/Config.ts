@@ -1,7 +1,7 @@
 /**
- * Every setting of Atoll, once. The table of docs/settings.md is made from this list (`npm run docs`), and `Settings` is what it decodes to.
+ * Every setting of Atoll. `npm run docs` makes the table of docs/settings.md from this list, and `Settings` is the decoded result.
  *
- * A name ends in its unit. A value that does not parse stops the start with the name, the value's shape and the default.
+ * A name ends in its unit. An invalid value stops the start with the name, the expected form and the default.
  */
 import { createHash } from "node:crypto"
 import { statSync } from "node:fs"
@@ -12,9 +12,9 @@ import { Config, Context, Effect, Layer, Option, Redacted, Schema } from "effect
 interface Setting<A> {
   readonly env: string
   readonly description: string
-  /** As shown in the table. */
+  /** The text for the table. */
   readonly default: string
-  /** What a value must be, as in "ATOLL_PORT must be …". */
+  /** The expected form, as in "ATOLL_PORT must be …". */
   readonly shape: string
   readonly config: Config.Config<A>
 }
@@ -45,7 +45,7 @@ const text = (env: string, fallback: string, description: string): Setting<strin
   config: Config.NonEmptyString(env).pipe(Config.withDefault(fallback))
 })
 
-/** A folder, made absolute. */
+/** A folder as an absolute path. */
 const folder = (env: string, fallback: string, choose: () => string, description: string): Setting<string> => ({
   env,
   description,
@@ -57,7 +57,7 @@ const folder = (env: string, fallback: string, choose: () => string, description
   )
 })
 
-/** A file, made absolute; null: none. */
+/** A file as an absolute path; null: none. */
 const file = (env: string, description: string): Setting<string | null> => ({
   env,
   description,
@@ -74,8 +74,8 @@ const closedToOthers = (path: string): boolean =>
   (statSync(path).mode & 0o001) === 0 || (path !== "/" && closedToOthers(dirname(path)))
 
 /**
- * `.atoll` here. But as root the database and the Sandboxes run as other users, who cannot reach a folder below /root,
- * say: then it is in /var/lib/atoll, under this folder's name and a digest of its path.
+ * `.atoll` here. As root, the database and the Sandboxes run as other users, who cannot reach a folder below /root, for example.
+ * Then it is in /var/lib/atoll, with this folder's name and a digest of its path.
  */
 const reachableDataDir = (): string => {
   const here = process.cwd()
@@ -83,7 +83,7 @@ const reachableDataDir = (): string => {
   return join("/var/lib/atoll", `${basename(here)}-${createHash("sha256").update(here).digest("hex").slice(0, 8)}`)
 }
 
-/** Not below the home folder of root: a machine's own user could not reach it. */
+/** Not below root's home folder: a machine's user could not reach it. */
 const vmCacheDir = (): string => {
   if (process.getuid?.() === 0) return "/var/cache/atoll/vm"
   return join(process.env["XDG_CACHE_HOME"] ?? join(process.env["HOME"] ?? "/tmp", ".cache"), "atoll/vm")
@@ -110,7 +110,7 @@ const secret = (env: string, description: string): Setting<Redacted.Redacted<str
   config: Config.Redacted(env).pipe(Config.option, Config.map(Option.getOrNull))
 })
 
-/** A URL, which may hold a password. `example` shows its shape. */
+/** A URL that may contain a password. `example` shows its form. */
 const secretUrl = (
   env: string,
   protocols: ReadonlyArray<string>,
@@ -132,7 +132,7 @@ const secretUrl = (
   )
 })
 
-/** A scheme, a host and a port if need be, and nothing behind them. */
+/** A scheme, a host and an optional port, without a path. */
 const origin = (env: string, description: string): Setting<string | null> => ({
   env,
   description,
@@ -163,7 +163,7 @@ const listed = (text: string): ReadonlyArray<string> =>
     .map((item) => item.trim())
     .filter((item) => item !== "")
 
-/** An address, or a range in CIDR notation. One of no bits would be everybody. */
+/** An address, or a range in CIDR notation. A range of 0 bits would include everyone. */
 const isAddressRange = (text: string): boolean => {
   const [address = "", bits, ...more] = text.split("/")
   const family = isIP(address)
@@ -209,7 +209,7 @@ const peers = (
   )
 })
 
-/** Null: none is named. */
+/** Null: not set. */
 const peer = (env: string, description: string): Setting<{ readonly host: string; readonly port: number } | null> => {
   const several = peers(env, description)
   return { ...several, shape: "name:port", config: Config.map(several.config, ([first]) => first ?? null) }
@@ -221,95 +221,95 @@ export const settings = {
   port: integer(
     "ATOLL_PORT",
     8080,
-    "TCP port of the API, previews, tunnels and terminals; 0 takes any free one.",
+    "TCP port of the API, previews, tunnels and terminals; 0 takes any free port.",
     port
   ),
   host: text("ATOLL_HOST", "127.0.0.1", "Address to listen on."),
   publicUrl: origin(
     "ATOLL_PUBLIC_URL",
-    "Where browsers reach Atoll, as https://atoll.example.org: stands in links to the console. With https the console's cookie is Secure. Default: ATOLL_HOST and ATOLL_PORT, by https where Atoll has a certificate."
+    "Address at which browsers reach Atoll, such as https://atoll.example.org; used in links to the console. With https the console's cookie is Secure. Default: ATOLL_HOST and ATOLL_PORT, with https if Atoll has a certificate."
   ),
   tlsCertFile: file(
     "ATOLL_TLS_CERT_FILE",
-    "Certificate in PEM, the ones that vouch for it behind it: Atoll then serves HTTPS, and nothing else, on ATOLL_PORT. Read again when it changes."
+    "Certificate in PEM, followed by its intermediate certificates: Atoll then serves only HTTPS on ATOLL_PORT. Read again when it changes."
   ),
   tlsKeyFile: file("ATOLL_TLS_KEY_FILE", "Its private key in PEM, without a passphrase. Read again when it changes."),
   trustedProxies: addressRanges(
     "ATOLL_TRUSTED_PROXIES",
-    "Addresses and CIDR ranges of the proxies before Atoll, with commas between. What they say by X-Forwarded-For or Forwarded names the caller in the audit log, the rate limits and the logs; nobody else is believed."
+    "Addresses and CIDR ranges of the proxies in front of Atoll, separated by commas. Their X-Forwarded-For or Forwarded header names the caller in the audit log, the rate limits and the logs; the headers of others are ignored."
   ),
   dataDir: folder(
     "ATOLL_DATA_DIR",
     ".atoll",
     reachableDataDir,
-    "Folder of the embedded Postgres, volumes and runtime state. As root in a folder that is closed to other users (below /root, say): /var/lib/atoll/<folder>-<digest>."
+    "Folder of the embedded Postgres, volumes and runtime state. As root in a folder that is closed to other users (such as below /root): /var/lib/atoll/<folder>-<digest>."
   ),
   lostHost: text(
     "ATOLL_LOST_HOST",
     "none",
-    "For one start with a new data folder after the old one is gone for good: the id that the refusal to start named. Its Sandboxes are then stopped, and their volumes are empty."
+    "For one start with a new data folder after the old one is permanently lost: the id from the refused start. Its Sandboxes are then stopped, and their volumes are empty."
   ),
-  logLevel: oneOf("ATOLL_LOG_LEVEL", ["debug", "info", "warn", "error"], "info", "The least that is logged."),
+  logLevel: oneOf("ATOLL_LOG_LEVEL", ["debug", "info", "warn", "error"], "info", "The lowest level that is logged."),
   otlpEndpoint: secretUrl(
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     ["http:", "https:"],
     "http://127.0.0.1:4318",
-    "OpenTelemetry collector that gets traces by OTLP over HTTP, as http://127.0.0.1:4318; without it nothing is traced."
+    "OpenTelemetry collector for traces by OTLP over HTTP, such as http://127.0.0.1:4318; without it nothing is traced."
   ),
   databaseUrl: secretUrl(
     "DATABASE_URL",
     ["postgres:", "postgresql:"],
     "postgres://user:password@host:5432/database",
-    "Postgres to use instead of the embedded one, as postgres://user:password@host/database."
+    "Postgres to use instead of the embedded server, such as postgres://user:password@host/database."
   ),
   databaseWaitMs: integer(
     "ATOLL_DATABASE_WAIT_MS",
     30_000,
-    "How long a start waits for a database that does not answer yet."
+    "How long a start waits for a database that does not answer."
   ),
   databasePatienceMs: integer(
     "ATOLL_DATABASE_PATIENCE_MS",
     3000,
-    "How long the database may be silent before what waits for it is answered with 503. /healthz says so after a second.",
+    "How long the database may be silent before waiting requests are answered with 503. /healthz reports it after a second.",
     { minimum: 250, maximum: 600_000 }
   ),
   databaseIdleTransactionMs: integer(
     "ATOLL_DATABASE_IDLE_TRANSACTION_MS",
     10_000,
-    "How long a transaction of this process may ask nothing: then the database takes it back, so that a process that froze, or whose machine lost its power, keeps no row from the others. Migrations, backups and restores may rest for longer.",
+    "How long a transaction of this process may be idle: then the database rolls it back, so that a frozen process, or a machine without power, does not keep rows locked. Migrations, backups and restores may be idle for longer.",
     { minimum: 1000, maximum: 3_600_000 }
   ),
   databaseConnections: integer(
     "ATOLL_DATABASE_CONNECTIONS",
     10,
-    "Most connections of one process to the database, the journal's not counted.",
+    "Maximum connections of one process to the database, without the journal's.",
     { minimum: 1, maximum: 1000 }
   ),
   journalConnections: integer(
     "ATOLL_JOURNAL_CONNECTIONS",
     2,
-    "Connections that commit transitions; two overlap one's fsync with the other's work.",
+    "Connections that commit transitions; with two, one's fsync overlaps the other's work.",
     { minimum: 1, maximum: 16 }
   ),
-  runtime: oneOf("ATOLL_RUNTIME", ["auto", "namespace", "qemu", "simulated"], "auto", "Where Sandboxes run."),
+  runtime: oneOf("ATOLL_RUNTIME", ["auto", "namespace", "qemu", "simulated"], "auto", "The driver of Sandboxes."),
   bootstrapApiKey: secret(
     "ATOLL_BOOTSTRAP_API_KEY",
     "This API key (atoll_live_ and 43 random letters and digits) becomes the first account's full-scope key."
   ),
-  previewDomain: text("ATOLL_PREVIEW_DOMAIN", "preview.localhost", "Previews live at <previewId>.<this>."),
+  previewDomain: text("ATOLL_PREVIEW_DOMAIN", "preview.localhost", "Previews are at <previewId>.<this>."),
   previewScheme: oneOf(
     "ATOLL_PREVIEW_SCHEME",
     ["auto", "http", "https"],
     "auto",
-    "https: a proxy before Atoll ends TLS for the preview names, on port 443. auto: as Atoll itself serves, on its own port."
+    "https: a proxy in front of Atoll ends TLS for the preview names, on port 443. auto: like Atoll itself, on its own port."
   ),
   serviceAccess: oneOf("ATOLL_SERVICE_ACCESS", ["off", "on"], "off", "TCP access to ports of Sandboxes."),
   cooperative: oneOf("ATOLL_COOPERATIVE", ["off", "on"], "off", "SSH connections to Sandboxes."),
-  sshPort: integer("ATOLL_SSH_PORT", 2222, "TCP port of the SSH gateway; 0 takes any free one.", port),
+  sshPort: integer("ATOLL_SSH_PORT", 2222, "TCP port of the SSH gateway; 0 takes any free port.", port),
   sshHost: text(
     "ATOLL_SSH_HOST",
     "127.0.0.1",
-    "Address that the SSH gateway listens on and that clients are told; of 0.0.0.0 and :: they are told the host of ATOLL_PUBLIC_URL, or 127.0.0.1."
+    "Address on which the SSH gateway listens and which clients get; for 0.0.0.0 and :: they get the host of ATOLL_PUBLIC_URL, or 127.0.0.1."
   ),
   connectionsPerSandbox: integer(
     "ATOLL_CONNECTIONS_PER_SANDBOX",
@@ -331,7 +331,7 @@ export const settings = {
   creditGraceSeconds: integer(
     "ATOLL_CREDIT_GRACE_SECONDS",
     60,
-    "How long the Sandboxes of a prepaid account that has no credit left may go on before they are stopped; their volumes are kept.",
+    "How long the Sandboxes of a prepaid account without credit may run before they are stopped; their volumes are kept.",
     { minimum: 0, maximum: 30 * 86_400 }
   ),
   workspaceStorageBytes: integer(
@@ -346,7 +346,7 @@ export const settings = {
     minimum: 64,
     maximum: 4_194_304
   }),
-  parallelStarts: integer("ATOLL_PARALLEL_STARTS", 4, "Sandboxes that boot at once; more wait.", {
+  parallelStarts: integer("ATOLL_PARALLEL_STARTS", 4, "Sandboxes that boot concurrently; more wait.", {
     minimum: 1,
     maximum: 1000
   }),
@@ -364,24 +364,29 @@ export const settings = {
   diskReserveBytes: integer(
     "ATOLL_DISK_RESERVE_BYTES",
     1024 ** 3,
-    "Disk that stays free for the host and its database when every volume is full; a Sandbox that needs of it is refused."
+    "Disk space kept free for the host and its database when every volume is full; a Sandbox that would need it is refused."
   ),
   vmSpares: integer(
     "ATOLL_VM_SPARES",
     1,
-    "Virtual machines kept started and paused for the next Sandbox, with and without network each. They give way when a Sandbox needs their memory or disk.",
+    "Virtual machines kept started and paused for the next Sandbox: so many with network, and so many without. They are given up when a Sandbox needs their memory or disk.",
     { minimum: 0, maximum: 16 }
   ),
   vmAnswerTimeoutMs: integer(
     "ATOLL_VM_ANSWER_TIMEOUT_MS",
     30_000,
-    "A virtual machine whose QEMU does not answer for so long is ended.",
+    "A virtual machine whose QEMU is silent for so long is ended.",
     { minimum: 100, maximum: 3_600_000 }
   ),
-  vmUidFirst: integer("ATOLL_VM_UID_FIRST", 210_000, "As root each virtual machine runs as a user from here on.", {
-    minimum: 1000,
-    maximum: 2 ** 31
-  }),
+  vmUidFirst: integer(
+    "ATOLL_VM_UID_FIRST",
+    210_000,
+    "As root, each virtual machine runs as a separate user; the first uid.",
+    {
+      minimum: 1000,
+      maximum: 2 ** 31
+    }
+  ),
   reconcileIntervalMs: integer(
     "ATOLL_RECONCILE_INTERVAL_MS",
     60_000,
@@ -390,14 +395,14 @@ export const settings = {
   sleepAfterSeconds: integer(
     "ATOLL_SLEEP_AFTER_SECONDS",
     0,
-    "A virtual machine in which no command, operation, file call or connection was for so long is frozen to disk, and woken by the next one; what runs in the background there stands still meanwhile. 0: never.",
+    "A virtual machine without a command, operation, file call or connection for so long is frozen to disk, and the next one wakes it; its background processes pause meanwhile. 0: never.",
     { minimum: 0, maximum: 30 * 86_400 }
   ),
-  bootTimeoutMs: integer("ATOLL_BOOT_TIMEOUT_MS", 60_000, "How long one boot of a Sandbox may take, from its turn on."),
+  bootTimeoutMs: integer("ATOLL_BOOT_TIMEOUT_MS", 60_000, "Time limit of a boot, from its turn on."),
   operationsRunning: integer(
     "ATOLL_OPERATIONS_RUNNING",
     192,
-    "Operations that one Sandbox runs at once; more wait, in the order in which they came. With executes, terminals and SSH it runs 256 commands in all.",
+    "Operations that one Sandbox runs concurrently; more wait in order of arrival. With executes, terminals and SSH it runs 256 commands in all.",
     { minimum: 1, maximum: 224 }
   ),
   operationsQueued: integer(
@@ -409,20 +414,24 @@ export const settings = {
   outputRetentionBytes: integer(
     "ATOLL_OUTPUT_RETENTION_BYTES",
     16 * 1024 ** 2,
-    "Bytes of each stream of an operation that stay readable, counted from its end."
+    "Bytes of each stream of an operation that are kept, counted from its end."
   ),
   outputBytesPerSecond: integer(
     "ATOLL_OUTPUT_BYTES_PER_SECOND",
     4 * 1024 ** 2,
-    "Output of one Sandbox that one process stores a second in the long run; beyond it the commands that write are held back.",
+    "Long-term rate at which one process stores output of one Sandbox; above it the writing commands are slowed down.",
     { minimum: 1024, maximum: 1024 ** 4 }
   ),
   outputBurstBytes: integer(
     "ATOLL_OUTPUT_BURST_BYTES",
     256 * 1024 ** 2,
-    "Output that a Sandbox may write at full speed before that, after a time of silence."
+    "Output that a Sandbox may write at full speed before that limit applies, after a time without output."
   ),
-  telemetryIntervalMs: integer("ATOLL_TELEMETRY_INTERVAL_MS", 15_000, "How often each running Sandbox is measured."),
+  telemetryIntervalMs: integer(
+    "ATOLL_TELEMETRY_INTERVAL_MS",
+    15_000,
+    "Interval of measurements of each running Sandbox."
+  ),
   analyticsRequestsPerMinute: integer(
     "ATOLL_ANALYTICS_REQUESTS_PER_MINUTE",
     60,
@@ -431,40 +440,40 @@ export const settings = {
   retentionDays: integer(
     "ATOLL_RETENTION_DAYS",
     7,
-    "Days for which logs, telemetry and deleted Sandboxes with their finished operations stay readable."
+    "Days for which logs, telemetry and deleted Sandboxes with their finished operations are kept."
   ),
   endedRetentionDays: integer(
     "ATOLL_ENDED_RETENTION_DAYS",
     30,
-    "Days for which finished operations, closed previews and ended accesses and grants of a Sandbox that lives on are kept, with their transitions and Idempotency-Keys.",
+    "Days for which finished operations, closed previews and ended accesses and grants of an existing Sandbox are kept, with their transitions and Idempotency-Keys.",
     { minimum: 1, maximum: 36_500 }
   ),
   auditRetentionDays: integer("ATOLL_AUDIT_RETENTION_DAYS", 90, "Days for which the API audit log is kept."),
   logBytesPerSandbox: integer(
     "ATOLL_LOG_BYTES_PER_SANDBOX",
     256 * 1024 ** 2,
-    "Output that one Sandbox may have on disk, what the database needs beside it included; beyond it the oldest is forgotten."
+    "Disk space for the output of one Sandbox, including the database's overhead; above it the oldest output is deleted."
   ),
-  pruneIntervalMs: integer("ATOLL_PRUNE_INTERVAL_MS", 60_000, "How often what is past its retention is removed."),
+  pruneIntervalMs: integer("ATOLL_PRUNE_INTERVAL_MS", 60_000, "How often data past its retention is deleted."),
   role: oneOf(
     "ATOLL_ROLE",
     ["all", "service", "host"],
     "all",
-    "What this process does: all of it; the API and the actors, with Sandboxes on hosts that join it; or carrying Sandboxes for services."
+    "Role of this process. all: everything; service: the API and the actors, with Sandboxes on hosts that join it; host: carries Sandboxes for services."
   ),
   fleetHost: text(
     "ATOLL_FLEET_HOST",
     "127.0.0.1",
     "Address on which a service listens for hosts, and a host for services."
   ),
-  fleetPort: integer("ATOLL_FLEET_PORT", 7070, "TCP port for that; 0 takes any free one.", port),
+  fleetPort: integer("ATOLL_FLEET_PORT", 7070, "TCP port for that; 0 takes any free port.", port),
   fleetAddress: peer(
     "ATOLL_FLEET_ADDRESS",
-    "Where services reach this host, as name:port. Default: ATOLL_FLEET_HOST and ATOLL_FLEET_PORT."
+    "Address at which services reach this host, as name:port. Default: ATOLL_FLEET_HOST and ATOLL_FLEET_PORT."
   ),
   fleetJoin: peers(
     "ATOLL_FLEET_JOIN",
-    "Of a host: services, as name:port with commas between; it joins the first that answers, and may use a balancer."
+    "For a host: the services, as name:port separated by commas; it joins the first that answers. May be a load balancer."
   ),
   fleetSecretFile: file(
     "ATOLL_FLEET_SECRET_FILE",
@@ -472,24 +481,24 @@ export const settings = {
   ),
   fleetCertFile: file(
     "ATOLL_FLEET_CERT_FILE",
-    "In the place of a secret: this process's certificate in PEM, for the name atoll-service or atoll-host. Read again when it changes, as the next two."
+    "Instead of a secret: this process's certificate in PEM, for the name atoll-service or atoll-host. Read again when it changes, like the next two."
   ),
   fleetKeyFile: file("ATOLL_FLEET_KEY_FILE", "Its private key in PEM."),
-  fleetCaFile: file("ATOLL_FLEET_CA_FILE", "The certificates in PEM of those that sign the fleet's."),
+  fleetCaFile: file("ATOLL_FLEET_CA_FILE", "The certificates in PEM that sign the fleet's."),
   fleetRevokedFile: file(
     "ATOLL_FLEET_REVOKED_FILE",
-    "Certificates of the fleet that are valid no more: their SHA-256 fingerprints, one a line. Read again when it changes; what is open with one of them is closed."
+    "Revoked certificates of the fleet: their SHA-256 fingerprints, one a line. Read again when it changes; open connections with a revoked certificate are closed."
   ),
   hostVcpus: integer(
     "ATOLL_HOST_VCPUS",
     0,
-    "Virtual CPUs that the Sandboxes of this host together may have; 0: eight for each processor.",
+    "Total virtual CPUs of this host's Sandboxes; 0: eight for each processor.",
     { minimum: 0, maximum: 1_000_000 }
   ),
   hostMemoryBytes: integer(
     "ATOLL_HOST_MEMORY_BYTES",
     0,
-    "Memory that the Sandboxes of this host together may have; 0: 85 % of the host's."
+    "Total memory of this host's Sandboxes; 0: 85 % of the host's."
   ),
   hostLeaseMs: integer(
     "ATOLL_HOST_LEASE_MS",
@@ -500,20 +509,20 @@ export const settings = {
   hostLostAfterMs: integer(
     "ATOLL_HOST_LOST_AFTER_MS",
     60_000,
-    "How long a host may be suspect before it is lost and its Sandboxes are taken for stopped.",
+    "How long a host may be suspect before it is lost and its Sandboxes count as stopped.",
     { minimum: 1000, maximum: 86_400_000 }
   ),
   placement: oneOf(
     "ATOLL_PLACEMENT",
     ["spread", "pack"],
     "spread",
-    "Which host gets a new Sandbox: the emptiest, or the fullest that has room."
+    "Which host gets a new Sandbox: the emptiest (spread), or the fullest with enough room (pack)."
   ),
   fleetRuntime: oneOf(
     "ATOLL_FLEET_RUNTIME",
     ["any", "vm", "namespace"],
     "any",
-    "The kind of Sandboxes in a fleet where a request names none."
+    "The kind of Sandboxes in a fleet if a request names none."
   ),
   clusterHost: text(
     "ATOLL_CLUSTER_HOST",
@@ -528,13 +537,13 @@ export const settings = {
   clusterLeaseMs: integer(
     "ATOLL_CLUSTER_LEASE_MS",
     4000,
-    "How long a process of a cluster owns its actors without renewing: what one that died or froze had goes to the others after that, and a second at most.",
+    "How long a process of a cluster owns its actors without renewal. The actors of a dead or frozen process go to others after that time, and at most a second.",
     { minimum: 1000, maximum: 600_000 }
   ),
   drainMs: integer(
     "ATOLL_DRAIN_MS",
     15_000,
-    "How long a process of a cluster that stops goes on with requests that it has begun, such as executes and transfers; what is left then is cut. Whatever stops it must wait for 15 s more. A process that is alone cuts them after a second.",
+    "How long a stopping process of a cluster continues running requests, such as executes and transfers; the rest is cut then. A supervisor must allow 15 s more. A single process cuts them after a second.",
     { minimum: 1000, maximum: 3_600_000 }
   )
 } satisfies Record<string, Setting<unknown>>
@@ -543,7 +552,7 @@ export type SettingsShape = {
   readonly [K in keyof typeof settings]: (typeof settings)[K] extends Setting<infer A> ? A : never
 }
 
-/** Some settings do not parse. `message` is a sentence for each, without any value: a value may be a secret. */
+/** Some settings are invalid. `message` has a sentence for each, without any value: a value may be a secret. */
 export class SettingsUnusable extends Schema.TaggedError<SettingsUnusable>()("SettingsUnusable", {
   message: Schema.String
 }) {}

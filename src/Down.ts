@@ -1,6 +1,6 @@
 /**
- * Takes an Atoll down with everything in it: its processes are asked to stop, then its Sandboxes are stopped by their own machines, as the
- * service would have done it; so the next start, their logs and their meters know of it.
+ * Takes an Atoll down with everything in it: stops its processes, then its Sandboxes by their own machines, as the
+ * service would; so the next start, the logs and the meters know about it.
  */
 
 import { existsSync } from "node:fs"
@@ -18,10 +18,10 @@ import { ServiceProcesses } from "./ServiceProcesses.ts"
 import { countedStates } from "./sandbox/sandboxStates.ts"
 import { settleSandboxes, unsettledStates } from "./sandbox/settleSandboxes.ts"
 
-/** What the data folder has of us. */
+/** Atoll's entries in the data folder. */
 const ownEntries = ["postgres", "runtime", "service", "spool", "installation", "host", "host.key"]
 
-/** Something goes on. `message` is one sentence. */
+/** Something still runs. `message` is one sentence. */
 export class NotDown extends Schema.TaggedError<NotDown>()("NotDown", { message: Schema.String }) {}
 
 const reason = { code: "ATOLL_DOWN", message: publicText`The operator took Atoll down. The volume is kept.` }
@@ -50,7 +50,7 @@ const endOnHost = Effect.fnUntraced(function* (isPurge: boolean) {
   return running
 })
 
-/** What is done with the Sandboxes, by ATOLL_ROLE: those of a service are on hosts, and other services use them. */
+/** Ends the Sandboxes, by ATOLL_ROLE: those of a service are on hosts, and other services use them. */
 const endSandboxesOf = ({ role, dataDir }: SettingsShape, isPurge: boolean) => {
   switch (role) {
     case "all":
@@ -66,9 +66,9 @@ const endSandboxesOf = ({ role, dataDir }: SettingsShape, isPurge: boolean) => {
   }
 }
 
-/** Removes what is ours in the data folder, and it too if nothing else is in it. */
+/** Removes Atoll's entries from the data folder, and the folder if it is empty then. */
 const removeFolder = async (dataDir: string): Promise<ReadonlyArray<string>> => {
-  // Of any shape: Sandboxes made it.
+  // May be any kind of tree: Sandboxes made it.
   await removeTree(join(dataDir, "runtime")).done
   for (const name of ownEntries) await rm(join(dataDir, name), { recursive: true, force: true })
   await rmdir(dataDir).catch(() => {})
@@ -80,32 +80,32 @@ export interface Downed {
   readonly processes: number
   /** Sandboxes that were stopped. */
   readonly sandboxes: number
-  /** With `isPurge`: what was in the data folder and is none of Atoll's. */
+  /** With `isPurge`: entries of the data folder that are not Atoll's. */
   readonly left: ReadonlyArray<string>
 }
 
-/** Needs Settings. `isPurge`: the Sandboxes are deleted, and the data folder with everything in it that is Atoll's. */
+/** Needs Settings. `isPurge`: also deletes the Sandboxes, and Atoll's entries of the data folder. */
 export const takeDown = Effect.fn("takeDown")(function* (isPurge: boolean) {
   const settings = yield* Settings
   const { dataDir, role } = settings
   if (isPurge && role === "service") {
     return yield* new NotDown({
-      message: `ATOLL_ROLE=service: its Sandboxes are on hosts, and --purge would leave them there with nobody to know of them. Delete them first, take the hosts out by atoll hosts remove; what is left is ${dataDir} and the database.`
+      message: `ATOLL_ROLE=service: its Sandboxes are on hosts, and --purge would leave them there without a record. Delete them first, and remove the hosts with atoll hosts remove; then delete ${dataDir} and the database.`
     })
   }
   const { ended, alive } = yield* Effect.promise(() => ServiceProcesses.end(dataDir))
   if (alive.length > 0) {
     return yield* new NotDown({
-      message: `Atoll's process ${alive.join(", ")} did not stop; nothing else was done. kill -9 ends it, then do this again.`
+      message: `Atoll's process ${alive.join(", ")} did not stop; nothing else was done. End it with kill -9, then run this again.`
     })
   }
-  // Written by the first start.
+  // The first start writes this file.
   const isBegun = existsSync(join(dataDir, "host"))
   const sandboxes = isBegun ? yield* endSandboxesOf(settings, isPurge) : 0
   if (!isPurge) return { processes: ended, sandboxes, left: [] } satisfies Downed
   if (existsSync(join(dataDir, "postgres/data/postmaster.pid"))) {
     return yield* new NotDown({
-      message: `The database in ${dataDir} is in use, by another command perhaps: the Sandboxes are gone, the folder is not. Do this again once that has ended.`
+      message: `The database in ${dataDir} is in use, perhaps by another command: the Sandboxes are deleted, the folder is not. Run this again once that has ended.`
     })
   }
   const left = yield* Effect.tryPromise({

@@ -1,4 +1,4 @@
-/** At the service's stop: says what it leaves running, or takes with it. */
+/** Shutdown report: logs at the service's stop which Sandboxes continue or end. */
 import { Effect, Layer } from "effect"
 import { endsItsContainer } from "./host/linux/containerEnd.ts"
 import { Runtime } from "./runtime/Runtime.ts"
@@ -7,7 +7,7 @@ const ends = (count: number): string =>
   `${count === 1 ? "One Sandbox ends" : `${count} Sandboxes end`} with this container; the volumes stay, and a start boots them again.`
 
 const leaves = (count: number): string =>
-  `${count === 1 ? "One Sandbox goes" : `${count} Sandboxes go`} on without Atoll, and the next start finds them. npm run atoll -- down ends them, too.`
+  `${count === 1 ? "One Sandbox continues" : `${count} Sandboxes continue`} without Atoll, and the next start finds them. npm run atoll -- down ends them, too.`
 
 export const Farewell = {
   layer: Layer.effectDiscard(

@@ -11,7 +11,7 @@ import { PeerSocketsLive } from "./peer/PeerSocketsLive.ts"
 import { distantRuntime } from "./runtime/distant/distantRuntime.ts"
 import { TracedRuntime } from "./runtime/TracedRuntime.ts"
 
-/** Hosts join once their actors can hear of it. */
+/** Hosts may join once their actors are registered. */
 const resources = Atoll.ofFleet(
   {},
   { watch: JoinServer.layer, kinds: FleetHosts.actors, placement: FleetPlacement.layer }

@@ -1,9 +1,9 @@
 /**
- * How a host is, for its operator and his machines, on ATOLL_PORT: no key, no secret, cheap.
+ * A host's health and metrics for its operator and for monitoring, on ATOLL_PORT: no key, no secret, cheap.
  *
- * - `GET /healthz`: `{"status", "service", "fault", "driver", "workers"}`. `service` is the one that it is with, and `fault` why it is with none (or left
- *   the last one); `driver` is `ok` or `unavailable`; workers are as a service's `/healthz` has them. `unavailable` (503) while it is with no service, its
- *   driver does not tell what exists here, or a vital worker does not run or waits longer than its bound; `degraded` (200) while another worker is not up;
+ * - `GET /healthz`: `{"status", "service", "fault", "driver", "workers"}`. `service` is the host's present service, and `fault` why it has none (or left
+ *   the last one); `driver` is `ok` or `unavailable`; `workers` as in a service's `/healthz`. `unavailable` (503) while it has no service, its
+ *   driver cannot list its machines, or a vital worker is down or waits longer than its limit; `degraded` (200) while another worker is not up;
  *   otherwise `ok` (200).
  * - `GET /metrics`: Prometheus text format, of this process and its machine.
  */
@@ -24,10 +24,10 @@ import { Runtime } from "./runtime/Runtime.ts"
 import { isMissing, Workers } from "./worker/Worker.ts"
 
 const drainWithinMs = 1000
-/** Who asks how it is asks briefly. Whoever keeps more connections than that is no monitor, and must not take the files that agents need. */
+/** Health checks are brief. More connections are not from monitoring, and must not use up the file descriptors that agents need. */
 const CONNECTIONS_MAX = 64
 const withinMs = 5000
-/** The driver is asked no more often, and for no longer. */
+/** Minimum interval between checks of the driver, and their time limit. */
 const driverFreshForMs = 5000
 const driverPatience = "2 seconds"
 

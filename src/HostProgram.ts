@@ -1,4 +1,4 @@
-/** A host of a fleet: a driver, its door, and its place among the services; and a port that tells how it is. */
+/** A host of a fleet: a driver, its ingress, its membership in the fleet, and a health port. */
 import { Effect, Layer } from "effect"
 import { Settings } from "./Config.ts"
 import { Farewell } from "./Farewell.ts"
@@ -19,11 +19,11 @@ const kept = Layer.effectDiscard(
   Effect.gen(function* () {
     const { dataDir } = yield* Settings
     const { hostId } = yield* OwnHost
-    yield* Effect.log(`This is the host ${hostId}. Its Sandboxes are kept in ${dataDir}.`)
+    yield* Effect.log(`This is the host ${hostId}. Its Sandboxes are in ${dataDir}.`)
   })
 )
 
-/** In the order in which it ends: it leaves its fleet, then its door closes, then it says what it leaves running. */
+/** Stops in this order: leaves the fleet, closes the ingress, then reports which Sandboxes continue. */
 const hostOver = (runtime: typeof driver) =>
   HostHealth.layer.pipe(
     Layer.provideMerge(Joining.layer),
@@ -37,7 +37,7 @@ const hostOver = (runtime: typeof driver) =>
     Layer.provide(HostFolder.layer)
   )
 
-/** @param runtime In the place of the driver that the settings name, for tests. */
+/** @param runtime Replaces the driver of the settings, for tests. */
 export const start = (runtime = driver): void => {
   collectPassingBytes()
   launch(

@@ -1,11 +1,11 @@
 /**
- * Runs the service until SIGTERM or SIGINT, and ends it well: in order, in bounded time, with a sentence and an exit code. SIGHUP ends it only
- * where it was started on a terminal, which is then gone.
+ * Runs the service until SIGTERM or SIGINT, and stops it in order, in bounded time, with a sentence and an exit code. SIGHUP stops it only
+ * if it was started on a terminal that has been closed.
  *
  *     0    stopped by a signal
- *     69   something it needs does not serve: the database, the port, the data folder, the runtime
+ *     69   a dependency is unavailable: the database, the port, the data folder, the runtime
  *     70   a defect; its trace is in the log
- *     78   a setting that does not parse
+ *     78   an invalid setting
  *
  * @source sysexits.h
  */
@@ -17,19 +17,19 @@ import { Settings } from "./Config.ts"
 import { readableLog } from "./ReadableLog.ts"
 import { traces } from "./Traces.ts"
 
-/** Longer than the listener's drain, where that is not set, and the database's last checkpoint take together. */
+/** Longer than the listener's drain, if that is not set, and the database's last checkpoint together. */
 const stopWithinMs = 30_000
-/** What comes after a drain that is set, without a database of our own. */
+/** Time for the rest of the stop after a drain that is set, without an embedded database. */
 const stopAfterDrainMs = 15_000
 
 const repeatedSignalMs = 1_000
 
 const exitCodes = { stopped: 0, unavailable: 69, defect: 70, settings: 78 }
 
-/** What no restart mends: the text of a setting. */
+/** Faults that a restart cannot mend: invalid settings. */
 const settingFaults: ReadonlySet<string> = new Set(["SettingsUnusable", "SecretUnusable"])
 
-/** One JSON object a line, unless a person looks at it. */
+/** One JSON object a line, except on a terminal. */
 const log = process.stdout.isTTY ? Logger.withConsoleLog(readableLog) : Logger.consoleJson
 
 const levels = { debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const
@@ -39,7 +39,7 @@ const logLevel = Layer.effect(
   Effect.map(Settings, (settings) => levels[settings.logLevel])
 )
 
-/** A fault that was foreseen: it has a tag, and a message for the operator. */
+/** An expected fault: it has a tag, and a message for the operator. */
 const foreseen = (fault: unknown): fault is { readonly _tag: string; readonly message: string } =>
   fault instanceof Error && "_tag" in fault && fault.message !== ""
 
@@ -66,8 +66,8 @@ const hasTerminal = (): boolean => {
 }
 
 /**
- * One signal stops in order; a later one, or too long a stop, ends at once. Sandboxes and the database's data are safe
- * either way. npm repeats a Ctrl-C that the terminal has already sent, hence the moment of grace.
+ * One signal stops the service in order; a later one, or a stop beyond its time limit, ends it immediately. Sandboxes and the database's data are safe
+ * either way. npm repeats a Ctrl-C that the terminal has already sent, hence the short grace period.
  */
 const boundTheStop = (): { withinMs: number } => {
   const bound = { withinMs: stopWithinMs }
@@ -76,7 +76,7 @@ const boundTheStop = (): { withinMs: number } => {
     if (stoppingSince === null) {
       stoppingSince = Date.now()
       setTimeout(() => {
-        process.stderr.write(`atoll: did not stop within ${bound.withinMs / 1000} s; ended as it was\n`)
+        process.stderr.write(`atoll: did not stop within ${bound.withinMs / 1000} s and was ended\n`)
         process.exit(exitCodes.defect)
       }, bound.withinMs).unref()
     } else if (Date.now() - stoppingSince > repeatedSignalMs) {
@@ -91,18 +91,18 @@ const boundTheStop = (): { withinMs: number } => {
     if (onTerminal) stop()
     else process.stderr.write("atoll: SIGHUP was ignored; SIGTERM stops it\n")
   })
-  // `npm run up` is gone.
+  // The parent, `npm run up`, has ended.
   process.once("disconnect", stop)
   return bound
 }
 
-/** Says where it serves: to the log, and to a parent with an IPC channel (`npm run up`). */
+/** Reports the address to the log, and to a parent with an IPC channel (`npm run up`). */
 const announce = Effect.flatMap(Settings, ({ role, tlsCertFile }) =>
   HttpServer.addressFormattedWith((formatted) => {
     const isHost = role === "host"
     const address = tlsCertFile === null || isHost ? formatted : formatted.replace(/^http:/, "https:")
     return Effect.andThen(
-      Effect.log(isHost ? `Atoll's host tells at ${address} how it is` : `Atoll serves ${address}`),
+      Effect.log(isHost ? `The host's health is at ${address}` : `Atoll serves ${address}`),
       Effect.sync(() => process.send?.({ ready: address, role }))
     )
   })
@@ -110,8 +110,8 @@ const announce = Effect.flatMap(Settings, ({ role, tlsCertFile }) =>
 
 /**
  * @param service Everything, except the settings and the log.
- * @param until What may end the process while it serves, by its failure.
- * @param filter Gives a logger that leaves out some of the lines of its argument.
+ * @param until Its failure ends the process.
+ * @param filter Wraps a logger to leave out some lines.
  */
 export const launch = <A, E, R extends A = never, E2 = never>(
   service: Layer.Layer<A | HttpServer.HttpServer, E, Settings>,

@@ -1,11 +1,11 @@
-/** An outage of the database is two lines, however many parts of the process meet it: `DatabaseWatch` writes them, and lines that only repeat it are left out. */
+/** An outage of the database is two log lines, however many parts of the process it affects: `DatabaseWatch` writes them, and lines that only repeat it are left out. */
 import { Cause, Context, Logger, References } from "effect"
 import { Outage } from "./store/DatabaseOutage.ts"
 
-/** Of Effect's cluster, which says with no cause that a statement of the leases took too long. */
+/** Effect's cluster, which logs without a cause that a statement of the leases took too long. */
 const clusterModule = /^effect\/cluster\//
 
-/** @param logger Gets every other line. */
+/** @param logger Gets all other lines. */
 export const withoutOutages = (logger: Logger.Logger<unknown, void>): Logger.Logger<unknown, void> =>
   Logger.make((line) => {
     const outage = Context.get(line.fiber.context, Outage)

@@ -1,6 +1,6 @@
 /**
- * The log as a person at a terminal reads it: a line begins with the time, then comes the level where it is not the usual one, then what is
- * said. No fiber's number.
+ * The log for a person at a terminal: a line has the time, the level unless it is the usual one, and the message.
+ * It has no fiber's number.
  *
  *     09:14:03 Atoll serves http://127.0.0.1:8080
  *     09:14:09 WARN The database does not serve: …
@@ -17,7 +17,7 @@ const wordsOf = (message: unknown): string =>
     .map((part) => (typeof part === "string" ? part : Cause.isCause(part) ? Cause.pretty(part) : inspect(part)))
     .join(" ")
 
-/** One word, or in quotes: a caller chooses his own request id, and could write others' fields into it. */
+/** One word, or quoted: a caller chooses the request id, and could forge other fields with it. */
 const shown = (value: unknown): string => {
   if (typeof value !== "string") return inspect(value)
   return /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value)
@@ -25,7 +25,7 @@ const shown = (value: unknown): string => {
 
 const two = (value: number): string => String(value).padStart(2, "0")
 
-/** Of the day, as the clock on the wall shows it. */
+/** The local time of day. */
 const timeOf = (date: Date): string => [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":")
 
 export const readableLog = Logger.make(({ date, logLevel, message, cause, fiber }): string => {

@@ -10,15 +10,15 @@ import { Installation } from "./store/Installation.ts"
 import { Migrations } from "./store/Migrations.ts"
 import { noteSpool } from "./store/NoteSpool.ts"
 
-/** One line of the start: where everything is kept. */
+/** Logs at the start where the data is. */
 const kept = Layer.effectDiscard(
   Effect.gen(function* () {
     const { dataDir, role } = yield* Settings
     const { label } = yield* DatabaseServer
     yield* Effect.log(
       role === "service"
-        ? `The database is ${label}; Sandboxes are kept by the hosts that join.`
-        : `Data is kept in ${dataDir}; the database is ${label}.`
+        ? `The database is ${label}; Sandboxes are on the hosts that join.`
+        : `The data is in ${dataDir}; the database is ${label}.`
     )
   })
 )
@@ -31,7 +31,7 @@ const bond = Layer.unwrap(
   )
 )
 
-/** The database, and its bond with the data folder where Sandboxes are kept there. Needs Settings. */
+/** The database, bound to the data folder if that holds Sandboxes. Needs Settings. */
 export const store = bond.pipe(
   Layer.provide(DatabaseClaim.layer),
   Layer.provideMerge(kept),
@@ -39,7 +39,7 @@ export const store = bond.pipe(
   Layer.provideMerge(Database.layer.pipe(Layer.provide(noUnfinishedRestore)))
 )
 
-/** Its drivers are loaded only where there are Sandboxes, and while the database starts. */
+/** The drivers are loaded only if there are Sandboxes here, and while the database starts. */
 const oneHost = () => import("./OneHostService.ts")
 const fleet = () => import("./FleetService.ts")
 if (process.env["ATOLL_ROLE"] !== "service") void oneHost()
@@ -59,7 +59,7 @@ export const service = Layer.unwrap(
   Effect.map(Settings, ({ role }): Served => (role === "service" ? ofFleet : ofOneHost))
 ).pipe(Layer.provide(noteSpool))
 
-/** Settings in the place of others, where nobody is served: no process besides this one, no machine ahead of its Sandbox, no port. */
+/** Overrides settings for a service without clients: no other process, no spare machines, no port. */
 export const alone = Layer.effect(
   Settings,
   Effect.map(Settings, (settings) => ({

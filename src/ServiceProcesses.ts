@@ -1,6 +1,6 @@
 /**
- * Which processes serve a data folder: a file for each in `<data>/service/`, so that whoever wants them ended finds them. What a killed one
- * left there names a process that does not live.
+ * The processes that serve a data folder: a file for each in `<data>/service/`, so that a command can find and end them. The file of a
+ * killed process names a dead process.
  */
 import { mkdir, readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
@@ -13,7 +13,7 @@ import { readRecord, WrittenProcess, writeRecord } from "./host/linux/SandboxRec
 
 const decode = Schema.decodeUnknownOption(WrittenProcess)
 
-/** Longer than a stop may take (`Launch.ts`). */
+/** Longer than the time limit of a stop (`Launch.ts`). */
 const endWithinMs = 35_000
 
 const folderOf = (dataDir: string): string => join(dataDir, "service")
@@ -26,7 +26,7 @@ const serving = async (dataDir: string): Promise<ReadonlyArray<ProcessIdentity>>
   })
 }
 
-/** Whether a process other than this one serves it. */
+/** Whether another process serves this folder. */
 export const isServed = async (dataDir: string): Promise<boolean> => (await serving(dataDir)).length > 0
 
 /** `message` is one or two sentences for the operator. */
@@ -35,7 +35,7 @@ export class DataFolderUnusable extends Schema.TaggedError<DataFolderUnusable>()
 }) {}
 
 export const ServiceProcesses = {
-  /** Names this process for as long as it serves. Fails where the data folder cannot be written. */
+  /** Registers this process while it serves. Fails if the data folder is not writable. */
   layer: Layer.effectDiscard(
     Effect.gen(function* () {
       const { dataDir } = yield* Settings
@@ -57,9 +57,9 @@ export const ServiceProcesses = {
   ),
 
   /**
-   * Asks every process that serves this data folder to stop, as Ctrl-C does, and waits for their ends.
+   * Stops every process that serves this data folder, like Ctrl-C, and waits for their ends.
    *
-   * @returns How many have ended, and the pids of those that have not.
+   * @returns How many have ended, and the pids of the others.
    */
   end: async (dataDir: string): Promise<{ readonly ended: number; readonly alive: ReadonlyArray<number> }> => {
     const found = await serving(dataDir)

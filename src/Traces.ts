@@ -1,6 +1,6 @@
 /**
- * OpenTelemetry traces of requests, actors and statements, by OTLP over HTTP (JSON) when a collector is named. Without one no
- * span is made at all, which costs nothing.
+ * OpenTelemetry traces of requests, actors and statements, by OTLP over HTTP (JSON), if a collector is configured. Without one no
+ * span is created, which costs nothing.
  */
 import { Cause, Effect, Exit, Layer, Option, Redacted, References, Tracer } from "effect"
 import { FetchHttpClient, HttpClient } from "effect/http"
@@ -10,11 +10,11 @@ import { boundedCollector } from "./trace/Collector.ts"
 
 type SpanOptions = Parameters<Tracer.Tracer["span"]>[0]
 
-/** A statement that belongs to no request and no command: the service asks many in each second, for itself. */
+/** A statement without a request or command as its cause: the service sends many of these each second. */
 const isBackground = ({ name, kind, parent }: SpanOptions): boolean =>
   Option.isNone(parent) && (kind === "client" || name.startsWith("sql."))
 
-/** A statement's span is called like the database until it is known what it does. */
+/** A statement's span has the database's name until the statement is known. */
 const namedByStatement = (span: Tracer.Span): Tracer.Span => {
   const attribute = span.attribute.bind(span)
   span.attribute = (key, value) => {
@@ -24,10 +24,10 @@ const namedByStatement = (span: Tracer.Span): Tracer.Span => {
   return span
 }
 
-/** A path may hold a capability, and a query what is private. A request's span has its route. */
+/** A path may contain a capability, and a query private data. A request's span has its route instead. */
 const secretAttributes: ReadonlySet<string> = new Set(["url.full", "url.path", "url.query"])
 
-/** In the place of an error that names the path. A request's span has the answer's status. */
+/** Replaces an error that names the path. A request's span has the response's status. */
 const failed = Exit.fail("It was answered with a failure.")
 
 const withoutSecrets = (span: Tracer.Span): Tracer.Span => {
@@ -41,7 +41,7 @@ const withoutSecrets = (span: Tracer.Span): Tracer.Span => {
   return span
 }
 
-/** For an exporter's tracer. */
+/** Wraps an exporter's tracer. */
 export const discreet = (tracer: Tracer.Tracer): Tracer.Tracer =>
   Tracer.make({
     ...tracer,
@@ -54,7 +54,7 @@ export const discreet = (tracer: Tracer.Tracer): Tracer.Tracer =>
     }
   })
 
-/** What the URL says of who posts. `fetch` takes no URL that says so. */
+/** Basic authentication from the URL, because `fetch` accepts no URL with credentials. */
 const basicOf = ({ username, password }: URL) =>
   username === "" && password === ""
     ? {}

@@ -1,4 +1,4 @@
-/** What this process is, by ATOLL_ROLE. A host loads nothing of the service: no database, no actors, no API. */
+/** Starts the program for ATOLL_ROLE. A host loads nothing of the service: no database, no actors, no API. */
 const { start } =
   process.env["ATOLL_ROLE"] === "host" ? await import("./HostProgram.ts") : await import("./ServiceProgram.ts")
 start()

@@ -117,7 +117,7 @@ export const picturesOf = ({ sandboxId, operations }: Life): ReadonlyArray<Pictu
       ready: (page) => page.locator(".state.current").waitFor()
     },
     { name: "keys", path: "/keys", ready: text("laptop") },
-    { name: "usage", path: "/usage", height: 1180, ready: text("Runs dry") },
+    { name: "usage", path: "/usage", height: 1180, ready: text("Credit runs out") },
     { name: "audit", path: "/audit", ready: text("startOperation") },
     { name: "account", path: "/account", ready: text("Sessions") }
   ]

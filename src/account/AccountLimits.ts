@@ -1,9 +1,9 @@
-/** How much an account may have: its own limits, and the settings where it has none of its own. */
+/** The limits of an account: its own, else those of the settings. */
 import { Schema } from "effect"
 import { workspacesPerAccount } from "../../schemas/Limits.ts"
 import type { Settings } from "../Config.ts"
 
-/** Null: as the settings say. */
+/** Null: the setting applies. */
 export interface OwnLimits {
   readonly workspaces: number | null
   readonly sandboxes: number | null

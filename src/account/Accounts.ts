@@ -1,4 +1,4 @@
-/** Accounts. They are made by the operator: on the command line, or by the bootstrap key. */
+/** Accounts. The operator creates them: on the command line, or with the bootstrap key. */
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { newId } from "../identifier/newId.ts"
@@ -7,7 +7,7 @@ import { nudgeWallet } from "../wallet/nudge.ts"
 import { LimitsRow, type OwnLimits, ownLimitsOf } from "./AccountLimits.ts"
 import { awaitLeases } from "./KeyLease.ts"
 
-/** unlimited: what it uses is recorded, and nothing is refused for want of credit. prepaid: it can use what it has credit for. */
+/** unlimited: usage is recorded, and no request is refused for lack of credit. prepaid: usage is limited to the account's credit. */
 export const billings = ["unlimited", "prepaid"] as const
 export type Billing = (typeof billings)[number]
 
@@ -17,7 +17,7 @@ export interface Account {
   readonly email: string | null
   readonly billing: Billing
   readonly limits: OwnLimits
-  /** Epoch milliseconds; null: it is not suspended. */
+  /** Epoch milliseconds; null: not suspended. */
   readonly suspendedAt: number | null
   /** Epoch milliseconds. */
   readonly createdAt: number
@@ -55,26 +55,26 @@ export class Accounts extends Context.Service<
   Accounts,
   {
     readonly get: (accountId: string) => Effect.Effect<Account | null>
-    /** By its name, or else by its id. */
+    /** Finds an account by its name, else by its id. */
     readonly find: (nameOrId: string) => Effect.Effect<Account | null>
-    /** Names are unique. A prepaid one has no credit yet. */
+    /** Names are unique. A new prepaid account has no credit. */
     readonly create: (options: {
       readonly name: string
       readonly email: string | null
       readonly billing?: Billing
     }) => Effect.Effect<Account, AccountExists>
-    /** The account of this name, made (unlimited) if there is none. */
+    /** The account of this name; created (unlimited) if there is none. */
     readonly named: (name: string) => Effect.Effect<Account & { readonly isNew: boolean }>
     /** Oldest first. */
     readonly list: Effect.Effect<ReadonlyArray<Account>>
     /**
-     * When it returns, every process refuses each of the account's keys; its wallet was told to stop its Sandboxes.
-     * Repeated: it stays suspended since when it was. Null: there is no such account.
+     * When it returns, every process refuses each of the account's keys, and its wallet has been told to stop its Sandboxes.
+     * A repetition keeps the first date. Null: there is no such account.
      */
     readonly suspend: (accountId: string) => Effect.Effect<Account | null>
-    /** When it returns, every process accepts its keys again. Its Sandboxes stay as they are. */
+    /** When it returns, every process accepts the account's keys again. Its Sandboxes are unchanged. */
     readonly resume: (accountId: string) => Effect.Effect<Account | null>
-    /** Those that are named; null: as the settings say from now on. What is already more than a limit stays. */
+    /** Sets the given limits; null: the setting applies from now on. Existing resources above a limit stay. */
     readonly setLimits: (accountId: string, limits: Partial<OwnLimits>) => Effect.Effect<Account | null>
   }
 >()("atoll/account/Accounts") {
@@ -186,7 +186,7 @@ export class Accounts extends Context.Service<
         Effect.orDie
       )
 
-      /** @param suspendedAt An instant that does not replace an earlier one, or null. */
+      /** @param suspendedAt A date that does not replace an earlier one, or null. */
       const setSuspended = (accountId: string, suspendedAt: number | null) =>
         sql
           .withTransaction(

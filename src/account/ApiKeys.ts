@@ -1,5 +1,5 @@
 /**
- * API keys: created, shown, revoked. Who asks with one is found out in Authentication.ts.
+ * API keys: creates, lists and revokes them. Authentication.ts authenticates requests with them.
  *
  * @source contract.md "Authentication", "API key"
  */
@@ -19,18 +19,18 @@ export interface ApiKey {
   /** Last 4 characters of the secret. */
   readonly hint: string
   readonly scopes: ReadonlyArray<Scope>
-  /** Epoch milliseconds, as are the other three. */
+  /** Epoch milliseconds, like the other three. */
   readonly createdAt: number
   readonly lastUsedAt: number | null
-  /** It is refused from then on. */
+  /** When it expires. */
   readonly expiresAt: number | null
   readonly revokedAt: number | null
-  /** The address of that use; null where it is not known. */
+  /** The address of that use; null if unknown. */
   readonly lastUsedFrom: string | null
   readonly revokedBy: RevokedBy | null
 }
 
-/** key: by itself (DELETE /auth). */
+/** key: the key revoked itself (DELETE /auth). */
 const revokers = ["operator", "console", "key"] as const
 export type RevokedBy = (typeof revokers)[number]
 
@@ -62,7 +62,7 @@ const keyOf = (row: typeof Row.Type): ApiKey => ({
   revokedBy: row.revoked_by
 })
 
-/** Never the secret's hash. */
+/** All columns except the secret's hash. */
 const columns = Object.keys(Row.fields).join(", ")
 
 const firstOf = (row: Option.Option<typeof Row.Type>): ApiKey | null => Option.getOrNull(Option.map(row, keyOf))
@@ -84,20 +84,20 @@ interface NewKey {
 export class ApiKeys extends Context.Service<
   ApiKeys,
   {
-    /** `secret` is known here and never again. */
+    /** `secret` is available only here. */
     readonly create: (options: NewKey) => Effect.Effect<{ readonly key: ApiKey; readonly secret: string }>
-    /** Oldest first, revoked ones included. */
+    /** Oldest first, including revoked keys. */
     readonly list: (accountId: string | null) => Effect.Effect<ReadonlyArray<ApiKey>>
     readonly get: (keyId: string) => Effect.Effect<ApiKey | null>
-    /** When it returns, no process accepts the key any more. False: there is no such key. Repeated: true. `accountId`: only if it is this one's. */
+    /** When it returns, no process accepts the key any more. False: there is no such key. Repeated: true. `accountId`: only if the key is of this account. */
     readonly revoke: (keyId: string, by: RevokedBy, accountId?: string) => Effect.Effect<boolean>
-    /** Another key like it, which is revoked when it returns. Null: the account has no such key that is accepted. */
+    /** Creates a copy of a key and revokes the original before it returns. Null: the account has no such valid key. */
     readonly rotate: (
       keyId: string,
       by: RevokedBy,
       accountId: string
     ) => Effect.Effect<{ readonly key: ApiKey; readonly secret: string } | null>
-    /** Makes this secret a full-scope key of the oldest account, which is made if there is none. Repeated: changes nothing; a revoked one stays revoked. */
+    /** Makes this secret a full-scope key of the oldest account, which is created if needed. A repetition changes nothing; a revoked key stays revoked. */
     readonly bootstrap: (secret: string) => Effect.Effect<void, SecretUnusable>
   }
 >()("atoll/account/ApiKeys") {

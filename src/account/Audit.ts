@@ -1,6 +1,6 @@
 /**
- * The audit log: calls that change something or read content. Each is in the spool of the data folder before it is answered, and in the database within
- * a second: a killed service, or a killed database, loses none.
+ * The audit log: calls that change something or read content. Each event is in the spool of the data folder before its call is answered, and in
+ * the database within a second: a killed service, or a killed database, loses none.
  *
  * @source contract-details.md "Usage and credit": Audit
  */
@@ -22,7 +22,7 @@ const writeAfterMs = 1000
 const pruneEvery = "1 hour"
 const dayMs = 24 * 60 * 60 * 1000
 
-/** What is kept of what a client says of itself. */
+/** The stored part of a client's User-Agent. */
 export const heldUserAgent = (text: string | null): string | null =>
   text === null || text === ""
     ? null
@@ -34,9 +34,9 @@ export class Audit extends Context.Service<
   Audit,
   {
     readonly note: (call: AuditCall) => void
-    /** Writes what is not written yet. */
+    /** Writes pending events. */
     readonly write: Effect.Effect<void>
-    /** Newest first, those before the given one. */
+    /** Newest first, only events before the given one. */
     readonly list: (
       accountId: string,
       filter: AuditFilter,
@@ -61,7 +61,7 @@ export class Audit extends Context.Service<
       const prune = Effect.gen(function* () {
         const cutoff = BigInt((yield* Clock.currentTimeMillis) - auditRetentionDays * dayMs)
         yield* maintenance`delete from audit_events where at < ${cutoff}`
-      }).pipe(Effect.catch((error) => Effect.logWarning("The audit log could not be pruned", error)))
+      }).pipe(Effect.catch((error) => Effect.logWarning("Could not prune the audit log", error)))
 
       yield* worker("audit pruner", prune.pipe(Effect.repeat(Schedule.spaced(pruneEvery))))
 

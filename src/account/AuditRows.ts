@@ -18,19 +18,19 @@ export interface AuditEvent {
   readonly method: string
   /** Without the query, and without capabilities. */
   readonly path: string
-  /** The Sandbox that it is about, or in which that is. */
+  /** The Sandbox that is the target, or contains it. */
   readonly sandboxId: string | null
   readonly targetType: AuditTarget | null
   readonly targetId: string | null
   readonly status: number
   readonly errorCode: string | null
   readonly requestId: string
-  /** The peer's address as the socket knows it. */
+  /** The peer's address, from the socket. */
   readonly sourceIp: string
   readonly userAgent: string | null
 }
 
-/** Those that match all that is not null; `from` inclusive, `to` exclusive, both epoch milliseconds. */
+/** Conditions; null: any. `from` inclusive, `to` exclusive, both epoch milliseconds. */
 export interface AuditFilter {
   readonly from: number | null
   readonly to: number | null
@@ -38,7 +38,7 @@ export interface AuditFilter {
   readonly sandboxId: string | null
 }
 
-/** The last event of the page before. */
+/** The last event of the previous page. */
 export interface AuditPosition {
   readonly at: number
   readonly id: string
@@ -69,7 +69,7 @@ type Events = ReadonlyArray<AuditEvent>
 
 const text = (of: (event: AuditEvent) => string | null) => (events: Events) => textColumn(events.map(of))
 
-/** Each column: its type, and what events have in it. */
+/** Each column: its type, and its values. */
 const columns: ReadonlyArray<readonly [name: keyof typeof Row.Type, type: string, of: (events: Events) => unknown]> = [
   ["id", "text", text(({ id }) => id)],
   ["account_id", "text", text(({ accountId }) => accountId)],
@@ -97,7 +97,7 @@ const insertion = `insert into audit_events (${names})
   select * from unnest(${columns.map(([, type], at) => `$${at + 1}::${type}[]`).join(", ")})
   on conflict do nothing`
 
-/** An event that is there already stays as it is. */
+/** Inserts events; an existing one is unchanged. */
 export const insertEvents = (sql: SqlClient.SqlClient, events: Events) =>
   sql.unsafe(
     insertion,
@@ -126,7 +126,7 @@ const eventOf = (row: typeof Row.Type): AuditEvent => ({
 })
 
 /**
- * Newest first. Only conditions that are asked for are in the statement: each is then a bound of an index that has the rows in this order.
+ * Newest first. The statement contains only the requested conditions: each is then a bound of an index that has the rows in this order.
  */
 export const selectEvents = (
   sql: SqlClient.SqlClient,

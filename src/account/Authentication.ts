@@ -1,4 +1,4 @@
-/** Who asks: from the secret of a request to its key and its account, at the cost of one query per key and lease. */
+/** Authenticates requests: from a secret to its key and account, with one query for each key and lease. */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Unauthenticated } from "../../schemas/Errors.ts"
@@ -8,12 +8,12 @@ import { leaseClock, leaseMs } from "./KeyLease.ts"
 import { keyLookUps } from "./KeyLookUps.ts"
 import { KeyUse } from "./KeyUse.ts"
 
-/** What a request needs to know of its key, or of its session, and of the account. Instants are epoch milliseconds. */
+/** The facts of a request's key or session, and of its account. Instants are epoch milliseconds. */
 export interface Credential {
   readonly source: "api" | "console"
-  /** Null of a session. */
+  /** Null for a session. */
   readonly apiKeyId: string | null
-  /** Null of a key. */
+  /** Null for a key. */
   readonly sessionId: string | null
   readonly accountId: string
   readonly hint: string | null
@@ -21,7 +21,7 @@ export interface Credential {
   readonly scopes: ReadonlySet<string>
   readonly expiresAt: number | null
   readonly isSuspended: boolean
-  /** From then on the account has no credit, by present knowledge; null: no end of it is in sight. */
+  /** When the credit is planned to end; null: no end is planned. */
   readonly exhaustedAt: number | null
 }
 
@@ -37,7 +37,7 @@ interface Lease {
 
 const leasesMax = 10_000
 
-/** Read for each lease of each key that is used, before its request: held to no schema. */
+/** Read before a request, once for each lease of each key: no schema checks it. */
 interface Row {
   readonly secret_sha256: string
   readonly id: string
@@ -71,7 +71,7 @@ const expired = () =>
 export class Authentication extends Context.Service<
   Authentication,
   {
-    /** The live key with this secret, whatever the state of its account. `address`: who uses it. */
+    /** The valid key with this secret, regardless of its account's state. `address`: of the caller. */
     readonly authenticate: (secret: string, address?: string) => Effect.Effect<KeyCredential, Unauthenticated>
   }
 >()("atoll/account/Authentication") {
@@ -80,10 +80,10 @@ export class Authentication extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const use = yield* KeyUse
-      /** By SHA-256 of the secret, in the order of reading. */
+      /** By the secret's SHA-256, in the order of reading. */
       const leases = new BoundedMap<string, Lease>(leasesMax)
 
-      /** Reads them all; what was found is leased from the moment at which the read began. */
+      /** Reads all of them; a lease begins when its read began. */
       const read = Effect.fnUntraced(function* (hashes: ReadonlyArray<string>) {
         const since = leaseClock()
         const rows = yield* sql.unsafe<Row>(
@@ -102,7 +102,7 @@ export class Authentication extends Context.Service<
         return found
       }, Effect.orDie)
 
-      // Who was let in before does not wait behind who guesses.
+      // Lookups of known keys do not queue behind guesses.
       const ofKnown = yield* keyLookUps(read)
       const ofUnknown = yield* keyLookUps(read)
 
@@ -111,7 +111,7 @@ export class Authentication extends Context.Service<
         return Effect.succeed(credential)
       }
 
-      /** An expiry holds from its instant on, however fresh the lease. */
+      /** An expiry takes effect at its instant, even during a lease. */
       const unexpired = (
         credential: KeyCredential,
         address: string | null

@@ -1,22 +1,22 @@
 /**
- * How long a process may go on accepting a key that it read from the database, and what it read of the key's account with it.
+ * How long a process may use a key, and the key's account, as it read them from the database.
  *
- * A revocation is to hold for every request that begins after it was acknowledged, in every process, and yet a request should not cost
- * a query. So a read is a lease: a process accepts what it read for `leaseMs` from the moment it *began* to read, by its own monotonic
- * clock; and whoever revokes waits, after its commit, until every lease given before has run out, and answers then. No process needs to
- * hear of another, no message can be lost or late, and no clocks are compared: only durations are. Who suspends an account, resumes it, or
- * gives it credit, waits likewise.
+ * A revocation must apply to every request that begins after it was acknowledged, in every process, yet a request should not cost
+ * a query. So a read is a lease: a process uses it for `leaseMs` from the moment at which the read *began*, by its own monotonic
+ * clock. A revocation waits, after its commit, until every earlier lease has expired, and only then returns. So processes need not
+ * communicate, no message can be lost or late, and only durations are compared, not clocks. Suspending and resuming an account, and
+ * granting credit, wait likewise.
  *
- * All processes of one database must agree on it, so it is not a setting.
+ * All processes of one database must have the same value, so it is not a setting.
  */
 import { Effect } from "effect"
 
 export const leaseMs = 100
 
-/** Clocks of two machines may run at slightly different speeds, and a timer's grain is a millisecond. */
+/** Clocks of two machines may run at slightly different speeds, and timers have a resolution of a millisecond. */
 const marginMs = 10
 
-/** After a commit that changes a key or its account: nobody goes by what was before once this returns. */
+/** Call it after a commit that changes a key or its account: when it returns, no process uses the old state. */
 export const awaitLeases = Effect.promise<void>(() => new Promise((resolve) => setTimeout(resolve, leaseMs + marginMs)))
 
 /** Milliseconds of this process's monotonic clock. */

@@ -1,13 +1,13 @@
 /**
- * Looks keys up together: one query at a time, for all that were asked for while the one before was under way. So however many secrets are
- * guessed at once, they cost one connection, and a key that has just been made is found by the next query.
+ * Looks keys up in batches: one query at a time, for all requests that arrived during the previous one. So any number of concurrent guesses
+ * costs one connection, and the next query finds a newly created key.
  */
 import { Deferred, Effect, Exit, FiberSet } from "effect"
 import { leaseClock, leaseMs } from "./KeyLease.ts"
 
 const batchMax = 1000
 
-/** @param read What it finds, by hash. */
+/** @param read Returns the found keys by hash. */
 export const keyLookUps = Effect.fnUntraced(function* <A>(
   read: (hashes: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, A>>
 ) {
@@ -41,7 +41,7 @@ export const keyLookUps = Effect.fnUntraced(function* <A>(
 
   return (hash: string): Effect.Effect<A | undefined> =>
     Effect.suspend(() => {
-      // A query that began too long ago would not count as a lease either.
+      // The result of an older query would not be a valid lease.
       const shared = reading !== null && leaseClock() - reading.since < leaseMs ? reading.outcomes.get(hash) : undefined
       const known = shared ?? waiting.get(hash)
       if (known !== undefined) return Deferred.await(known)

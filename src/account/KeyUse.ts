@@ -1,4 +1,4 @@
-/** When each key was last used, and from which address: remembered at once, written every now and then. */
+/** When and from which address each key was last used: kept in memory, and written periodically. */
 import { Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { BoundedMap } from "../store/BoundedMap.ts"
@@ -6,7 +6,7 @@ import { textColumn } from "../store/Columns.ts"
 import { worker } from "../worker/Worker.ts"
 
 const writeEvery = "30 seconds"
-/** So many wait at most for a database that does not take them; those used longest ago are given up first. */
+/** The most uses that wait for the database; the oldest are dropped first. */
 const unwrittenMax = 10_000
 
 export interface Use {
@@ -19,7 +19,7 @@ export class KeyUse extends Context.Service<
   KeyUse,
   {
     readonly note: (apiKeyId: string, address: string | null) => void
-    /** A use in this process that is not written yet. */
+    /** A use in this process that is not stored yet. */
     readonly unwritten: (apiKeyId: string) => Use | null
     readonly write: Effect.Effect<void>
   }
@@ -45,11 +45,11 @@ export class KeyUse extends Context.Service<
             ]
           )
           .pipe(
-            // What was noted meanwhile is written the next time; so is all, when this fails.
+            // Uses that changed meanwhile are written the next time; so are all if this fails.
             Effect.map(() => {
               for (const [id, one] of noted) if (used.get(id) === one) used.delete(id)
             }),
-            Effect.catch((error) => Effect.logWarning("The last use of API keys could not be written", error))
+            Effect.catch((error) => Effect.logWarning("Could not store the last use of API keys", error))
           )
       })
 

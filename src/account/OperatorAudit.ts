@@ -1,4 +1,4 @@
-/** What the operator does to an account on the command line, in that account's audit log. */
+/** Records the operator's commands on an account in that account's audit log. */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { type AuditTarget, type OperatorAction, operatorCommands } from "../../schemas/Audit.ts"
@@ -11,12 +11,12 @@ interface OperatorCall {
   readonly action: OperatorAction
   readonly targetType: AuditTarget | null
   readonly targetId: string | null
-  /** As an endpoint would answer: 200, 201 for what was made, 4xx for what was refused. */
+  /** The status that an endpoint would return: 200, 201 for a creation, 4xx for a refusal. */
   readonly status: number
   readonly errorCode: ErrorCode | null
 }
 
-/** Written when it returns: no service need run. */
+/** Stored when it returns; works without a running service. */
 export const noteOperator = Effect.fn("noteOperator")(function* (call: OperatorCall) {
   const sql = yield* SqlClient.SqlClient
   const at = yield* Clock.currentTimeMillis

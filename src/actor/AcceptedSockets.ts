@@ -1,6 +1,6 @@
 /**
- * The connections that were accepted on one port, whatever they wait for: a server's own end waits until each of them has ended, and tells
- * only of those whose handshake is done.
+ * The accepted connections of one port, in any state. A server waits at its end until each connection has closed, but reports only
+ * those with a finished handshake.
  *
  * @source node:diagnostics_channel "net.server.socket"
  */
@@ -10,7 +10,7 @@ import { Effect } from "effect"
 
 const channel = "net.server.socket"
 
-/** Before the server listens. `end` cuts them, and each that comes later: a last connection may be half made when the server closes. */
+/** Call it before the server listens. `end` closes all connections, and each later one: a connection may be half made when the server closes. */
 export const acceptedSockets = (port: number) =>
   Effect.acquireRelease(
     Effect.sync(() => {

@@ -1,8 +1,8 @@
 /**
- * Which process owns which actor: Effect Cluster's shards.
+ * Effect Cluster's shards decide which process owns which actor.
  *
- * One process alone needs no storage for that. Several on one database (ATOLL_CLUSTER_PORT set) lease their shards from it and
- * reach each other over sealed sockets; actor messages are volatile there too.
+ * A single process needs no storage for that. Several processes on one database (ATOLL_CLUSTER_PORT set) lease their shards from it and
+ * connect over authenticated sockets. Actor messages between them are volatile, too.
  */
 import { Context, Effect, Layer, Option } from "effect"
 import {
@@ -34,7 +34,7 @@ const single = Sharding.layer.pipe(
   Layer.merge(ShardTenures.endless)
 )
 
-/** What the cluster believes to own, a process that was frozen may have lost: its lease says so before anything else can. */
+/** A frozen process may have lost shards that the cluster still lists as its own. Its lease tells first. */
 const leased = Layer.effectContext(
   Effect.gen(function* () {
     const sharding = yield* Sharding.Sharding
@@ -61,7 +61,7 @@ const several = ({ clusterHost, clusterPort, clusterLeaseMs }: SettingsShape) =>
         shardLockExpiration: clusterLeaseMs,
         refreshAssignmentsInterval: "250 millis",
         sendRetryInterval: "50 millis",
-        // An actor's mailbox is its host's, which has answered everybody before it ends: there is nothing to wait for.
+        // The actor host owns the mailboxes, and has answered all messages before this point: there is nothing to wait for.
         entityTerminationTimeout: "100 millis",
         simulateRemoteSerialization: false,
         entityMailboxCapacity: "unbounded"

@@ -1,9 +1,9 @@
-/** One machine kind as the host sees it: the machine, its version, and the handler of each of its commands. */
+/** One kind of actor: the machine, its version, and the handler of each command. */
 import type { Effect, Schema } from "effect"
 import type { AnyStateMachine } from "xstate"
 import type { StoredSnapshot } from "../store/JournalRecord.ts"
 
-/** An event without its instant, which the host adds. */
+/** An event without its timestamp, which the host adds. */
 export interface AnyEvent {
   readonly type: string
   readonly [field: string]: unknown
@@ -20,11 +20,11 @@ export interface ActorState<C = unknown> {
   readonly context: C
 }
 
-/** The actor of a command, while the command runs. */
+/** The actor of a running command. */
 export interface CommandScope<C = unknown, E = AnyEvent> {
-  /** `revision.index` of the command: the same for each try. */
+  /** The command's `revision.index`, the same for each try. */
   readonly key: string
-  /** The committed state at this moment (it moves on while a long command runs). */
+  /** The actor's present committed state, which may change while a long command runs. */
   readonly state: () => ActorState<C>
   /** Sends an event to the command's actor and returns immediately; a refusal is not an error. */
   readonly tell: (event: E) => Effect.Effect<void>
@@ -33,43 +33,43 @@ export interface CommandScope<C = unknown, E = AnyEvent> {
 /** An event that the machine rejected; nothing is committed for it. */
 export interface DeclinedEvent {
   readonly actorId: string
-  /** Of the state that it met. */
+  /** The revision at which the event was rejected. */
   readonly revision: number
   readonly state: string
-  /** Epoch milliseconds, never before those of the transition before it. */
+  /** Epoch milliseconds, never earlier than the previous transition. */
   readonly at: number
   readonly event: AnyEvent
-  /** Why it was refused; null: the state answered with itself. */
+  /** The machine's code for the refusal; null: the state ignored the event. */
   readonly code: string | null
   readonly cause: string
   readonly requestId: string | null
 }
 
 export interface CommandHandler<C, E, P> {
-  /** Commands of one lane exclude each other: a newer one supersedes an older one that is not done. Null: no lane. */
+  /** Commands of one lane exclude each other: a newer command supersedes a pending older one. Null: no lane. */
   readonly lane: string | null
   /**
-   * Runs one command and returns the event of its outcome, if it has one. At-least-once: after a crash the same command
-   * (same actor, same key) runs again. It is interrupted when a newer command of its lane supersedes it.
-   * A defect is logged and the command tried again, with back-off, until it succeeds or is superseded.
+   * Runs one command and returns its result as an event, if it has one. At-least-once: after a crash the same command
+   * (same actor, same key) runs again. A newer command of its lane interrupts it.
+   * A defect is logged, and the command retried with back-off until it succeeds or is superseded.
    */
   readonly run: (scope: CommandScope<C, E>, params: P) => Effect.Effect<E | null>
 }
 
-/** What the host needs of a kind. `defineActor` makes it, with every type checked against the machine. */
+/** What the host needs to run a kind. `defineActor` makes it, and checks every type against the machine. */
 export interface ActorDefinition<M extends AnyStateMachine = AnyStateMachine> {
   readonly kind: string
-  /** The machine's version, stored with each snapshot. A machine whose states or context change shape takes the next number and a migration. */
+  /** The machine's version, stored with each snapshot. A change to the shape of its states or context needs the next number and a migration. */
   readonly version: number
-  /** Brings a snapshot of an older version to this one. Absent: older versions load as they are. */
+  /** Converts a snapshot of an older version. Absent: older versions load unchanged. */
   readonly migrate?: ((snapshot: StoredSnapshot, fromVersion: number) => StoredSnapshot) | undefined
   /** The present name of a pending command that an earlier version stored. Absent: no command was renamed. */
   readonly presentCommand?: ((value: string, command: string) => string) | undefined
   readonly machine: M
-  /** The machine's context. What is loaded must have this shape; keys that it does not name may be there. */
+  /** The machine's context. A loaded context must have this shape; further keys are allowed. */
   readonly context?: Schema.Schema<unknown> | undefined
-  /** By the machine's name of the command. */
+  /** Handlers by the machine's name of the command. */
   readonly commands: Readonly<Record<string, CommandHandler<unknown, AnyEvent, unknown>>>
-  /** Called for each event that was answered without a transition, synchronously; it must not throw. */
+  /** Called synchronously for each event that was answered without a transition; it must not throw. */
   readonly declined?: ((event: DeclinedEvent) => void) | undefined
 }

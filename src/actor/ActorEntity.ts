@@ -1,7 +1,7 @@
 /**
- * The way of a message to an actor that another process owns: one cluster entity a kind, volatile messages.
+ * Carries messages to actors that other processes own: one cluster entity for each kind, with volatile messages.
  *
- * Durability is not the message's but the commit's: a lost message is a lost request, never a lost transition. One whose answer was lost
+ * The commit is durable, not the message: a lost message is a lost request, never a lost transition. A message whose answer was lost
  * may be sent again, so an event arrives at least once.
  */
 import { Effect, Layer, Schema } from "effect"
@@ -30,7 +30,7 @@ const Deliver = Rpc.make("Deliver", {
     cause: Schema.String,
     requestId: Schema.NullOr(Schema.String),
     idempotency: Schema.NullOr(Schema.Struct({ kind: Schema.String, key: Schema.String, fingerprint: Schema.String })),
-    /** Not used any more; a process of the last version beside this one wants it. */
+    /** Unused; a process of the previous version still requires it. */
     attempts: Schema.Int,
     revision: Schema.Int
   },
@@ -38,15 +38,15 @@ const Deliver = Rpc.make("Deliver", {
   error: faults
 })
 
-/** Answers with the first committed state after a revision. */
+/** Answers with the next committed state after a revision. */
 const Follow = Rpc.make("Follow", { payload: { revision: Schema.Int }, success: state, error: faults })
 
 type Fault = ActorError | KeyContended | ActorMoved | ActorFailed
 
-/** What the owner does for others. */
+/** The owner's side of the requests. */
 export interface ActorOwner {
   readonly deliver: (id: string, message: Message) => void
-  /** Calls back at most once; the effect takes the request back. */
+  /** Calls back at most once; the returned effect cancels the request. */
   readonly follow: (
     id: string,
     revision: number,
@@ -54,13 +54,13 @@ export interface ActorOwner {
   ) => Effect.Effect<void>
 }
 
-/** Ways to whoever owns an actor. Whatever fails besides the typed errors: nobody answered. */
+/** Requests to the owner of an actor. Any failure other than the typed errors means that no process answered. */
 export interface ActorForward {
   readonly deliver: (id: string, message: Message) => Effect.Effect<ActorState, unknown>
   readonly follow: (id: string, revision: number) => Effect.Effect<ActorState, unknown>
 }
 
-/** Registers the kind with the cluster for as long as the scope lasts; gives the client to other processes. */
+/** Registers the kind with the cluster while the scope lasts, and returns the client to other processes. */
 export const actorEntity = Effect.fnUntraced(function* (kind: string, owner: ActorOwner) {
   const entity = Entity.make(kind, [Deliver, Follow])
   const handlers = Effect.gen(function* () {
@@ -90,7 +90,7 @@ export const actorEntity = Effect.fnUntraced(function* (kind: string, owner: Act
         Effect.callback<unknown, Fault>((resume) => owner.follow(entityId, payload.revision, resume))
     })
   })
-  // The mailbox is the actor's own, so the entity lets messages through side by side.
+  // The actor's mailbox orders messages, so the entity handles them concurrently.
   yield* Layer.build(entity.toLayer(handlers, { concurrency: "unbounded", maxIdleTime: "1 minute" }))
   const client = yield* entity.client
   const forward: ActorForward = {

@@ -11,35 +11,35 @@ export class EventRefused extends Schema.TaggedError<EventRefused>()("EventRefus
 /** There is no actor with this id. */
 export class ActorNotFound extends Schema.TaggedError<ActorNotFound>()("ActorNotFound", { actorId: Schema.String }) {}
 
-/** The actor has as many messages waiting as its mailbox holds. */
+/** The actor's mailbox is full. */
 export class MailboxFull extends Schema.TaggedError<MailboxFull>()("MailboxFull", { actorId: Schema.String }) {}
 
-/** Nothing was committed: another owner came first, or another call took the message's key. Whoever sent it looks at the key. */
+/** Nothing was committed: another owner committed first, or another call took the message's key. The sender checks the key. */
 export class KeyContended extends Schema.TaggedError<KeyContended>()("KeyContended", { actorId: Schema.String }) {}
 
 export type ActorError = EventRefused | ActorNotFound | MailboxFull
 
-/** Between processes: whoever was asked does not own the actor (any more). The sender looks for the owner again. */
+/** Between processes: the asked process does not own the actor (any more). The sender looks for the owner again. */
 export class ActorMoved extends Schema.TaggedError<ActorMoved>()("ActorMoved", { actorId: Schema.String }) {}
 
-/** Between processes: the owner met a defect. It would meet it again, but for one that `passes`; before there was that, none said so. */
+/** Between processes: the owner met a defect. It would meet it again, unless `passes` is true. Older versions do not send `passes`. */
 export class ActorFailed extends Schema.TaggedError<ActorFailed>()("ActorFailed", {
   message: Schema.String,
   passes: Schema.optional(Schema.Boolean)
 }) {}
 
 /**
- * A defect: no process of the cluster owned the actor, or its owner was without its database, for longer than a caller should wait. Trying
- * again soon helps.
+ * A defect: for longer than a caller should wait, no process of the cluster owned the actor, or its owner could not use the database. A retry
+ * soon helps.
  */
 export class OwnerAway extends Schema.TaggedError<OwnerAway>()("OwnerAway", { actorId: Schema.String }) {}
 
-/** A defect: the database can never store what the machine decided. Nothing was committed. */
+/** A defect: the database permanently rejects the machine's decision. Nothing was committed. */
 export class TransitionRefused extends Schema.TaggedError<TransitionRefused>()("TransitionRefused", {
   actorId: Schema.String
 }) {}
 
-/** A defect: what is stored of the actor is of a newer version, or none that this one knows. `message` names no content. */
+/** A defect: the stored state is of a newer version, or is unknown to this one. `message` quotes no content. */
 export class StateUnusable extends Schema.TaggedError<StateUnusable>()("StateUnusable", {
   actorId: Schema.String,
   message: Schema.String

@@ -1,8 +1,8 @@
 /**
- * The host of all actors: one mailbox each, one transition at a time, committed before anyone sees it.
+ * The host of all actors. Each has one mailbox and makes one transition at a time, which is committed before it is visible.
  *
- * Effect Cluster decides which process owns an actor (its shard) and carries messages there (`OtherOwners.ts`). Within the owner a
- * message takes a short way (`OwnActors.ts`).
+ * Effect Cluster decides which process owns an actor (by its shard) and carries messages there (`OtherOwners.ts`). Within the owner,
+ * messages bypass the cluster (`OwnActors.ts`).
  *
  * @source design.md "The actor"; ARCHITECTURE.md "Departures"
  */
@@ -35,17 +35,17 @@ import { storedState } from "./storedState.ts"
 export interface Delivery {
   readonly cause: string
   readonly requestId?: string | null
-  /** Of what the sender has read: the owner decides by nothing older. */
+  /** The revision that the sender has read: the owner decides on no older state. */
   readonly revision?: number
 }
 
 export interface ActorHostOptions extends OwnActorsOptions {
   readonly sweepIntervalMs: number
-  /** How far ahead deadlines are held in memory; the database is asked for the rest. */
+  /** How far ahead deadlines are kept in memory; later ones stay in the database. */
   readonly deadlineHorizonMs: number
-  /** How soon actors of shards that came here are woken, and those of shards that went are forgotten. */
+  /** Interval at which actors of new shards are woken, and actors of lost shards are dropped. */
   readonly shardsLookEveryMs: number
-  /** How long a stop waits for the transitions that are being written. */
+  /** How long a stop waits for running commits. */
   readonly stopWithinMs: number
 }
 
@@ -64,18 +64,18 @@ const liveActors = Metric.gauge("atoll_actors_live", { description: "Actors in m
 export class ActorHost extends Context.Service<
   ActorHost,
   {
-    /** Makes a kind known. Its waiting actors are woken by `recover`. */
+    /** Registers a kind. `recover` wakes its waiting actors. */
     readonly register: (definition: ActorDefinition) => Effect.Effect<void>
-    /** The first revision of a new actor, not stored yet: for callers that insert it in a transaction of their own and then `adopt` it. */
+    /** The first revision of a new actor, not stored yet: for callers that insert it in their own transaction and then `adopt` it. */
     readonly prepare: <M extends AnyStateMachine>(machine: M, actor: NewActor<InputOf<M>>) => ActorInsert
-    /** Starts the commands of an actor that was just inserted. */
+    /** Starts the commands of a newly inserted actor. */
     readonly adopt: (inserted: ActorInsert) => Effect.Effect<void>
-    /** Stores a new actor once, and returns its committed state. Null: its id or its idempotency key exists already, and nothing was stored. */
+    /** Stores a new actor once, and returns its committed state. Null: its id or idempotency key already exists, and nothing was stored. */
     readonly create: <M extends AnyStateMachine>(
       machine: M,
       actor: NewActor<InputOf<M>>
     ) => Effect.Effect<ActorState<ContextOf<M>> | null>
-    /** Delivers an event and answers with the committed state after it (or the unchanged one). */
+    /** Delivers an event and answers with the committed state after it, or with the unchanged state. */
     readonly send: <M extends AnyStateMachine>(
       machine: M,
       id: string,
@@ -83,8 +83,8 @@ export class ActorHost extends Context.Service<
       delivery: Delivery
     ) => Effect.Effect<ActorState<ContextOf<M>>, ActorError>
     /**
-     * The same, and takes the key in the commit that the event leads to, also if that changes nothing else; a refused event takes none.
-     * The actor is the key's target. KeyContended: nothing was committed; the key may be taken now.
+     * The same, and stores the key in the event's commit, even if nothing else changes; a refused event stores no key.
+     * The actor is the key's target. KeyContended: nothing was committed, and another call may hold the key.
      */
     readonly sendOnce: <M extends AnyStateMachine>(
       machine: M,
@@ -94,8 +94,8 @@ export class ActorHost extends Context.Service<
       key: IdempotencyKey
     ) => Effect.Effect<ActorState<ContextOf<M>>, ActorError | KeyContended>
     /**
-     * The same, but not at the mercy of an owner in another process: when that one does not answer at once, the transition is decided and
-     * committed here, fenced by its revision, and the owner, or whoever follows a dead one, does its commands.
+     * The same, as a fenced takeover write: if an owner in another process does not answer within 500 ms, the transition is decided and
+     * committed here, fenced by its revision. The owner, or the successor of a dead one, runs its commands.
      */
     readonly insist: <M extends AnyStateMachine>(
       machine: M,
@@ -103,9 +103,9 @@ export class ActorHost extends Context.Service<
       event: EventOf<M>,
       delivery: Delivery
     ) => Effect.Effect<ActorState<ContextOf<M>>, ActorError>
-    /** Whether this process owns the actor: whatever is committed to it is told by `onCommit`. */
+    /** Whether this process owns the actor: then `onCommit` reports every commit to it. */
     readonly owns: (id: string) => boolean
-    /** Tells the states after a revision, whichever process commits them, until it is interrupted. May miss some; the latest comes. */
+    /** Emits the states after a revision, whichever process commits them, until interrupted. May skip some, but not the latest. */
     readonly follow: <M extends AnyStateMachine>(
       machine: M,
       id: string,
@@ -113,23 +113,23 @@ export class ActorHost extends Context.Service<
       listener: (state: ActorState<ContextOf<M>>) => void
     ) => Effect.Effect<never>
     /**
-     * The committed state of an actor that this process owns and holds in memory; else null.
-     * Only for what is checked again where it matters: an owner that lost its shard learns of it late.
+     * The committed state of an actor that this process owns and has in memory; else null.
+     * Only for decisions that are checked again later: an owner notices a lost shard late.
      */
     readonly peek: <M extends AnyStateMachine>(machine: M, id: string) => ActorState<ContextOf<M>> | null
-    /** Fetches an actor that is known to exist into memory, if it is ours. */
+    /** Loads an existing actor into memory, if this process owns it. */
     readonly awaken: (machine: AnyStateMachine, id: string) => void
-    /** Wakes every actor of ours that has something to do; again at each sweep. */
+    /** Wakes every actor of this process with pending commands or deadlines; runs again at each sweep. */
     readonly recover: Effect.Effect<void>
-    /** Calls back after each commit of that actor in this process, and when it is read anew: another one may have committed. */
+    /** Calls back after each commit to that actor in this process, and after a reload: another process may have committed. */
     readonly onCommit: <M extends AnyStateMachine>(
       machine: M,
       id: string,
       listener: (state: ActorState<ContextOf<M>>) => void
     ) => Effect.Effect<void, never, Scope.Scope>
-    /** Actors in memory now. */
+    /** The number of actors in memory. */
     readonly size: Effect.Effect<number>
-    /** Resolves once no command is being done and no message waits (for tests). */
+    /** True once no command runs and no message waits (for tests). */
     readonly isQuiet: Effect.Effect<boolean>
   }
 >()("atoll/actor/ActorHost") {
@@ -154,7 +154,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   }
 
   const listeners = new CommitListeners((id, defect) => {
-    fork(Effect.logError(`Whoever listens to ${id} failed`, defect))
+    fork(Effect.logError(`A listener to ${id} failed`, defect))
   })
   const committed = (state: ActorState) => listeners.tell(state)
   const actors = new OwnActors(options, {
@@ -175,10 +175,10 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
 
   // --- messages -----------------------------------------------------------------------------------------------------
 
-  /** What the service sends of its own is nobody's change: it would have been sent anyhow, or will be again. */
+  /** Only a client's message counts as a client's change. The service sends its own messages anyway, or again. */
   const begins = ({ cause }: Delivery): Effect.Effect<void> => (cause === "client" ? changeBegins : Effect.void)
 
-  /** What is asked by a fiber is a part of the trace that it is in. */
+  /** Passes the span of the calling fiber on. */
   const asking = <A, E>(ask: (span: Tracer.AnySpan | null) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
     traced === null ? ask(null) : Effect.withFiber((fiber) => ask(spanOf(fiber)))
 
@@ -220,7 +220,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       asking((span) => deliver(machine, id, event, delivery, idempotency, span))
     )
 
-  /** Without a key there is nothing to contend for. */
+  /** Without a key, KeyContended cannot occur. */
   const send = (machine: AnyStateMachine, id: string, event: AnyEvent, delivery: Delivery) =>
     sendOnce(machine, id, event, delivery, null) as Effect.Effect<ActorState, ActorError>
 
@@ -280,7 +280,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
 
   const sweep = Effect.sync(() => actors.sweep())
 
-  /** Shards come and go with the processes of a cluster. */
+  /** Shards move with the processes of a cluster. */
   const watchShards = Effect.gen(function* () {
     let before = ""
     while (true) {
@@ -301,7 +301,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     Effect.andThen(sweep, recover).pipe(Effect.delay(options.sweepIntervalMs), Effect.forever)
   )
 
-  // What waits here goes to the next owners, after the last transitions that were begun here.
+  // Waiting messages go to the next owners, after the last commits that were begun here.
   const lastCommits = Effect.callback<void>((resume) => actors.onceWritten(() => resume(Effect.void)))
   yield* Effect.addFinalizer(() =>
     Effect.suspend(() => {
@@ -311,7 +311,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     })
   )
 
-  /** What is loaded was held against the machine's context (`LiveActor.become`), so the state has the machine's types. */
+  /** A loaded state was checked against the machine's context (`LiveActor.become`), so it has the machine's types. */
   return ActorHost.of({
     register,
     prepare,

@@ -1,4 +1,4 @@
-/** The way between processes that share actors. Each end proves who it is before a byte of it is read. */
+/** Connections between processes that share actors. Each end authenticates itself before the other reads a byte. */
 import type { Duplex } from "node:stream"
 import { Context, type Effect, type Scope } from "effect"
 import type { Socket, SocketServer } from "effect/socket"

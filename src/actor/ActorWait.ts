@@ -1,4 +1,4 @@
-/** Waits for an actor to reach a state, wherever it lives: told at once by its owner, and by asking the database now and then should that fail. */
+/** Waits for an actor to reach a state, whichever process owns it. The owner reports changes; a slow poll of the database covers lost reports. */
 import { Effect, Option, Queue } from "effect"
 import type { AnyStateMachine } from "xstate"
 import { Journal } from "../store/Journal.ts"
@@ -9,7 +9,7 @@ import { storedState } from "./storedState.ts"
 
 const askEveryMs = 500
 
-/** The first state for which `isReached` holds, or the latest one when `timeoutMs` have passed. Null: no such actor. */
+/** The first state for which `isReached` holds, or the latest state after `timeoutMs`. Null: no such actor. */
 export const awaitState = Effect.fnUntraced(
   function* <M extends AnyStateMachine>(
     machine: M,

@@ -1,9 +1,9 @@
 /**
- * Which processes of the cluster own actors, and the proof: each process connects to each other one again and again, as messages of actors do,
- * and says with its row whom it reaches. A process owns shards only while it is of the largest set of processes that all reach each other
- * (`mutualReach.ts`). A process that starts is tried by the others before it owns anything.
+ * Decides which processes of the cluster own actors. Each process regularly connects to every other one, as actor messages do,
+ * and stores in its row which processes it reaches. A process owns shards only while it is in the largest set of processes that all reach each
+ * other (`mutualReach.ts`). A starting process owns nothing until the others have reached it.
  *
- * A process that was reached is believed to be for a while after the first attempt that failed, so that a short fault moves no shards.
+ * A reached process still counts as reached for a while after a failed attempt, so that a short fault moves no shards.
  */
 import { Cause, Context, Effect, Layer, Metric } from "effect"
 import { Runner } from "effect/cluster"
@@ -15,12 +15,12 @@ import { ActorSockets } from "./ActorSockets.ts"
 import { HostEvidence } from "./HostEvidence.ts"
 import { mutualReach, reachEachOther } from "./mutualReach.ts"
 
-/** A process that is reached is tried so often. */
+/** Interval of attempts to a reached process. */
 const tryEveryMs = 1000
-/** A process that was not reached yet is tried so often, and others are looked for. */
+/** Interval of attempts to a process that was not reached yet, and of the search for new processes. */
 const lookEveryMs = 250
 const answersWithin = "2 seconds"
-/** A fault of less than that moves no shards, however short the lease is. */
+/** A shorter fault moves no shards, however short the lease is. */
 const lostAfterMinMs = 10_000
 
 const isOwnerGauge = Metric.gauge("atoll_cluster_member", {
@@ -28,38 +28,39 @@ const isOwnerGauge = Metric.gauge("atoll_cluster_member", {
 })
 
 const outsideGauge = Metric.gauge("atoll_cluster_processes_outside", {
-  description: "Living processes of the cluster that own no actors, since they and the others do not reach each other."
+  description:
+    "Living processes of the cluster that own no actors, because they and the others do not reach each other."
 })
 
 const exclusionsCounter = Metric.counter("atoll_cluster_exclusions_total", {
   description:
-    "How often this process saw a process of the cluster, or itself, lose its actors since others did not reach it.",
+    "How often this process saw a process of the cluster, or itself, lose its actors because others did not reach it.",
   incremental: true
 })
 
 const failuresCounter = Metric.counter("atoll_cluster_reach_failures_total", {
-  description: "How often this process tried to reach another process of the cluster, and did not.",
+  description: "Failed attempts of this process to reach another process of the cluster.",
   incremental: true
 })
 
 export class ClusterMembers extends Context.Service<
   ClusterMembers,
   {
-    /** Each process whose lease is good, as it described itself, and whether it owns shards. */
+    /** Each process with a valid lease, by its description of itself, and whether it may own shards. */
     readonly all: Effect.Effect<ReadonlyArray<readonly [runner: string, isMember: boolean]>, SqlError.SqlError>
   }
 >()("atoll/actor/ClusterMembers") {}
 
-/** What this process knows of its way to another one. */
+/** State of the connection to another process. */
 interface Way {
   readonly address: string
   readonly knownSinceMs: number
   triedAtMs: number
   isTrying: boolean
-  /** Since the first attempt that failed after one that did not; null: the last one did not. */
+  /** When the present series of failed attempts began; null: the last attempt succeeded. */
   failsSinceMs: number | null
   isReached: boolean
-  /** The last failure, as a sentence or words of the system. */
+  /** The last failure, as a sentence or in the system's words. */
   reason: string | null
 }
 
@@ -82,7 +83,7 @@ export const clusterMembers = Layer.effect(
     const { open } = yield* ActorSockets
     const evidence = yield* HostEvidence
     const lostAfterMs = Math.max(leases.leaseMs, lostAfterMinMs)
-    /** By the id of the process. */
+    /** By process id. */
     const ways = new Map<string, Way>()
     const outside = new Map<string, Outside>()
     let living: ReadonlyArray<LivingProcess> = []
@@ -94,7 +95,7 @@ export const clusterMembers = Layer.effect(
     yield* measuredCounter(exclusionsCounter, () => exclusions)
     yield* measuredCounter(failuresCounter, () => failures)
 
-    // --- whom this process reaches ----------------------------------------------------------------------------------
+    // --- which processes this one reaches ---------------------------------------------------------------------------
 
     const attempt = (way: Way, runner: string) =>
       Effect.suspend(() => {
@@ -148,7 +149,7 @@ export const clusterMembers = Layer.effect(
       yield* Effect.forEach(due, (one) => Effect.forkScoped(one), { discard: true })
     })
 
-    // --- what becomes of it -----------------------------------------------------------------------------------------
+    // --- reports ----------------------------------------------------------------------------------------------------
 
     const namesOf = (processes: ReadonlyArray<LivingProcess>): string =>
       processes.map(({ address }) => address).join(", ")
@@ -163,7 +164,7 @@ export const clusterMembers = Layer.effect(
         : `The process ${process.address} owns no actors: ${namesOf(apart)} and it do not reach each other.${why}`
     }
 
-    /** Says once that a process is outside, and once that it is not any more. */
+    /** Reports once that a process is outside the set, and once that it is back. */
     const tell = Effect.gen(function* () {
       const now = performance.now()
       const apart = new Map(living.filter((one) => !members.includes(one)).map((one) => [one.id, one]))
@@ -178,7 +179,7 @@ export const clusterMembers = Layer.effect(
       for (const [id, process] of apart) {
         const known = outside.get(id) ?? { sinceMs: now, isTold: false }
         outside.set(id, known)
-        // A process that has just started is outside until it was tried.
+        // A process that has just started is outside until others have reached it.
         if (known.isTold || now - known.sinceMs < lostAfterMs) continue
         known.isTold = true
         exclusions++

@@ -1,8 +1,8 @@
 /**
- * Does the commands of live actors, each in a fiber of its own, until it has an outcome or a newer one takes its place.
+ * Runs the commands of live actors, each in its own fiber, until it has a result or a newer command supersedes it.
  *
- * At-least-once: what ends with the process is done again when the actor is loaded. Commands of one lane of one actor exclude each
- * other: one begins when every earlier one has ended, the last of its finalizers included, whatever ended it.
+ * At-least-once: a command that the process's end interrupts runs again when the actor is loaded. Commands of one lane of one actor exclude
+ * each other: a command starts when every earlier one has ended, including its finalizers.
  */
 import { Cause, Effect, Exit, Fiber, Schedule, type Tracer } from "effect"
 import type { SqlError } from "effect/sql"
@@ -15,12 +15,12 @@ import { type Message, unawaited } from "./Message.ts"
 
 const tryAgain = Schedule.min([Schedule.exponential(100), Schedule.spaced(30_000)])
 
-/** Where a command and what comes of it belong; null: to no trace. */
+/** The span of a command and its result; null: no trace. */
 interface Trace {
   span: Tracer.AnySpan | null
 }
 
-/** A command that this version does not know has no lane. */
+/** A command unknown to this version has no lane. */
 const laneOf = (actor: LiveActor, command: PendingCommand): string | null =>
   actor.definition.commands[command.type]?.lane ?? null
 
@@ -30,8 +30,8 @@ export class CommandRunner {
   readonly #enqueue: (actor: LiveActor, message: Message) => void
   readonly #isTraced: boolean
   /**
-   * Actor and lane to the fibers that have not ended, those included that were told to. Not the live actor's own: one that was
-   * dropped and loaded anew waits for what the former is still ending.
+   * By actor and lane: the fibers that have not ended, including interrupted ones. They are not stored in the live actor: a reloaded
+   * actor must wait for the fibers of its predecessor.
    */
   readonly #lanes = new Map<string, Set<Fiber.Fiber<unknown, unknown>>>()
 
@@ -48,12 +48,12 @@ export class CommandRunner {
   }
 
   /**
-   * Begins a command that is not being done yet; those of its lane are ended first. Its outcome comes as a message.
+   * Starts a command that does not run yet, after it has ended the commands of its lane. The result arrives as a message.
    *
-   * @param span Of what asked for it.
+   * @param span The span of its cause.
    */
   start(actor: LiveActor, command: PendingCommand, span: Tracer.AnySpan | null): void {
-    // Committed while the actor left: its next owner does it.
+    // The actor left during the commit: its next owner runs the command.
     if (actor.dropped || actor.running.has(command.key)) return
     const lane = laneOf(actor, command)
     const laneKey = `${actor.id} ${lane}`
@@ -89,7 +89,7 @@ export class CommandRunner {
     })
   }
 
-  /** After a commit: ends what is no longer pending and begins what is new. */
+  /** After a commit: ends commands that are no longer pending, and starts the new ones. */
   follow(
     actor: LiveActor,
     pending: ReadonlyArray<PendingCommand>,
@@ -107,7 +107,7 @@ export class CommandRunner {
     }
   }
 
-  /** The actor is leaving this process's memory. */
+  /** The actor leaves this process's memory. */
   endAll(actor: LiveActor): void {
     for (const { fiber } of actor.running.values()) this.#fork(Fiber.interrupt(fiber))
     actor.running.clear()
@@ -133,12 +133,12 @@ export class CommandRunner {
         })
       : Effect.suspend(begin)
     return interpreted.pipe(
-      // An interruption of this fiber passes by; one that comes out of the interpreter is a fault of its own like any other.
+      // Does not see an interruption of this fiber. An interruption from inside the interpreter is a failure like any other.
       Effect.tapCause((cause) => {
         const fault = Cause.squash(cause)
         return isDatabaseFault(fault)
           ? this.#databaseFault(fault)
-          : Effect.logError(`Command ${command.type} of ${actor.id} failed and is tried again`, cause)
+          : Effect.logError(`Command ${command.type} of ${actor.id} failed and will be retried`, cause)
       }),
       Effect.sandbox,
       Effect.retry(tryAgain),
@@ -148,7 +148,7 @@ export class CommandRunner {
   }
 }
 
-/** What is pending once `commands` were asked for: a newer command of a lane takes the place of those before it. */
+/** The pending commands after a transition: a newer command of a lane replaces earlier ones. */
 export const withCommands = (
   actor: LiveActor,
   pending: ReadonlyArray<PendingCommand>,

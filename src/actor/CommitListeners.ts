@@ -1,4 +1,4 @@
-/** Who is told of an actor's commits in this process. */
+/** Listeners to the commits of actors in this process. */
 import type { ActorState } from "./ActorDefinition.ts"
 
 export type CommitListener = (state: ActorState) => void
@@ -7,7 +7,7 @@ export class CommitListeners {
   readonly #listeners = new Map<string, Set<CommitListener>>()
   readonly #failed: (actorId: string, defect: unknown) => void
 
-  /** `failed` is told of a listener that threw: its fault is not the actor's. */
+  /** `failed` is called if a listener throws: that is not the actor's error. */
   constructor(failed: (actorId: string, defect: unknown) => void) {
     this.#failed = failed
   }

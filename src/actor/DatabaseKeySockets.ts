@@ -1,6 +1,6 @@
 /**
- * The connections between processes that share no more than a database: TLS with a key that only those who read it have (a row of `server_keys`).
- * Both sides prove that they have it, and nobody else reads or sends a byte.
+ * Connections between processes that share only a database: TLS with a pre-shared key from a row of `server_keys`.
+ * Both sides prove that they have the key; without it no byte is read or sent.
  *
  * @source RFC 4279 and RFC 5489 (TLS with pre-shared keys); node:tls "Pre-shared keys"
  */
@@ -30,7 +30,7 @@ const open = (psk: Buffer, host: string, port: number) =>
         host,
         port,
         pskCallback: () => ({ psk, identity }),
-        // There is no certificate: whoever has the key is the other process.
+        // There is no certificate: the key authenticates the other process.
         checkServerIdentity: () => undefined
       })
       socket.setNoDelay(true)

@@ -1,4 +1,4 @@
-/** One timer an actor, for the earliest of its deadlines. What lies beyond the horizon is left to the database and a later sweep. */
+/** One timer for each actor, for its earliest deadline. Deadlines beyond the horizon are left to the database and a later sweep. */
 import { Clock, Effect, FiberMap, Option } from "effect"
 
 type Run = (id: string, timer: Effect.Effect<void>) => unknown
@@ -17,16 +17,16 @@ export class DeadlineTimers {
     this.#horizonMs = horizonMs
   }
 
-  /** They end with the scope. */
+  /** The timers end with the scope. */
   static readonly make = Effect.fnUntraced(function* (horizonMs: number) {
     const fibers = yield* FiberMap.make<string>()
     return new DeadlineTimers(fibers, yield* FiberMap.runtime(fibers)(), yield* Clock.Clock, horizonMs)
   })
 
-  /** Replaces the actor's timer; null only ends it. `fire` is called once, at `dueAt` or right after if that is past. */
+  /** Replaces the actor's timer; null only ends it. `fire` is called once, at `dueAt`, or immediately if that is past. */
   set(id: string, dueAt: number | null, fire: () => void): void {
     const now = this.#clock.currentTimeMillisUnsafe()
-    // One that is past is set anew: the clock was set forward, or the whole host stood still, and its sleep knows nothing of it.
+    // A past deadline is set again: after a jump of the clock, or a suspended host, the running sleep would end too late.
     if (this.#instants.get(id) === dueAt && (dueAt === null || dueAt > now)) return
     if (dueAt === null || dueAt - now > this.#horizonMs) {
       if (this.#instants.delete(id)) {
@@ -40,7 +40,7 @@ export class DeadlineTimers {
       Effect.yieldNow.pipe(
         Effect.andThen(Effect.suspend(() => Effect.sleep(Math.max(0, dueAt - this.#clock.currentTimeMillisUnsafe())))),
         Effect.andThen(
-          // Who fires sets the next one, and that interrupts this one.
+          // `fire` sets the next timer, which interrupts this fiber.
           Effect.uninterruptible(
             Effect.sync(() => {
               this.#instants.delete(id)

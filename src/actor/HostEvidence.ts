@@ -1,6 +1,6 @@
 /**
- * Whether this process reaches the hosts on which Sandboxes live, as far as it knows. Of services that do not reach each other the hosts know which one
- * lacks the right secret or certificate: that one reaches none.
+ * Whether this process reaches the hosts of Sandboxes, as far as it knows. Of two services that do not reach each other, the one with a wrong
+ * secret or certificate reaches no host.
  */
 import { Context } from "effect"
 

@@ -1,4 +1,4 @@
-/** One actor in memory: its committed snapshot, its mailbox, and the commands that are being done for it. */
+/** One actor in memory: its committed snapshot, its mailbox, and its running commands. */
 import { type Fiber, Schema } from "effect"
 import type { ShardId } from "effect/cluster"
 import type { AnyMachineSnapshot } from "xstate"
@@ -12,11 +12,11 @@ export class LiveActor {
   readonly id: string
   readonly definition: ActorDefinition
   readonly shard: ShardId.ShardId
-  /** Of its shard, when it was read: in a later one it may be older than what is stored. */
+  /** The shard's epoch when the actor was read: in a later epoch this state may be out of date. */
   readonly tenure: number
   readonly mailbox: Array<Message> = []
   readonly running = new Map<string, { readonly lane: string | null; readonly fiber: Fiber.Fiber<unknown, unknown> }>()
-  /** Loading, or a commit is being written. */
+  /** True while the actor loads or a commit is being written. */
   busy = true
   dropped = false
   lastUsedAt: number
@@ -24,11 +24,11 @@ export class LiveActor {
   sandboxId = ""
   revision = 0
   snapshot!: AnyMachineSnapshot
-  /** As the row has it: of an older machine's version until the first commit. */
+  /** The snapshot as the row has it: of an older machine version until the first commit. */
   stored!: StoredSnapshot
   pending: ReadonlyArray<PendingCommand> = []
   deadlines: Deadlines = {}
-  /** The instant of its last transition. */
+  /** The timestamp of its last transition. */
   changedAt = 0
 
   constructor(id: string, definition: ActorDefinition, shard: ShardId.ShardId, tenure: number, now: number) {
@@ -39,7 +39,7 @@ export class LiveActor {
     this.lastUsedAt = now
   }
 
-  /** Throws StateUnusable for what this version does not know. */
+  /** Throws StateUnusable for a state unknown to this version. */
   become(row: ActorRow) {
     const { definition } = this
     const unusable = (why: string) =>
@@ -55,7 +55,7 @@ export class LiveActor {
         : row.snapshot
     if (definition.machine.states[stored.value] === undefined) throw unusable("its machine has no such state")
     if (definition.context !== undefined && !Schema.is(definition.context)(stored.context)) {
-      throw unusable("its context has not the machine's shape")
+      throw unusable("its context does not have the machine's shape")
     }
     this.accountId = row.accountId
     this.sandboxId = row.sandboxId
@@ -70,7 +70,7 @@ export class LiveActor {
     this.changedAt = row.changedAt
   }
 
-  /** The instant of a transition that happens now: the clocks of hosts step back, and the time of an actor does not. */
+  /** The timestamp of a transition now. Host clocks may step back; an actor's time never does. */
   instantAt(now: number): number {
     return Math.max(now, this.changedAt)
   }

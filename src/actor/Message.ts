@@ -1,37 +1,37 @@
-/** What lies in an actor's mailbox. */
+/** A message in an actor's mailbox. */
 import type { Tracer } from "effect"
 import type { IdempotencyKey } from "../store/JournalRecord.ts"
 import type { ActorState, AnyEvent } from "./ActorDefinition.ts"
 import type { ActorError, KeyContended } from "./ActorError.ts"
 
 export interface Message {
-  /** Null: only tidies `done` away. */
+  /** Null: only removes `done` from the pending commands. */
   readonly event: AnyEvent | null
-  /** Who caused it, in one word: client, command, deadline, runtime, cascade. */
+  /** Its origin in one word: client, command, deadline, runtime, cascade. */
   readonly cause: string
   readonly requestId: string | null
-  /** What its sender knows to be committed: an owner that remembers less reads the actor anew. 0: nothing. */
+  /** The newest revision that the sender knows: an owner with an older one reloads the actor. 0: unknown. */
   readonly revision: number
-  /** The command whose outcome this is. */
+  /** The command whose result this message is. */
   readonly done: string | null
-  /** The deadline that fires, with the instant it was set for. */
+  /** The deadline that fires, with its time. */
   readonly deadline: { readonly name: string; readonly at: number } | null
-  /** Taken with the commit that answers this message, also with one that changes nothing else. */
+  /** The key that the message's commit stores, even if nothing else changes. */
   readonly idempotency: IdempotencyKey | null
-  /** Since when it looks for an owner that takes it, in monotonic milliseconds. Null: it lies where it was put first. */
+  /** Since when the message has been looking for an owner, in monotonic milliseconds. Null: it is where it was first put. */
   readonly lookingSince: number | null
-  /** Whose part its transition and what that starts are; null: of no trace. */
+  /** The parent span of its transition and commands; null: no trace. */
   readonly span: Tracer.AnySpan | null
   readonly succeed: (state: ActorState) => void
   readonly fail: (error: ActorError | KeyContended) => void
   readonly die: (defect: unknown) => void
-  /** It came from another process, which looks for the owner itself. Null: it is from here. */
+  /** For a message from another process, which then looks for the owner itself. Null: the message is from this process. */
   readonly moved: (() => void) | null
 }
 
 const nothing = () => {}
 
-/** A message whose outcome nobody waits for. */
+/** A message without a caller that waits for its outcome. */
 export const unawaited = (
   event: AnyEvent | null,
   cause: string,

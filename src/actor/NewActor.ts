@@ -4,7 +4,7 @@ import type { ActorDefinition } from "./ActorDefinition.ts"
 import { plainText } from "./plainText.ts"
 import { begin, earliest, store } from "./Transition.ts"
 
-/** What every machine is created from has its instant. */
+/** Every machine's input has a timestamp. */
 interface Stamped {
   readonly at: number
 }
@@ -20,7 +20,7 @@ export interface NewActor<Input = Stamped> {
   readonly idempotency: ActorInsert["idempotency"]
 }
 
-/** Revision 1 as it is to be inserted, with the commands and deadlines that the machine's first state asks for. */
+/** Revision 1, ready to insert, with the commands and deadlines of the machine's first state. */
 export const firstRevision = (definition: ActorDefinition, actor: NewActor): ActorInsert => {
   const input = plainText(actor.input)
   const { snapshot, commands, deadlines } = begin(definition.machine, input)

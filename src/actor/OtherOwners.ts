@@ -1,7 +1,7 @@
 /**
- * Actors that other processes own: the way of a message to them, and what this process does for others with its own.
+ * Actors that other processes own: sends messages to them, and serves their requests for actors of this process.
  *
- * Whatever a way to another process does, it ends here: its interruption is not ours, and what hangs is left behind.
+ * Faults of remote calls end here: an interruption of the call does not interrupt the caller, and a hanging call is abandoned.
  */
 import { Effect, Exit, Fiber, Option, type Scope } from "effect"
 import type { ActorDefinition, ActorState } from "./ActorDefinition.ts"
@@ -23,7 +23,7 @@ import { metDefect, toldDefect } from "./ownerDefect.ts"
 const forwardAgainMs = 50
 const followAgainMs = 500
 
-/** What the owner said, whatever it was; null: nobody answered. */
+/** The owner's answer; null: no process answered. */
 export type Answer = ActorState | EventRefused | ActorNotFound | MailboxFull | KeyContended | ActorFailed | null
 
 const answerOf = (exit: Exit.Exit<ActorState, unknown> | null): Answer => {
@@ -56,7 +56,7 @@ export class OtherOwners {
     this.#scope = scope
   }
 
-  /** The way to those that own actors of a kind, and what this process does with its own. */
+  /** Registers the client and the server side of a kind. */
   reach(kind: string, forward: ActorForward, owner: ActorOwner): void {
     this.#forwards.set(kind, forward)
     this.#owners.set(kind, owner)
@@ -79,7 +79,7 @@ export class OtherOwners {
     return Effect.map(this.#apart(this.#forwards.get(kind)!.deliver(id, message), withinMs), answerOf)
   }
 
-  /** Looks for the owner until one answers: it may be stopping, dead without anybody knowing, or this process by now. */
+  /** Retries until an owner answers: it may be stopping or dead, or this process may have become the owner. */
   readonly carry: (definition: ActorDefinition, id: string, message: Message) => Effect.Effect<void> =
     Effect.fnUntraced({ self: this }, function* (definition, id, message) {
       const giveUpAt = performance.now() + this.#ownerPatienceMs
@@ -96,7 +96,7 @@ export class OtherOwners {
       message.die(new OwnerAway({ actorId: id }))
     })
 
-  /** Tells the states after a revision, whoever owns the actor when they are committed. */
+  /** Emits the states after a revision, whichever process owns the actor at that time. */
   readonly follow: (
     kind: string,
     id: string,
@@ -117,12 +117,12 @@ export class OtherOwners {
     }
   })
 
-  /** Those who follow actors that are not ours now look for the owner anew. */
+  /** Followers of actors that this process no longer owns look for the owner again. */
   tellMoved(): void {
     for (const { id, moved } of this.#followers) if (!this.#actors.isOurs(id)) moved()
   }
 
-  /** What this process does for others with the actors of a kind that it owns. */
+  /** Serves other processes for the actors of a kind that this process owns. */
   ownerOf(definition: ActorDefinition): ActorOwner {
     return {
       deliver: (id, message) => this.#actors.deliver(definition, id, message),

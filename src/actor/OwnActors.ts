@@ -1,7 +1,7 @@
 /**
- * The actors of this process: which of them are in memory, and what comes of their messages, one at a time.
+ * The actors of this process: keeps them in memory, and handles their messages one at a time.
  *
- * A mailbox is a plain array and a step a plain function: a cluster message costs about 35 µs, more than the transition itself. A lost
+ * A mailbox is a plain array and a step a plain function, because a cluster message costs about 35 µs, more than the transition itself. A lost
  * shard is noticed before each message and by a sweep; until then the journal's revision check fences the old owner.
  */
 import { Cause, type Clock, Effect, type Fiber, type Tracer } from "effect"
@@ -28,11 +28,11 @@ const troublesMax = 1000
 export interface OwnActorsOptions {
   readonly mailboxMax: number
   readonly passivateAfterMs: number
-  /** How long a message looks for an owner: longer than the actors of a process that died stay without one. */
+  /** How long a message looks for an owner: longer than the actors of a dead process are without one. */
   readonly ownerPatienceMs: number
 }
 
-/** What the actors need of the host around them. */
+/** Dependencies on the actor host. */
 export interface Surroundings {
   readonly journal: Journal["Service"]
   readonly sharding: Sharding.Sharding["Service"]
@@ -40,14 +40,14 @@ export interface Surroundings {
   readonly clock: Clock.Clock
   readonly timers: DeadlineTimers
   readonly fork: (effect: Effect.Effect<unknown>) => Fiber.Fiber<unknown, unknown>
-  /** Null where nothing is traced. */
+  /** Null without tracing. */
   readonly traced: Tracing | null
-  /** The one that does their commands; their outcomes come as messages. */
+  /** Makes the runner of their commands; results arrive as messages. */
   readonly commands: (enqueue: (actor: LiveActor, message: Message) => void) => CommandRunner
-  /** Throws for a kind that nobody registered. */
+  /** Throws for an unregistered kind. */
   readonly definitionOf: (kind: string) => ActorDefinition
   readonly committed: (state: ActorState) => void
-  /** Takes a message to whichever process owns its actor. */
+  /** Sends a message to the process that owns its actor. */
   readonly carry: (definition: ActorDefinition, id: string, message: Message) => void
 }
 
@@ -56,14 +56,14 @@ export class OwnActors {
   readonly #around: Surroundings
   readonly #commands: CommandRunner
   readonly #live = new Map<string, LiveActor>()
-  /** Commands whose outcome the database refused, and how often. */
+  /** Commands whose result the database rejected, and how often. */
   readonly #refused = new BoundedMap<string, number>(troublesMax)
   /** Actors that this version cannot load. */
   readonly #unusable = new BoundedMap<string, true>(troublesMax)
   #isClosing = false
-  /** Commits that are being written, those of actors that left included. */
+  /** Running commits, including those of actors that have left. */
   #writing = 0
-  /** Called when none is left. */
+  /** Called when no commit is running. */
   #written = () => {}
 
   constructor(options: OwnActorsOptions, around: Surroundings) {
@@ -72,13 +72,13 @@ export class OwnActors {
     this.#commands = around.commands((actor, message) => this.#enqueue(actor, message))
   }
 
-  // --- which are ours, and in memory --------------------------------------------------------------------------------
+  // --- actors in memory ---------------------------------------------------------------------------------------------
 
   get size(): number {
     return this.#live.size
   }
 
-  /** No command is being done and no message waits. */
+  /** True if no command runs and no message waits. */
   get isQuiet(): boolean {
     return [...this.#live.values()].every((actor) => actor.isIdle)
   }
@@ -97,14 +97,14 @@ export class OwnActors {
     return !this.#isClosing && sharding.hasShardId(shard) && tenures.of(shard) === tenure
   }
 
-  /** Not in memory: for one that is loaded, or looked at by a process that does not own it. */
+  /** A new object outside the live set: to load an actor, or for a process that does not own it. */
   newActor(id: string, definition: ActorDefinition): LiveActor {
     const { sharding, tenures, clock } = this.#around
     const shard = shardOf(sharding, id)
     return new LiveActor(id, definition, shard, tenures.of(shard), clock.currentTimeMillisUnsafe())
   }
 
-  /** Its committed state, if it is ours and in memory; else null. */
+  /** The committed state, if this process owns the actor and has it in memory; else null. */
   peek(kind: string, id: string): ActorState | null {
     const actor = this.#live.get(id)
     if (
@@ -119,11 +119,11 @@ export class OwnActors {
     return actor.state()
   }
 
-  /** Fetches one into memory that is ours and is known to exist. */
+  /** Loads an existing actor that this process owns. */
   activate(id: string, definition: ActorDefinition): LiveActor {
     const known = this.#live.get(id)
     if (known !== undefined && this.#isOwn(known)) return known
-    // Another process may have had it since.
+    // Another process may have owned it meanwhile.
     const waiting = known === undefined ? [] : known.mailbox.splice(0)
     if (known !== undefined) this.#drop(known)
     const actor = this.newActor(id, definition)
@@ -146,7 +146,7 @@ export class OwnActors {
             return this.#reject(actor, defect)
           }
           this.#around.committed(actor.state())
-          // Whoever wakes it asks for what it has still to do.
+          // The span of the wake-up message is the parent of the pending commands.
           const wake = actor.mailbox.find(({ event, span }) => event === null && span !== null)
           this.#settleIn(actor, wake?.span)
         }
@@ -156,7 +156,7 @@ export class OwnActors {
     return actor
   }
 
-  /** One that was just inserted, and whose part what it asks for is. */
+  /** Starts a newly inserted actor; `span` is the parent of its commands. */
   adopt({ row, createdAt, transition }: ActorInsert, span: Tracer.AnySpan | null) {
     const { clock, definitionOf, journal } = this.#around
     countTransition(row.kind, transition.to)
@@ -164,7 +164,7 @@ export class OwnActors {
     if (this.#live.has(row.id)) return
     const definition = definitionOf(row.kind)
     if (!this.isOurs(row.id)) return this.deliver(definition, row.id, unawaited(null, "wake", { span }))
-    // Stored long ago, told only now: a sweep may have woken it, and it may have gone on and to sleep since.
+    // The insert was long ago: a sweep may have woken the actor, and it may have changed and been passivated since.
     if (clock.currentTimeMillisUnsafe() - createdAt >= this.#options.passivateAfterMs) {
       this.activate(row.id, definition)
       return
@@ -175,7 +175,7 @@ export class OwnActors {
     this.#settleIn(actor, span)
   }
 
-  /** An actor that was loaded or just created: its commands run again, its deadline is watched, its mailbox opens. */
+  /** After a load or an insert: restarts the commands, sets the deadline's timer, and opens the mailbox. */
   #settleIn(actor: LiveActor, span: Tracer.AnySpan | null = null) {
     actor.busy = false
     for (const command of actor.pending) this.#begin(actor, command, span)
@@ -183,7 +183,7 @@ export class OwnActors {
     this.#pump(actor)
   }
 
-  /** One whose outcome the database refused for good is done again, at ever longer intervals: what it says may have changed. */
+  /** Starts a command. Retries, with back-off, a command whose result the database permanently rejected: the next result may differ. */
   #begin(actor: LiveActor, command: PendingCommand, span: Tracer.AnySpan | null) {
     const refusedTimes = this.#refused.get(`${actor.id} ${command.key}`)
     if (refusedTimes === undefined) return this.#commands.start(actor, command, span)
@@ -206,7 +206,7 @@ export class OwnActors {
     this.#commands.endAll(actor)
   }
 
-  /** What is stored of it is not for this version: whoever asked is told so. Others are not concerned. */
+  /** The stored state is unusable for this version: reports that to all waiting senders. Other actors are unaffected. */
   #reject(actor: LiveActor, defect: unknown) {
     if (this.#unusable.get(actor.id) === undefined) {
       this.#unusable.set(actor.id, true)
@@ -216,14 +216,14 @@ export class OwnActors {
     for (const message of actor.mailbox.splice(0)) message.die(defect)
   }
 
-  /** The shard went elsewhere: what waits here goes there. */
+  /** The shard moved: sends the waiting messages to the new owner. */
   #leave(actor: LiveActor) {
     const waiting = actor.mailbox.splice(0)
     this.#drop(actor)
     this.#redeliver(actor, waiting)
   }
 
-  /** What is remembered of an actor is older than what is committed: it is read anew. */
+  /** Reloads an actor whose state in memory is older than the committed one. */
   catchUp(id: string, revision: number) {
     const actor = this.#live.get(id)
     if (actor === undefined || actor.busy || actor.revision >= revision) return
@@ -233,17 +233,17 @@ export class OwnActors {
     this.#redeliver(actor, waiting)
   }
 
-  /** One of ours has something to do, now or at `dueAt`; the database told so, with the revision that it has. */
+  /** An owned actor has something to do, now or at `dueAt`, according to the database at that revision. */
   expect(id: string, definition: ActorDefinition, revision: number, hasPending: boolean, dueAt: number | null) {
     if (hasPending) this.activate(id, definition)
     const actor = this.#live.get(id)
     if (actor === undefined) this.#setTimer(id, definition.kind, dueAt)
     else if (actor.revision > 0 && actor.revision < revision) this.catchUp(id, revision)
-    // Awake all the time, it may have a deadline that lay beyond the horizon when it was set. One that loads sees to its own.
+    // An actor that was awake all the time may have a deadline beyond the horizon of its last timer. A loading actor sets its own timer.
     else if (actor.revision > 0) this.#setTimer(id, definition.kind, earliest(actor.deadlines))
   }
 
-  /** Those whose shards went elsewhere leave, and those that nobody used for long. */
+  /** Drops actors whose shards moved, and actors that were unused for long. */
   sweep() {
     const now = this.#around.clock.currentTimeMillisUnsafe()
     for (const actor of this.#live.values()) {
@@ -252,13 +252,13 @@ export class OwnActors {
     }
   }
 
-  /** What waits here goes to the next owners. From now on nothing is ours. */
+  /** Stops: sends waiting messages to the next owners. From now on this process owns no actor. */
   close() {
     this.#isClosing = true
     for (const actor of [...this.#live.values()]) this.#leave(actor)
   }
 
-  /** Calls back, perhaps at once, when no commit is being written. */
+  /** Calls back once no commit is running, perhaps immediately. */
   onceWritten(done: () => void) {
     this.#written = done
     if (this.#writing === 0) done()
@@ -281,17 +281,17 @@ export class OwnActors {
         if (at > now) next = Math.min(at, next ?? at)
         else this.#enqueue(actor, unawaited(event, "deadline", { deadline: { name, at } }))
       }
-      // Those that fire now stay known until their commit, and are not asked for again meanwhile.
+      // Fired deadlines stay in the state until their commit, but are not fired again meanwhile.
       this.#setTimer(actor.id, actor.definition.kind, next)
     }
-    // Loading actors fire once they know their deadlines.
+    // A loading actor fires once it knows its deadlines.
     if (actor.revision === 0) this.#enqueue(actor, unawaited(null, "wake", { succeed: fire }))
     else fire()
   }
 
   // --- the mailbox --------------------------------------------------------------------------------------------------
 
-  /** Lays a message into the mailbox of its actor, or lets it be carried to the process that owns it. */
+  /** Puts a message into its actor's mailbox, or sends it to the process that owns the actor. */
   deliver(definition: ActorDefinition, id: string, message: Message) {
     if (this.isOurs(id)) {
       this.catchUp(id, message.revision)
@@ -311,8 +311,8 @@ export class OwnActors {
   }
 
   /**
-   * The actor moved or its revision did: whoever owns it now decides about these messages. By time, not by count: each neighbour that
-   * contends for its key in vain sends all that wait behind it around once.
+   * The actor or its revision moved: the present owner decides about these messages. The limit is a time, not a count, because each
+   * message that contends for its key in vain sends all messages behind it around once.
    */
   #redeliver(actor: LiveActor, messages: ReadonlyArray<Message>) {
     for (const message of messages) {
@@ -326,7 +326,7 @@ export class OwnActors {
 
   #pump(actor: LiveActor) {
     while (!actor.busy && !actor.dropped && actor.mailbox.length > 0) {
-      // A process that was frozen hears first of what it waited for, and only then that its actors have another owner.
+      // A frozen process first gets the results it waited for, and only then learns that its actors have another owner.
       if (!this.#isOwn(actor)) return this.#leave(actor)
       this.#step(actor, actor.mailbox.shift()!)
     }
@@ -404,7 +404,9 @@ export class OwnActors {
       try {
         committed()
       } catch (defect) {
-        this.#around.fork(Effect.logError(`What follows a commit of ${actor.id} failed; it is loaded anew`, defect))
+        this.#around.fork(
+          Effect.logError(`A follow-up of a commit of ${actor.id} failed; the actor is reloaded`, defect)
+        )
         return this.#leave(actor)
       }
       actor.busy = false
@@ -413,7 +415,7 @@ export class OwnActors {
     this.#around.journal.commit(record, done, span)
   }
 
-  /** What is stored is not what was remembered, or the database will not have it. */
+  /** The stored state differs from the one in memory, or the database rejects the record. */
   #notCommitted(actor: LiveActor, message: Message, outcome: Exclude<CommitOutcome, "committed">) {
     const waiting = actor.mailbox.splice(0)
     this.#drop(actor)

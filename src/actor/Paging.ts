@@ -21,7 +21,7 @@ const markOf = (binding: ListBinding, position: string): string =>
 export const sealCursor = (binding: ListBinding, position: string): string =>
   Buffer.from(`${position}~${markOf(binding, position)}`, "utf8").toString("base64url")
 
-/** The position, if this list gave the cursor and it has the form of the list's positions. */
+/** The position, if this list issued the cursor and the position has the list's form. */
 export const openCursor = (
   binding: ListBinding,
   cursor: string | null,
@@ -30,7 +30,7 @@ export const openCursor = (
   if (cursor === null) return Effect.succeed(null)
   const text = Buffer.from(cursor, "base64url").toString("utf8")
   const position = text.slice(0, Math.max(0, text.length - markCharacters - 1))
-  // Node skips characters that are no base64url: only the one spelling that was given is accepted.
+  // Node skips characters outside base64url, so only the exact issued text is accepted.
   return form.test(position) && sealCursor(binding, position) === cursor
     ? Effect.succeed(position)
     : Effect.fail(
@@ -42,7 +42,7 @@ export const openCursor = (
       )
 }
 
-/** Of one entry more than asked for: the page, and the cursor to the next one. */
+/** Takes one entry more than the page, and returns the page and the cursor to the next. */
 export const pageOf = <A>(
   binding: ListBinding,
   entries: ReadonlyArray<A>,

@@ -1,4 +1,4 @@
-/** The connections between the services of a fleet: they prove to each other who they are as all processes of it do. */
+/** Connections between the services of a fleet. They authenticate like all processes of the fleet. */
 import { isIP } from "node:net"
 import { Effect, Layer } from "effect"
 import * as NetAddress from "effect/net/NetAddress"
@@ -13,7 +13,7 @@ const openFault = (cause: unknown) =>
   new Socket.SocketError({ reason: new Socket.SocketOpenError({ kind: "Unknown", cause }) })
 
 const serve = Effect.fnUntraced(function* (peers: PeerSockets["Service"], { host, port }: PeerAddress) {
-  // As it is logged.
+  // In the form of the log.
   const address = NetAddress.inetAddressFromIpStringUnsafe(isIP(host) === 0 ? "0.0.0.0" : host, port)
   const { server, accept } = yield* acceptedPeers(address)
   yield* peers.listen({ host, port }, { [protocol]: accept })

@@ -1,6 +1,6 @@
 /**
- * Actor messages between processes: over the connections of a fleet, where there is a secret or certificates of one, else over connections with a key
- * that stands in the database.
+ * Actor messages between processes: over the fleet's connections if a secret or certificates are configured, else over connections
+ * authenticated with a key from the database.
  */
 import * as NodeSocket from "@effect/platform-node/NodeSocket"
 import { Effect, Layer, Option, Schedule } from "effect"
@@ -16,11 +16,11 @@ import { DatabaseKeySockets } from "./DatabaseKeySockets.ts"
 import { PeerActorSockets } from "./PeerActorSockets.ts"
 
 const openTimeout = "1 second"
-/** A process that does not answer these in time is not waited for; its actors may have another owner soon. */
+/** A process that does not answer these pings in time is given up; its actors may soon have another owner. */
 const pings = { pingInterval: "1 second", pingTimeout: "2 seconds" } as const
 const connectAgain = Schedule.spaced("100 millis")
 
-/** Both directions, and the proof that others are reached, go the same way. */
+/** Both directions, and the probes of other processes, use the same connections. */
 const sockets = Layer.unwrap(
   Effect.gen(function* (): Effect.fn.Return<
     Layer.Layer<ActorSockets, PeerUnusable | SettingsUnusable, SqlClient.SqlClient | Settings>,
@@ -38,7 +38,7 @@ export const SealedSockets = {
   /** The connections themselves. */
   layer: sockets,
 
-  /** Towards others. */
+  /** Outgoing. */
   layerClients: Layer.effect(
     Runners.RpcClientProtocol,
     Effect.gen(function* () {
@@ -57,7 +57,7 @@ export const SealedSockets = {
     })
   ).pipe(Layer.provide(sockets)),
 
-  /** From others. */
+  /** Incoming. */
   layerServer: Layer.effect(
     SocketServer.SocketServer,
     Effect.gen(function* () {

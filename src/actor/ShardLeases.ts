@@ -8,7 +8,7 @@ const stored = <A, E>(effect: Effect.Effect<A, E>) =>
   Effect.mapError(effect, (cause) => new ClusterError.PersistenceError({ cause }))
 
 export const ShardLeases = {
-  /** Needs ProcessLeases and ClusterMembers. A process that lives and is no member is "unhealthy": it is given no shards, and gives its own back. */
+  /** Needs ProcessLeases and ClusterMembers. A living process that is no member is "unhealthy": it gets no shards, and releases its own. */
   layer: Layer.effect(
     RunnerStorage.RunnerStorage,
     Effect.map(Effect.all([ProcessLeases, ClusterMembers]), ([leases, members]) =>

@@ -1,6 +1,6 @@
 /**
- * How often this process has come to own a shard. Ownership may be lost and had again between two looks (a process that was frozen past its lease
- * thaws while its successor leaves), and what it remembers of an actor is then older than what that one committed.
+ * The epoch of an owned shard. A process may lose a shard and acquire it again between two checks (a process frozen past its lease
+ * thaws while its successor leaves). State cached in an older epoch may then be older than the successor's commits.
  */
 import { Context, Layer } from "effect"
 import type { ShardId } from "effect/cluster"
@@ -8,10 +8,10 @@ import type { ShardId } from "effect/cluster"
 export class ShardTenures extends Context.Service<
   ShardTenures,
   {
-    /** Of a shard that is owned: another number than before, whenever somebody else could own it in between. */
+    /** Epoch of an owned shard: a new number whenever another process could have owned it in between. */
     readonly of: (shard: ShardId.ShardId) => number
   }
 >()("atoll/actor/ShardTenures") {
-  /** Of a process that owns all of them for as long as it lives. */
+  /** For a process that owns all shards for its whole life. */
   static readonly endless = Layer.succeed(ShardTenures, { of: () => 1 })
 }

@@ -1,8 +1,8 @@
 /**
- * The pure part of the host: an event against a snapshot, with nothing done about it yet.
+ * The pure part of the host: applies an event to a snapshot, without side effects.
  *
- * The machine gives the next snapshot and actions. Actions named `schedule` (with the instant null: as `unschedule`) and `unschedule` become
- * deadlines, all others become pending commands; only their plain data is kept.
+ * The machine returns the next snapshot and actions. Actions named `schedule` (with a null instant: like `unschedule`) and `unschedule` become
+ * deadlines; all others become pending commands. Only their plain data is kept.
  */
 import {
   type AnyActorScope,
@@ -64,8 +64,8 @@ const recorderOf = (machine: AnyStateMachine): Recorder => {
 }
 
 /**
- * XState's `transition(machine, snapshot, event)`, but for the actor that it makes anew at every call only to have a scope: one scope
- * a machine does for machines that start no children, and takes 7 µs instead of 42.
+ * XState's `transition(machine, snapshot, event)` without the actor that it creates at every call only to have a scope. One scope
+ * for each machine is enough for machines without children, and takes 7 µs instead of 42.
  */
 const transition = (machine: AnyStateMachine, snapshot: AnyMachineSnapshot, event: AnyEvent) => {
   const recorder = recorderOf(machine)
@@ -97,20 +97,20 @@ const settle = (actions: ReadonlyArray<PlainAction>, revision: number, deadlines
   return { commands, deadlines: next }
 }
 
-/** The first snapshot of an actor (revision 1) and what it asks for. Throws what the machine throws. */
+/** The first snapshot of an actor (revision 1), its commands and deadlines. Throws what the machine throws. */
 export const begin = (machine: AnyStateMachine, input: unknown) => {
   const [snapshot, actions] = initialTransition(machine, input as never)
   if (snapshot.status === "error") throw snapshot.error
   return { snapshot: snapshot as AnyMachineSnapshot, ...settle(actions as ReadonlyArray<PlainAction>, 1, {}) }
 }
 
-/** An event as machines see it and the log keeps it. */
+/** An event in the form that machines see and the log stores. */
 export const stamp = (event: AnyEvent, at: number): AnyEvent => ({ ...plainText(event), at })
 
 const metaOf = (machine: AnyStateMachine, value: string): StateMeta | undefined =>
   machine.states[value]?.meta as StateMeta | undefined
 
-/** What the machine says of one stamped event. `revision` is the one this transition would get. */
+/** The machine's decision about one stamped event. `revision` is the number that this transition would get. */
 export const decide = (
   machine: AnyStateMachine,
   snapshot: AnyMachineSnapshot,

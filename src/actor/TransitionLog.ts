@@ -1,4 +1,4 @@
-/** The transition log of one actor as the API shows it, with what may happen next. */
+/** The transition log of one actor in the API's form, with the possible next events. */
 import { Effect } from "effect"
 import type { AnyMachineSnapshot, AnyStateMachine } from "xstate"
 import { getNextTransitions } from "xstate"
@@ -7,7 +7,7 @@ import { type ActorRecord, Actors } from "../store/Actors.ts"
 import { type ListBinding, openCursor, pageOf } from "./Paging.ts"
 import { restore } from "./Transition.ts"
 
-/** What the guards let through of an event about what it is at present, from a client that is not known yet. */
+/** The events that the guards accept now from an unnamed client. */
 const nextEvents = (snapshot: AnyMachineSnapshot): ReadonlyArray<string> => {
   const { generation, edition, idleStopAt } = snapshot.context as {
     readonly generation?: number

@@ -1,4 +1,4 @@
-/** A machine and the handlers of its commands as one definition, typed by the machine: no command without its handler, no handler without its command. */
+/** Joins a machine and the handlers of its commands, typed by the machine: each command has a handler, and each handler a command. */
 import type { Schema } from "effect"
 import type { AnyStateMachine } from "xstate"
 import type { StoredSnapshot } from "../store/JournalRecord.ts"
@@ -8,7 +8,7 @@ import type { CommandName, ContextOf, EventOf, ParamsOf } from "./machineTypes.t
 export interface ActorParts<M extends AnyStateMachine> {
   /** The stored form of the machine's context. */
   readonly context: Schema.Schema<ContextOf<M>>
-  /** Brings the context of an older version to the present one. Absent: older contexts load as they are. */
+  /** Converts the context of an older version. Absent: older contexts load unchanged. */
   readonly migrate?: (value: string, context: ContextOf<M>) => ContextOf<M>
   /** The present name of a command that an earlier version stored and that is still pending. Absent: no command was renamed. */
   readonly presentCommand?: (value: string, command: string) => string

@@ -1,4 +1,4 @@
-/** Changes an actor without waiting for an owner in another process that is silent. */
+/** The fenced takeover write: changes an actor although its owner in another process does not answer. */
 
 import type { Clock } from "effect"
 import { Effect, type Fiber } from "effect"
@@ -13,10 +13,10 @@ import { metDefect } from "./ownerDefect.ts"
 import { commitOf, takeStep } from "./takeStep.ts"
 import { countTransition } from "./transitionMetrics.ts"
 
-/** An owner that lives answers in milliseconds. */
+/** A live owner answers in milliseconds. */
 const insistAfterMs = 500
 
-/** Then an insistent message goes the way of all others. */
+/** After so many attempts the message is sent like all others. */
 const insistTimesMax = 5
 
 export interface Insisting {
@@ -29,8 +29,8 @@ export interface Insisting {
 }
 
 /**
- * Asks the owner; when it does not answer at once, the transition is decided and committed here, fenced by its revision, and the owner,
- * or whoever follows a dead one, does its commands. Null: the actor changed under each attempt.
+ * Asks the owner. If it does not answer within the time above, the transition is decided and committed here, fenced by its revision. The
+ * owner, or the successor of a dead one, runs its commands. Null: the actor changed during each attempt.
  */
 export const insist = Effect.fnUntraced(function* (
   { journal, clock, fork, actors, others, committed }: Insisting,
@@ -66,7 +66,7 @@ export const insist = Effect.fnUntraced(function* (
     countTransition(kind, verdict.snapshot.value as string)
     const state = actor.state()
     committed(state)
-    // The owner has something to do now, if there is one.
+    // Wakes the owner, if there is one, for the new commands.
     fork(others.carry(definition, id, unawaited(null, "wake", { revision: actor.revision })))
     return state
   }

@@ -1,5 +1,5 @@
 /**
- * The types of a machine's own `setup`, as its host uses them.
+ * The types of a machine's `setup`, as the host uses them.
  *
  * A machine's actions have one of three roles, by name: `note…` changes the context; `schedule` and `unschedule` keep deadlines; every other
  * action is a command. `test/unit/machines/` holds the machines to that.
@@ -18,7 +18,7 @@ export type EventOf<M extends AnyStateMachine> = Unstamped<EventFromLogic<M>>
 
 export type ContextOf<M extends AnyStateMachine> = ContextFrom<M>
 
-/** What an actor of this machine is created from. */
+/** The input of a new actor of this machine. */
 export type InputOf<M extends AnyStateMachine> = InputFrom<M>
 
 export type CommandName<M extends AnyStateMachine> = Exclude<

@@ -1,20 +1,20 @@
 /**
- * Which processes of a cluster own actors: the largest set of processes that all reach each other. A process outside of it owns none, since the
- * others could not bring messages to its actors. Every process decides this from the same rows, and comes to the same set.
+ * Decides which processes of a cluster own actors: the largest set of processes that all reach each other. A process outside owns none, because
+ * the others could not send messages to its actors. Every process computes the same set from the same rows.
  */
 import type { LivingProcess } from "../store/ProcessLeases.ts"
 
 type Known = Pick<LivingProcess, "id" | "machineId" | "reached">
 
-/** A version that does not try others is believed to reach them. */
+/** A version that does not report whom it reaches counts as reaching everyone. */
 const reaches = (from: Known, to: Known): boolean => from.reached === null || from.reached.includes(to.id)
 
 export const reachEachOther = (one: Known, other: Known): boolean => reaches(one, other) && reaches(other, one)
 
-/** A process that says that it reaches itself reaches hosts. */
+/** A process that lists itself as reached reaches hosts. */
 const hostReachers = (set: ReadonlyArray<Known>): number => set.filter((one) => reaches(one, one)).length
 
-/** Of two sets of the same size: the one that reaches hosts, then the one with the older processes. */
+/** Between two sets of equal size: prefers the set that reaches hosts, then the set with the older processes. */
 const better = <A extends Known>(one: ReadonlyArray<A>, other: ReadonlyArray<A>): ReadonlyArray<A> => {
   if (one.length !== other.length) return one.length > other.length ? one : other
   const [ofOne, ofOther] = [hostReachers(one), hostReachers(other)]
@@ -36,6 +36,6 @@ const largest = <A extends Known>(among: ReadonlyArray<A>): ReadonlyArray<A> => 
   return better(largest(withIt), largest(withoutIt))
 }
 
-/** Never empty, unless there is no process. */
+/** Empty only if there is no process. */
 export const mutualReach = <A extends Known>(living: ReadonlyArray<A>): ReadonlyArray<A> =>
   largest(living.toSorted((one, other) => one.machineId - other.machineId))

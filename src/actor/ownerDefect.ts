@@ -1,11 +1,11 @@
-/** A defect that the owner of an actor met, as another process that asked it meets it. */
+/** Carries a defect of an actor's owner to the process that asked it. */
 import { isDatabaseFault } from "../store/DatabaseFault.ts"
 import { ActorFailed, OwnerAway } from "./ActorError.ts"
 
-/** By the owner. Why it failed is in the owner's log; the other process is told as much as its own log may say. */
+/** On the owner's side. The owner's log has the details; the other process gets only what its own log may contain. */
 export const toldDefect = (defect: unknown): ActorFailed =>
   new ActorFailed({ message: String(defect), passes: isDatabaseFault(defect) || defect instanceof OwnerAway })
 
-/** By who asked it. */
+/** On the asking side. */
 export const metDefect = (actorId: string, { message, passes }: ActorFailed): OwnerAway | Error =>
   passes === true ? new OwnerAway({ actorId }) : new Error(message)

@@ -1,6 +1,6 @@
 /**
- * Text as the database can hold it. An event's text comes from clients, guests and runtimes; jsonb takes neither NUL nor half of a
- * surrogate pair, and a transition that can never be stored would be tried for ever.
+ * Text that the database can store. An event's text comes from clients, guests and runtimes. jsonb accepts neither NUL nor half of a
+ * surrogate pair, and a transition that cannot be stored would be retried for ever.
  */
 
 const replacement = "\u{fffd}"
@@ -11,7 +11,7 @@ const plain = (text: string): string =>
 const copyOf = <A extends object>(value: A): A =>
   Object.fromEntries(Object.entries(value).map(([key, part]) => [plain(key), plainText(part)])) as A
 
-/** The same value if there is nothing to replace in it, keys included; else a copy with U+FFFD in its place. */
+/** The same value if nothing has to be replaced, keys included; else a copy with U+FFFD instead. */
 export const plainText = <A>(value: A): A => {
   if (typeof value === "string") return plain(value) as A
   if (typeof value !== "object" || value === null) return value

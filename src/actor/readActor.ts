@@ -4,7 +4,7 @@ import type { AnyStateMachine } from "xstate"
 import type { ActorRecord, Actors } from "../store/Actors.ts"
 import type { ContextOf } from "./machineTypes.ts"
 
-/** The actor as committed. Null: there is none with this id, or it is of another kind. */
+/** The committed actor. Null: no actor has this id, or it is of another kind. */
 export const readActor = <M extends AnyStateMachine>(
   actors: Actors["Service"],
   machine: M,

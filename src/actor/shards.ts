@@ -1,4 +1,4 @@
-/** Actors are dealt over so many shards, which is what a process owns. All processes of a cluster agree on it. */
+/** Actors are distributed over this number of shards, the unit of ownership. All processes of a cluster agree on it. */
 import { EntityId, ShardId, type Sharding } from "effect/cluster"
 
 const group = "default"

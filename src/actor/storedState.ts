@@ -1,4 +1,4 @@
-/** The state of an actor as its row holds it. */
+/** Converts an actor's row to its state. */
 import type { ActorRow } from "../store/JournalRecord.ts"
 import type { ActorState } from "./ActorDefinition.ts"
 

@@ -1,4 +1,4 @@
-/** Sets of states are said once, by the machine's own tags; whoever asks in SQL or in a view takes them from there. */
+/** Sets of states are defined once, by the machine's tags. SQL and views take them from here. */
 import type { AnyStateMachine } from "xstate"
 
 /** Whether a state (null: there is no actor) has the tag. */

@@ -1,4 +1,4 @@
-/** What a message changes in an actor, and how that is written down. */
+/** The change that a message makes to an actor, and its record. */
 import type { ActorCommit, IdempotencyKey, PendingCommand } from "../store/JournalRecord.ts"
 import type { AnyEvent } from "./ActorDefinition.ts"
 import { EventRefused } from "./ActorError.ts"
@@ -10,7 +10,7 @@ import { decide, earliest, stamp, store, type Verdict } from "./Transition.ts"
 export interface Change {
   readonly pending: ReadonlyArray<PendingCommand>
   readonly deadlines: LiveActor["deadlines"]
-  /** Null: only commands or deadlines are tidied away, or a key is taken. */
+  /** Null: only removes commands or deadlines, or stores a key. */
   readonly transition: {
     readonly snapshot: LiveActor["snapshot"]
     readonly record: NonNullable<ActorCommit["transition"]>
@@ -20,16 +20,16 @@ export interface Change {
 type Accepted = Extract<Verdict, { type: "accepted" }>
 type Declined = Exclude<Verdict, { type: "accepted" }>
 
-/** A message as the actor's machine decided it. */
+/** The machine's decision about a message. */
 export type Step =
   | { readonly verdict: Accepted; readonly change: Change }
-  /** `decline` notes the event as rejected; without an event there is nothing to note. */
+  /** `decline` records the event as rejected; without an event it does nothing. */
   | { readonly verdict: Declined; readonly decline: () => void; readonly refusal: () => EventRefused }
 
 /**
- * Decides a message: the owner's mailbox and a fenced takeover write take the same step. Throws what the machine throws.
+ * Decides a message. The owner's mailbox and a fenced takeover write share this step. Throws what the machine throws.
  *
- * `pending`, `deadlines`: those of the actor, without what the message itself settles. `now`: epoch milliseconds.
+ * `pending`, `deadlines`: those of the actor, without the command or deadline that the message settles. `now`: epoch milliseconds.
  */
 export const takeStep = (
   actor: LiveActor,
@@ -55,7 +55,7 @@ export const takeStep = (
       }
 }
 
-/** `pending`: what was before the commands that the transition asks for. `at`: its instant, epoch milliseconds. */
+/** `pending`: the commands before those of this transition. `at`: its timestamp, epoch milliseconds. */
 const transitionOf = (
   actor: LiveActor,
   pending: ReadonlyArray<PendingCommand>,
@@ -76,7 +76,7 @@ const transitionOf = (
         from: actor.snapshot.value as string,
         to: verdict.snapshot.value as string,
         commands: verdict.commands,
-        // Its own are the last.
+        // The transition's own commands are the last.
         stillPending: all.slice(0, all.length - verdict.commands.length),
         cause,
         requestId
@@ -85,7 +85,7 @@ const transitionOf = (
   }
 }
 
-/** As the journal takes it; what did not change is left out. */
+/** In the journal's form; unchanged parts are left out. */
 export const commitOf = (actor: LiveActor, change: Change, idempotency: IdempotencyKey | null): ActorCommit => ({
   actorId: actor.id,
   kind: actor.definition.kind,
@@ -100,7 +100,7 @@ export const commitOf = (actor: LiveActor, change: Change, idempotency: Idempote
   idempotency
 })
 
-/** Notes that an event was answered without a transition. */
+/** Records that an event was answered without a transition. */
 const tellDeclined = (
   actor: LiveActor,
   event: AnyEvent,

@@ -1,4 +1,4 @@
-/** How often this process committed which transition: by the actor's kind and the state that it went to, so operations by how they ended, too. */
+/** Counts committed transitions of this process by the actor's kind and the new state, so also operations by their result. */
 import { Context, Metric } from "effect"
 
 const context = Context.empty()

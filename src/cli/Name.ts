@@ -1,4 +1,4 @@
-/** Names of accounts and keys, bounded as the API's names are, and on one line: they stand in tables. */
+/** Names of accounts and keys: the same limits as in the API, and on one line, because tables show them. */
 import { Schema } from "effect"
 import { nameMaxCharacters } from "../../schemas/Limits.ts"
 import { isCharactersBetween, isPlainText, isShownName } from "../../schemas/Text.ts"

@@ -1,4 +1,4 @@
-/** Accounts as the command line names them, and as it shows them. */
+/** Finds and prints accounts for the command line. */
 import { Effect } from "effect"
 import { Flag } from "effect/cli"
 import { type AccountLimits, accountLimits, type OwnLimits } from "../account/AccountLimits.ts"
@@ -7,7 +7,7 @@ import { Settings } from "../Config.ts"
 import { Refused } from "./answer.ts"
 import { shownTime, time } from "./table.ts"
 
-/** Of a command on an account that there is. */
+/** For commands on an existing account. */
 export const accountFlag = Flag.String("account").pipe(Flag.withDescription("The account's name or id"))
 
 export const knownAccount = Effect.fnUntraced(function* (nameOrId: string) {
@@ -27,13 +27,13 @@ export interface AccountDocument {
   readonly billing: string
   readonly suspendedAt: string | null
   readonly createdAt: string
-  /** What holds. */
+  /** The limits in force. */
   readonly limits: AccountLimits
-  /** Null: the setting holds. */
+  /** The account's own limits; null: the setting applies. */
   readonly ownLimits: OwnLimits
 }
 
-/** As `--json` prints it. */
+/** The output of `--json`. */
 export const accountDocument = Effect.fnUntraced(function* (account: Account) {
   const document: AccountDocument = {
     id: account.id,

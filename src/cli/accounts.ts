@@ -48,7 +48,7 @@ const list = Command.make(
   })
 ).pipe(Command.withDescription("List the accounts, oldest first"))
 
-/** The name stands by itself or behind `--name`. */
+/** The name is an argument or the value of `--name`. */
 const oneName = (argument: Option.Option<string>, flag: Option.Option<string>): Effect.Effect<string, WrongUsage> => {
   const names = [argument, flag].flatMap(Option.toArray)
   return names.length === 1
@@ -64,14 +64,14 @@ const create = Command.make(
       Argument.withSchema(Name),
       Argument.optional
     ),
-    flag: Flag.String("name").pipe(Flag.withDescription("A name of its own"), Flag.withSchema(Name), Flag.optional),
-    email: Flag.String("email").pipe(Flag.withDescription("For people to see"), Flag.optional),
+    flag: Flag.String("name").pipe(Flag.withDescription("A unique name"), Flag.withSchema(Name), Flag.optional),
+    email: Flag.String("email").pipe(Flag.withDescription("An address, for display"), Flag.optional),
     billing: Flag.Literals("billing", billings).pipe(
-      Flag.withDescription("unlimited: what it uses is recorded. prepaid: it can use what it has credit for"),
+      Flag.withDescription("unlimited: usage is only recorded. prepaid: usage is limited to the account's credit"),
       Flag.withDefault("unlimited")
     ),
     creditUsd: Flag.String("credit-usd").pipe(
-      Flag.withDescription("Dollars that a prepaid account has from the start and that never expire: 12.50"),
+      Flag.withDescription("Initial credit of a prepaid account in dollars, without an expiry: 12.50"),
       Flag.optional
     )
   },
@@ -107,7 +107,7 @@ const create = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Create an account and print its id. A prepaid one made here has no credit but --credit-usd: the promotional credit comes with invitations"
+    "Create an account and print its id. A prepaid account made here has no credit but --credit-usd: promotional credit comes with invitations"
   )
 )
 
@@ -137,7 +137,7 @@ const suspend = Command.make(
       { account: yield* accountDocument(account) }
     )
   })
-).pipe(Command.withDescription("Refuse the keys of an account and stop its Sandboxes; nothing of it is lost"))
+).pipe(Command.withDescription("Refuse the keys of an account and stop its Sandboxes; nothing is deleted"))
 
 const resume = Command.make(
   "resume",
@@ -147,7 +147,7 @@ const resume = Command.make(
     const account = (yield* (yield* Accounts).resume(id))!
     yield* noted(account, "resumeAccount")
     yield* answer(
-      `${account.name} is not suspended any more: its keys work again. Its Sandboxes are started by whoever needs them.`,
+      `${account.name} is no longer suspended: its keys work again. Its Sandboxes stay stopped until a client starts them.`,
       { account: yield* accountDocument(account) }
     )
   })
@@ -156,9 +156,9 @@ const resume = Command.make(
 const int4Max = 2n ** 31n - 1n
 
 const limitFlag = (name: string, description: string) =>
-  Flag.String(name).pipe(Flag.withDescription(`${description}; or setting: as the settings say`), Flag.optional)
+  Flag.String(name).pipe(Flag.withDescription(`${description}; or setting: the limit of the settings`), Flag.optional)
 
-/** Absent stays as it is; `setting` takes the account's own limit away. */
+/** Absent: unchanged; `setting` removes the account's own limit. */
 const limitOf = <K extends keyof OwnLimits>(key: K, flag: string, text: Option.Option<string>, maximum: bigint) =>
   Option.match(text, {
     onNone: () => Effect.succeed({}),
@@ -196,13 +196,13 @@ const limits = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Set limits of an account that go over the settings, and show them. What it already has beyond a limit stays"
+    "Set limits of an account that override the settings, and show them. What the account already has above a limit stays"
   )
 )
 
 export const accounts = Command.make("accounts").pipe(
   Command.withDescription(
-    "Create accounts, show them, suspend and resume them, set their limits, and let people into them again"
+    "Create accounts, show them, suspend and resume them, set their limits, and print links to recover them"
   ),
   Command.withSubcommands([create, list, show, suspend, resume, limits, recover])
 )

@@ -13,7 +13,7 @@ const tellEveryMs = 1_000
 
 const mebibytes = (bytes: number): string => `${Math.ceil(bytes / 1024 ** 2)} MiB`
 
-/** A line on stderr now and then; none where it is done at once. */
+/** A progress line on stderr from time to time; none for a short task. */
 const telling = (): Progress => {
   let toldAt = performance.now()
   return (what, done, all) => {
@@ -40,7 +40,7 @@ export const backup = Command.make(
     const { rows, volumes, later, unheld } = yield* takeBackup(path, telling()).pipe(Effect.provide(Database.layer))
     if (unheld.length > 0) {
       yield* remark(
-        `nothing held ${unheld.join(", ")} still, as without root: each of its files is as it was when it was read`
+        `could not pause ${unheld.join(", ")}, as is usual without root: each of its files has the state of the moment in which it was read`
       )
     }
     const { size } = yield* Effect.promise(() => stat(path))
@@ -65,12 +65,12 @@ export const restore = Command.make(
       try: () => stat(path),
       catch: (cause) => new Refused({ message: `${path} cannot be read: ${(cause as Error).message}.` })
     })
-    // All of the service, which no other command needs.
+    // Loads the whole service, which no other command needs.
     const { restore: restoreBackup } = yield* Effect.promise(() => import("../backup/Restore.ts"))
     const { rows, volumes, stopped, takenAt } = yield* restoreBackup(path, found.size, telling())
-    yield* remark("it is an installation of its own: the original, wherever it is, goes on without it")
+    yield* remark("the restored installation is independent: the original, wherever it is, continues without it")
     yield* answer(
-      `${dataDir} has what there was at ${new Date(takenAt).toISOString()}: ${rows} rows, ${volumes} volumes. ${stopped} Sandboxes that ran are stopped.`,
+      `${dataDir} has the state of ${new Date(takenAt).toISOString()}: ${rows} rows, ${volumes} volumes. ${stopped} Sandboxes that ran are stopped.`,
       { dataDir, takenAt: new Date(takenAt).toISOString(), rows, volumes, stopped }
     )
   })

@@ -1,4 +1,4 @@
-/** An account's money as the command line shows it. */
+/** An account's money in the form of the command line. */
 import { type Grant, grantStatus } from "../wallet/Grant.ts"
 import type { Reckoning } from "../wallet/Ledger.ts"
 import { formatUsd } from "../wallet/Money.ts"
@@ -8,7 +8,7 @@ export type Balance = Reckoning & { readonly grants: ReadonlyArray<Grant> }
 
 const dollars = (microUsd: bigint): string => `${formatUsd(microUsd)} USD`
 
-/** As `--json` prints it: amounts are below 2^53 (Money.ts). */
+/** The output of `--json`: amounts are below 2^53 (Money.ts). */
 export const grantDocument = (grant: Grant) => ({
   id: grant.id,
   kind: grant.kind,
@@ -35,8 +35,8 @@ export const balanceDocument = (balance: Balance) => ({
 /** Rows of a name and a value. */
 export const balanceRows = (balance: Balance): ReadonlyArray<readonly [string, string]> => [
   ["balance", `${dollars(balance.balanceMicroUsd)}, ${balance.status}`],
-  ["costs now", `${dollars(balance.burnMicroUsdPerHour)} an hour`],
-  ["nothing left from", shownTime(balance.exhaustedAt)]
+  ["cost now", `${dollars(balance.burnMicroUsdPerHour)} an hour`],
+  ["exhausted at", shownTime(balance.exhaustedAt)]
 ]
 
 export const balanceProse = (balance: Balance): string =>

@@ -1,4 +1,4 @@
-/** Where the links that the command line prints lead. */
+/** The base address of the links that the command line prints. */
 import { Effect } from "effect"
 import { Settings } from "../Config.ts"
 import { publicUrl } from "../console/server/consoleLink.ts"
@@ -10,7 +10,7 @@ export const consoleUrl = Effect.gen(function* () {
     url ??
     (yield* new Refused({
       message:
-        "Nobody knows yet at which port Atoll will serve (ATOLL_PORT is 0): set ATOLL_PUBLIC_URL to where browsers reach it."
+        "The port of Atoll is not known yet (ATOLL_PORT is 0): set ATOLL_PUBLIC_URL to the address that browsers use."
     }))
   )
 })

@@ -31,15 +31,15 @@ const grant = Command.make(
     account: accountFlag,
     usd: Flag.String("usd").pipe(Flag.withDescription("Dollars, more than 0, as an exact decimal: 12.50")),
     kind: Flag.Literals("kind", grantKinds).pipe(
-      Flag.withDescription("promotional is spent before the others"),
+      Flag.withDescription("promotional credit is spent first"),
       Flag.withDefault("purchase")
     ),
     expiresAt: Flag.String("expires-at").pipe(
-      Flag.withDescription("From then on nothing of it can be spent: 2027-01-31T12:00:00Z. Absent: never"),
+      Flag.withDescription("Its expiry: 2027-01-31T12:00:00Z. Absent: never"),
       Flag.optional
     ),
     description: Flag.String("description").pipe(
-      Flag.withDescription("Shown to the account"),
+      Flag.withDescription("A text that the account sees"),
       Flag.withSchema(Description),
       Flag.optional
     )
@@ -60,20 +60,20 @@ const grant = Command.make(
       })
       .pipe(Effect.tapError(() => noteOperator({ ...note, targetId: null, status: 400, errorCode: "INVALID_REQUEST" })))
     yield* noteOperator({ ...note, targetId: made.id, status: 201, errorCode: null })
-    // Whoever asks once this is done has the credit, whatever was read of the account before.
+    // After this, no process uses an older read of the account.
     yield* awaitLeases
     const balance = yield* ledger.balance(account.id)
     yield* answer(
       [
         `${made.id}: ${formatUsd(made.grantedMicroUsd)} USD (${made.kind}), ${until === null ? "which never expires" : `until ${shownTime(until)}`}.`,
         account.billing === "unlimited"
-          ? `${account.name} is unlimited: nothing is refused to it for want of credit.`
+          ? `${account.name} is unlimited: no request is refused for lack of credit.`
           : `${account.name} has ${formatUsd(balance.balanceMicroUsd)} USD.`
       ].join(" "),
       { grant: grantDocument(made), balance: balanceDocument(balance) }
     )
   })
-).pipe(Command.withDescription("Give an account credit, which it can spend at once"))
+).pipe(Command.withDescription("Give an account credit, which is available immediately"))
 
 const balance = Command.make(
   "balance",
@@ -83,9 +83,9 @@ const balance = Command.make(
     const found = yield* (yield* Ledger).balance(account.id)
     yield* answer(balanceProse(found), { balance: balanceDocument(found) })
   })
-).pipe(Command.withDescription("Show what an account has left, and its grants"))
+).pipe(Command.withDescription("Show an account's remaining credit, and its grants"))
 
 export const credit = Command.make("credit").pipe(
-  Command.withDescription("Give accounts credit, and show what they have left"),
+  Command.withDescription("Give accounts credit, and show the remaining credit"),
   Command.withSubcommands([grant, balance])
 )

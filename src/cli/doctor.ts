@@ -11,7 +11,7 @@ const lineOf = ({ name, state, found, mend }: Finding): string =>
 
 const verdictOf = (findings: ReadonlyArray<Finding>): string => {
   const count = (state: Finding["state"]) => findings.filter((finding) => finding.state === state).length
-  if (count("missing") > 0) return "Atoll does not work here as it is set up."
+  if (count("missing") > 0) return "Atoll does not work here with these settings."
   return count("limited") > 0
     ? "Atoll works here, with the limits above."
     : "Atoll works here, and everything is enforced."
@@ -27,4 +27,4 @@ export const doctor = Command.make(
     yield* answer([...findings.map(lineOf), "", verdictOf(findings)].join("\n"), { works, findings })
     if (!works) process.exitCode = exitCodes.refused
   })
-).pipe(Command.withDescription("Say what is enforced on this host and what is missing, each with what mends it"))
+).pipe(Command.withDescription("Show what this host enforces and what is missing, each with its remedy"))

@@ -19,16 +19,16 @@ const wishWords: Readonly<Record<Asked, string>> = {
   REMOVE_FORCED: "remove --force"
 }
 
-/** What a person asks about it: why it is as it is, and what comes. */
+/** The reason for the host's state, and what comes next. */
 const remarkOf = (host: HostRow): string =>
   [
     ...(host.reason === null ? [] : [host.reason.message]),
     ...(host.networkRefused === null ? [] : [`No network: ${host.networkRefused}.`]),
-    ...(host.sandboxesMissing === 0 ? [] : [`${host.sandboxesMissing} of its volumes are not there.`]),
+    ...(host.sandboxesMissing === 0 ? [] : [`${host.sandboxesMissing} of its volumes are missing.`]),
     ...(host.wish === null || host.wish === "open" || host.wish === hostState(host)
       ? []
-      : [`It is to be ${host.wish}.`]),
-    ...(host.asked === null ? [] : [`No service has heard yet: ${wishWords[host.asked]}.`])
+      : [`Requested state: ${host.wish}.`]),
+    ...(host.asked === null ? [] : [`No service has received this request yet: ${wishWords[host.asked]}.`])
   ].join(" ") || "-"
 
 const shown = (bytes: number): string => (bytes / gib).toFixed(bytes < 10 * gib ? 1 : 0)
@@ -42,7 +42,7 @@ const agoOf = (ms: number): string => {
 
 const hostTable = (hosts: ReadonlyArray<HostRow>, now: number): string =>
   hosts.length === 0
-    ? "No host has joined. With ATOLL_ROLE=all there is none but this one; a fleet's join with ATOLL_ROLE=host and ATOLL_FLEET_JOIN."
+    ? "No host has joined. With ATOLL_ROLE=all there is only this one; hosts of a fleet join with ATOLL_ROLE=host and ATOLL_FLEET_JOIN."
     : table(
         ["ID", "STATE", "KIND", "SANDBOXES", "VCPUS", "MEMORY GIB", "DISK GIB", "SEEN", "LABEL", "REMARK"],
         hosts.map((host) => [
@@ -61,19 +61,19 @@ const hostTable = (hosts: ReadonlyArray<HostRow>, now: number): string =>
 
 const list = Command.make(
   "list",
-  { all: Flag.Boolean("all").pipe(Flag.withDescription("Those that were removed, too"), Flag.withDefault(false)) },
+  { all: Flag.Boolean("all").pipe(Flag.withDescription("Include removed hosts"), Flag.withDefault(false)) },
   Effect.fnUntraced(function* ({ all }) {
     const hosts = (yield* (yield* Hosts).list).filter((host) => all || !isRemovedHost(host.state))
     const now = yield* Clock.currentTimeMillis
     yield* answer(hostTable(hosts, now), { hosts: hosts.map((host) => hostDocument(host, now)) })
   })
-).pipe(Command.withDescription("List the hosts of the fleet: how each stands, what of it is promised, and why"))
+).pipe(Command.withDescription("List the hosts of the fleet: state, reservations, and reasons"))
 
 const named = Argument.String("host").pipe(Argument.withDescription("Its id, the beginning of it, or its label"))
 
 const knownHost = Effect.fnUntraced(function* (name: string) {
   const hosts = yield* (yield* Hosts).list
-  // A label is what the host says, and may be the id of another one.
+  // The host chooses its label, which may be the id of another host.
   const called = hosts.filter(({ id }) => id === name)
   const exact = called.length > 0 ? called : hosts.filter(({ label }) => label === name)
   const found = exact.length > 0 ? exact : hosts.filter(({ id }) => id.startsWith(name) && name.length > "host_".length)
@@ -82,11 +82,11 @@ const knownHost = Effect.fnUntraced(function* (name: string) {
     message:
       found.length === 0
         ? `There is no host ${JSON.stringify(name)}. atoll hosts list shows them.`
-        : `${JSON.stringify(name)} are ${found.length} hosts: ${found.map(({ id }) => id).join(", ")}. Give the id of one.`
+        : `${JSON.stringify(name)} matches ${found.length} hosts: ${found.map(({ id }) => id).join(", ")}. Give one id.`
   })
 })
 
-const later = "No service has heard of it within 3 s: it is done as soon as one runs."
+const later = "No service has received it within 3 s: it takes effect as soon as one runs."
 
 const wishCommand = (
   name: "cordon" | "drain" | "uncordon",
@@ -114,7 +114,7 @@ const cordon = wishCommand("cordon", "CORDON", "Place no new Sandboxes on a host
 const drain = wishCommand(
   "drain",
   "DRAIN",
-  "Stop the Sandboxes of a host, with their volumes kept, and start none there",
+  "Stop the Sandboxes of a host, keep their volumes, and start none there",
   (host) =>
     isEmptied(host.state)
       ? `${host.label} is drained: ${host.sandboxesUp} Sandboxes are being stopped, their volumes are kept. atoll hosts list says when none runs there; atoll hosts uncordon undoes it.`
@@ -134,7 +134,7 @@ const remove = Command.make(
   {
     host: named,
     force: Flag.Boolean("force").pipe(
-      Flag.withDescription("Also one that is used, with whatever runs there"),
+      Flag.withDescription("Also remove a host that is in use, with its running Sandboxes"),
       Flag.withDefault(false)
     )
   },
@@ -142,7 +142,7 @@ const remove = Command.make(
     const before = yield* knownHost(nameOrId)
     const host = yield* removeHost(before, force).pipe(
       Effect.mapError(({ why, message }) => {
-        const more = why === "used" ? ". --force removes it as it is, and gives up its volumes." : ""
+        const more = why === "used" ? ". --force removes it anyway, and gives up its volumes." : ""
         return new Refused({ message: `${message}${more}` })
       })
     )
@@ -150,25 +150,21 @@ const remove = Command.make(
     const theirs =
       sandboxes === 0
         ? "No Sandbox lived there."
-        : `${sandboxesOf(sandboxes)} lived there: their records, logs and outputs can be read, they cannot be started any more, and deleting them ends at once. Their volumes are given up; what is on the machine stays until its folder is removed.`
+        : `${sandboxesOf(sandboxes)} lived there: their records, logs and outputs can be read, but they cannot be started any more, and deleting them takes effect immediately. Their volumes are given up; the files on the machine stay until its folder is removed.`
     const document = hostDocument(
       host ?? { ...before, asked: force ? "REMOVE_FORCED" : "REMOVE" },
       yield* Clock.currentTimeMillis
     )
     yield* answer(
-      host === null ? later : `${before.label} is removed for good. ${theirs} Stop its process, if it runs.`,
+      host === null ? later : `${before.label} is permanently removed. ${theirs} Stop its process, if it runs.`,
       {
         host: document
       }
     )
   })
-).pipe(
-  Command.withDescription(
-    "Give a host up for good, with the volumes that are there: one that is lost, drained or empty"
-  )
-)
+).pipe(Command.withDescription("Remove a host permanently, with its volumes: one that is lost, drained or empty"))
 
 export const hosts = Command.make("hosts").pipe(
-  Command.withDescription("The hosts of a fleet: how they stand, and which of them are used"),
+  Command.withDescription("The hosts of a fleet: their state, and which of them are used"),
   Command.withSubcommands([list, cordon, drain, uncordon, remove])
 )

@@ -13,7 +13,7 @@ import { usd, whole } from "./values.ts"
 const dayMs = 24 * 60 * 60 * 1000
 const daysMax = 365n
 
-/** As `--json` prints it. */
+/** The output of `--json`. */
 const invitationDocument = (invitation: Invitation, now: number) => ({
   id: invitation.id,
   status: statusOf(invitation, now),
@@ -30,16 +30,13 @@ const create = Command.make(
   "create",
   {
     email: Flag.String("email").pipe(
-      Flag.withDescription("Who registers with it has this address. Absent: any"),
+      Flag.withDescription("Only this address may register with it. Absent: any"),
       Flag.withSchema(Schema.toType(Email)),
       Flag.optional
     ),
-    expiresDays: Flag.String("expires-days").pipe(
-      Flag.withDescription("For so many days it can be used"),
-      Flag.withDefault("7")
-    ),
+    expiresDays: Flag.String("expires-days").pipe(Flag.withDescription("Validity in days"), Flag.withDefault("7")),
     creditUsd: Flag.String("credit-usd").pipe(
-      Flag.withDescription("Dollars that the account has for its first 14 days; 0: none"),
+      Flag.withDescription("Promotional credit in dollars, valid for the account's first 14 days; 0: none"),
       Flag.withDefault("10")
     )
   },
@@ -63,7 +60,7 @@ const create = Command.make(
     )
     yield* answer(link, { invitation: invitationDocument(invitation, now), link })
   })
-).pipe(Command.withDescription("Make an invitation and print its link, with which one person registers one account"))
+).pipe(Command.withDescription("Create an invitation and print its link, with which one person registers one account"))
 
 const list = Command.make(
   "list",
@@ -87,7 +84,7 @@ const list = Command.make(
       { invitations: found.map((invitation) => invitationDocument(invitation, now)) }
     )
   })
-).pipe(Command.withDescription("List invitations, those that cannot be used any more included"))
+).pipe(Command.withDescription("List invitations, including used and expired ones"))
 
 const revoke = Command.make(
   "revoke",
@@ -101,13 +98,13 @@ const revoke = Command.make(
     }
     if (invitation.usedAt !== null) {
       return yield* new Refused({
-        message: `${id} was used: it made the account ${invitation.accountId}. atoll accounts suspend refuses that.`
+        message: `${id} was used: it made the account ${invitation.accountId}. Suspend that with atoll accounts suspend.`
       })
     }
     const now = yield* Clock.currentTimeMillis
     yield* answer(`${id} is revoked.`, { invitation: invitationDocument(invitation, now) })
   })
-).pipe(Command.withDescription("Revoke an invitation that was not used"))
+).pipe(Command.withDescription("Revoke an unused invitation"))
 
 export const invitations = Command.make("invitations").pipe(
   Command.withDescription("Invite people to register: make links, list them, revoke them"),

@@ -26,7 +26,7 @@ const parseScopes = (text: string): Effect.Effect<ReadonlyArray<Scope>, WrongUsa
     : Effect.succeed(names.filter(isScope))
 }
 
-/** As `--json` prints it. */
+/** The output of `--json`. */
 const keyDocument = (key: ApiKey, accountName: string) => ({
   id: key.id,
   accountId: key.accountId,
@@ -46,7 +46,7 @@ const create = Command.make(
   "create",
   {
     account: Flag.String("account").pipe(
-      Flag.withDescription("The account's name or id; a name that there is not becomes an unlimited account"),
+      Flag.withDescription("The account's name or id; an unknown name becomes an unlimited account"),
       Flag.withSchema(Name)
     ),
     scopes: Flag.String("scopes").pipe(Flag.withDescription(`Separated by commas, or all: ${allScopes.join(", ")}`)),
@@ -56,7 +56,7 @@ const create = Command.make(
       Flag.withDefault("Development")
     ),
     expiresAt: Flag.String("expires-at").pipe(
-      Flag.withDescription("From then on it is refused: 2027-01-31T12:00:00Z. Absent: never"),
+      Flag.withDescription("Its expiry: 2027-01-31T12:00:00Z. Absent: never"),
       Flag.optional
     )
   },
@@ -111,7 +111,7 @@ const list = Command.make(
       { keys: keys.map((key) => keyDocument(key, nameOf(key))) }
     )
   })
-).pipe(Command.withDescription("List API keys, expired and revoked ones included"))
+).pipe(Command.withDescription("List API keys, including expired and revoked ones"))
 
 const revoke = Command.make(
   "revoke",
@@ -134,7 +134,7 @@ const revoke = Command.make(
     })
     yield* answer(`${id} is revoked.`, { key: keyDocument(key, account!.name) })
   })
-).pipe(Command.withDescription("Revoke an API key: no process accepts it once this returns"))
+).pipe(Command.withDescription("Revoke an API key: once this returns, no process accepts it"))
 
 export const keys = Command.make("keys").pipe(
   Command.withDescription("Create, list and revoke API keys"),

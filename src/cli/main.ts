@@ -1,9 +1,9 @@
 /**
- * The command line: for the operator, on the service's own database, whether the service runs or not; and `tunnel`, for customers.
+ * The command line: for the operator, on the service's own database, with or without a running service; and `tunnel`, for customers.
  *
  *     npm run --silent atoll -- keys create --account acme --scopes sandbox:read,sandbox:execute
  *
- * Exit codes: 0 done, 1 refused or failed (one sentence on stderr says why), 2 wrong usage.
+ * Exit codes: 0 done, 1 refused or failed (one sentence on stderr gives the reason), 2 wrong usage.
  */
 
 import { runMain } from "@effect/platform-node/NodeRuntime"
@@ -54,7 +54,7 @@ const services = Layer.mergeAll(
 
 const atoll = Command.make("atoll").pipe(
   Command.withDescription(
-    "Accounts, invitations, API keys, credit, rates and usage of this Atoll, the hosts of a fleet and the operator's page that shows them, its backups and its end, tunnels into its Sandboxes, and what this host lacks"
+    "Manages this Atoll: accounts, invitations, API keys, credit, rates and usage, the hosts of a fleet, the operator's access to the console, backups, shutdown, tunnels into Sandboxes, and checks of this host"
   ),
   Command.withSubcommands([
     accounts.pipe(Command.provide(services)),
@@ -74,13 +74,13 @@ const atoll = Command.make("atoll").pipe(
   Command.withGlobalFlags([Json])
 )
 
-/** What the command line says by itself is an answer when it was asked for; the help beside an error is not. */
+/** Help is the result if it was asked for; help beside an error is not. */
 const isHelpAsked = process.argv.some((word) => /^(?:-[hv]|--(?:help|version|wizard|completions)(?:=.*)?)$/.test(word))
 const ownWords: Console.Console = isHelpAsked
   ? console
   : Object.assign(Object.create(console), { log: (...words: ReadonlyArray<unknown>) => console.error(...words) })
 
-/** Answers go to stdout and nothing else does. */
+/** Only results go to stdout. */
 const quiet = Layer.mergeAll(
   Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)]),
   Layer.succeed(References.MinimumLogLevel, "Warn" as const),
@@ -98,7 +98,7 @@ atoll.pipe(
   Effect.catchCause((cause) =>
     Effect.sync(() => {
       const fault = Cause.squash(cause)
-      // The command line's own errors were shown with the help.
+      // The parser's own errors were shown with the help.
       const isShown = CliError.isCliError(fault)
       if (!isShown) process.stderr.write(`atoll: ${shownText(sentenceOf(cause))}\n`)
       process.exitCode = isShown || fault instanceof WrongUsage ? exitCodes.wrongUsage : exitCodes.refused

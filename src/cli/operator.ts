@@ -14,14 +14,12 @@ const link = Command.make(
     const url = yield* consoleUrl
     const { code, expiresAt } = yield* (yield* OperatorSessions).createLink
     yield* remark(
-      `whoever opens this link first sees the hosts of this Atoll, and may cordon, drain and remove them; it works once, until ${shownTime(expiresAt)}, and is not shown again`
+      `the first person to open this link sees the hosts of this Atoll, and may cordon, drain and remove them; it works once, until ${shownTime(expiresAt)}, and is not shown again`
     )
     const printed = operatorLink(url, code)
     yield* answer(printed, { link: printed, expiresAt: time(expiresAt) })
   })
-).pipe(
-  Command.withDescription("Print a link to the operator's page of the console, which works once, within 10 minutes")
-)
+).pipe(Command.withDescription("Print a link to the operator's page of the console; it works once, within 10 minutes"))
 
 const sessions = Command.make(
   "sessions",
@@ -52,21 +50,20 @@ const sessions = Command.make(
       }
     )
   })
-).pipe(Command.withDescription("List the operator's sessions that are not over, the latest first"))
+).pipe(Command.withDescription("List the operator's active sessions, the latest first"))
 
 const signOut = Command.make(
   "sign-out",
   {},
   Effect.fnUntraced(function* () {
     const ended = yield* (yield* OperatorSessions).endAll
-    yield* answer(
-      `${ended === 1 ? "1 session is" : `${ended} sessions are`} over, and no link that was printed works any more.`,
-      { ended }
-    )
+    yield* answer(`${ended === 1 ? "1 session" : `${ended} sessions`} ended, and no printed link works any more.`, {
+      ended
+    })
   })
-).pipe(Command.withDescription("End all of the operator's sessions, and links that were not used"))
+).pipe(Command.withDescription("End all of the operator's sessions, and revoke unused links"))
 
 export const operator = Command.make("operator").pipe(
-  Command.withDescription("The operator's way into the console, where the hosts of a fleet are seen"),
+  Command.withDescription("The operator's access to the console, which shows the hosts of a fleet"),
   Command.withSubcommands([link, sessions, signOut])
 )

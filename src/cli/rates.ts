@@ -9,7 +9,7 @@ import { answer } from "./answer.ts"
 import { shownTime, table, time } from "./table.ts"
 import { future, whole } from "./values.ts"
 
-/** As `--json` prints it: rates are far below 2^53. */
+/** The output of `--json`: rates are far below 2^53. */
 const cardDocument = (card: RateCard) => ({
   effectiveAt: time(card.effectiveAt),
   vcpuSecondNanoUsd: Number(card.vcpuSecondNanoUsd),
@@ -20,7 +20,7 @@ const cardDocument = (card: RateCard) => ({
 
 const gib = 2n ** 30n
 
-/** Dollars for an hour of a Sandbox as the settings make them, rounded down. */
+/** Dollars for an hour of a Sandbox of the settings' size, rounded down. */
 const hourly = Effect.map(Settings, ({ sandboxVcpus, sandboxMemoryBytes, volumeBytes }) => {
   const running = (card: RateCard): bigint =>
     BigInt(sandboxVcpus) * card.vcpuSecondNanoUsd * gib + BigInt(sandboxMemoryBytes) * card.memoryGibSecondNanoUsd
@@ -57,7 +57,7 @@ const set = Command.make(
     memory: rateFlag("memory-gib-second", "one GiB of memory"),
     volume: rateFlag("volume-gib-second", "one GiB of volume"),
     effectiveAt: Flag.String("effective-at").pipe(
-      Flag.withDescription("They hold from then on: 2027-01-31T12:00:00Z. Absent: from now on"),
+      Flag.withDescription("When they take effect: 2027-01-31T12:00:00Z. Absent: now"),
       Flag.optional
     )
   },
@@ -73,7 +73,7 @@ const set = Command.make(
   })
 ).pipe(
   Command.withDescription(
-    "Set what a second costs from an instant on. What was used before keeps its price; a card is never changed"
+    "Set the prices of a second from an instant on. Earlier usage keeps its price; a card never changes"
   )
 )
 
@@ -84,9 +84,9 @@ const list = Command.make(
     const cards = yield* (yield* Ledger).rates
     yield* answer(yield* shownCards(cards), { rates: cards.map(cardDocument) })
   })
-).pipe(Command.withDescription("List the rates by their instants, with what a Sandbox of these settings costs an hour"))
+).pipe(Command.withDescription("List the rates by time, with the hourly cost of a Sandbox of the settings' size"))
 
 export const rates = Command.make("rates").pipe(
-  Command.withDescription("Set and list what a second of a Sandbox costs"),
+  Command.withDescription("Set and list the prices of a second of a Sandbox"),
   Command.withSubcommands([set, list])
 )

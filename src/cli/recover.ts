@@ -25,9 +25,9 @@ export const recover = Command.make(
       errorCode: null
     })
     yield* remark(
-      `whoever opens this link first is signed in to ${JSON.stringify(account.name)} and may set its passphrase; it works once, until ${shownTime(expiresAt)}, and is not shown again`
+      `the first person to open this link is signed in to ${JSON.stringify(account.name)} and may set its passphrase; it works once, until ${shownTime(expiresAt)}, and is not shown again`
     )
-    if (account.suspendedAt !== null) yield* remark("the account is suspended: nobody is let in until it is resumed")
+    if (account.suspendedAt !== null) yield* remark("the account is suspended: no sign-in works until it is resumed")
     const link = consoleLink(url, "link", code)
     yield* answer(link, { account: { id: account.id, name: account.name }, link, expiresAt: time(expiresAt) })
   })

@@ -1,6 +1,6 @@
 /**
- * Text on its way to a terminal. Names that customers chose stand in it, and ones that were stored before they were checked: what is not seen, or
- * changes how its neighbours are seen, is shown as its code, which JSON reads as the character.
+ * Text for a terminal. It contains names that customers chose, some stored before names were checked. A character that is invisible, or changes how
+ * its neighbours are displayed, is shown as its escape code, which JSON reads as the character.
  */
 const hidden = /[^\P{C}\n]|[\p{Zl}\p{Zp}]/gu
 

@@ -1,4 +1,4 @@
-/** Rows as aligned columns, for a person; a header is printed even when there are no rows. */
+/** Rows as aligned columns, for people; the header is printed even without rows. */
 export const table = (header: ReadonlyArray<string>, rows: ReadonlyArray<ReadonlyArray<string>>): string => {
   const lines = [header, ...rows]
   const widths = header.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)))
@@ -12,14 +12,14 @@ export const table = (header: ReadonlyArray<string>, rows: ReadonlyArray<Readonl
     .join("\n")
 }
 
-/** To the second. */
+/** With a resolution of one second. */
 export const shownTime = (ms: number | null): string =>
   ms === null ? "-" : new Date(ms).toISOString().replace(/\.\d+Z$/, "Z")
 
-/** As JSON documents have it. */
+/** In the form of JSON documents. */
 export const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString())
 
-/** Names and their values, one a line, without a header. */
+/** Names and values, one a line, without a header. */
 export const list = (rows: ReadonlyArray<readonly [string, string]>): string => {
   const width = Math.max(...rows.map(([name]) => name.length))
   return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join("\n")

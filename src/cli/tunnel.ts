@@ -8,27 +8,27 @@ import { answer } from "./answer.ts"
 
 const Port = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 65_535 }))
 
-/** Several tunnels of one user on one machine are one client of an access, so that they do not cut each other. */
+/** All tunnels of one user on one machine are one client of an access, so that they do not cut each other. */
 const thisUser = (): string => {
   const { username, uid } = userInfo()
   return hash("sha256", `${hostname()} ${uid} ${username}`, "hex").slice(0, 32)
 }
 
-/** The local port cannot be listened on. */
+/** The local port is not available. */
 class NotListening extends Schema.TaggedError<NotListening>()("NotListening", { message: Schema.String }) {}
 
 export const tunnel = Command.make(
   "tunnel",
   {
-    capability: Argument.String("capability").pipe(Argument.withDescription("As POST …/services gave it")),
+    capability: Argument.String("capability").pipe(Argument.withDescription("The capability from POST …/services")),
     port: Argument.Int("port").pipe(Argument.withDescription("The port inside the Sandbox"), Argument.withSchema(Port)),
     listen: Flag.Int("listen").pipe(
-      Flag.withDescription("The local port; the same one if it is not given"),
+      Flag.withDescription("The local port. Absent: the same number"),
       Flag.withSchema(Port),
       Flag.optional
     ),
     url: Flag.String("url").pipe(
-      Flag.withDescription("Where Atoll serves"),
+      Flag.withDescription("The address of Atoll"),
       Flag.withDefault(process.env["ATOLL_URL"] ?? `http://127.0.0.1:${process.env["ATOLL_PORT"] ?? 8080}`)
     )
   },

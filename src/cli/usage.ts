@@ -14,12 +14,12 @@ const summaryOf = (found: Verification): string =>
   [
     `${counted(found.transitions, "transition")} of ${counted(found.sandboxes, "Sandbox", "Sandboxes")}`,
     ...(found.prunedSandboxes > 0
-      ? [`(of ${found.prunedSandboxes} the log is forgotten: their books by themselves)`]
+      ? [`(the logs of ${found.prunedSandboxes} were deleted by retention: only their books were checked)`]
       : []),
     `cost ${formatUsd(found.costMicroUsd)} USD.`,
     `${counted(found.accounts, "account")}, ${counted(found.grants, "grant")}, ${counted(found.entries, "entry", "entries")}.`,
     ...(found.unpostedSandboxes > 0
-      ? [`${counted(found.unpostedSandboxes, "Sandbox", "Sandboxes")} with more that is just being posted.`]
+      ? [`${counted(found.unpostedSandboxes, "Sandbox", "Sandboxes")} with usage that is about to be posted.`]
       : [])
   ].join(" ")
 
@@ -45,20 +45,20 @@ const proseOf = (found: Verification): string => {
 
 const verify = Command.make(
   "verify",
-  { account: Flag.String("account").pipe(Flag.withDescription("Only of this one: its name or id"), Flag.optional) },
+  { account: Flag.String("account").pipe(Flag.withDescription("Only this account: its name or id"), Flag.optional) },
   Effect.fnUntraced(function* ({ account: nameOrId }) {
     const account = Option.isNone(nameOrId) ? null : yield* knownAccount(nameOrId.value)
     const found = yield* verifyUsage(yield* MaintenanceDatabase, account?.id ?? null)
-    // Sums of all accounts may be too large for a number of JSON's.
+    // Sums of all accounts may exceed the exact range of JSON numbers.
     yield* answer(proseOf(found), { ...found, costMicroUsd: String(found.costMicroUsd) })
     if (found.differencesCount > 0) {
       const places = counted(found.differencesCount, "place")
-      yield* new Refused({ message: `The books are not what the log says, in ${places}.` })
+      yield* new Refused({ message: `The books differ from the log, in ${places}.` })
     }
   })
 ).pipe(
   Command.withDescription(
-    "Work out anew, from the whole log, what everything has cost and what paid for it, and compare with the books. Changes nothing, and may be run beside the service"
+    "Recompute all costs and payments from the whole log, and compare them with the books. Changes nothing, and may run beside the service"
   )
 )
 

@@ -1,4 +1,4 @@
-/** What stands behind the flags: numbers, amounts and instants, exactly as they are written or not at all. */
+/** Parses the values of flags: numbers, amounts and instants, exactly as written, or refused. */
 import { Clock, Effect } from "effect"
 import { parseInstant } from "../../schemas/Query.ts"
 import { parseUsd } from "../wallet/Money.ts"
@@ -6,7 +6,7 @@ import { WrongUsage } from "./answer.ts"
 
 const wrong = (message: string) => Effect.fail(new WrongUsage({ message }))
 
-/** Micro-USD of a decimal number of dollars. */
+/** A decimal number of dollars as micro-USD. */
 export const usd = (flag: string, text: string): Effect.Effect<bigint, WrongUsage> => {
   const microUsd = parseUsd(text)
   return microUsd === null
@@ -14,13 +14,13 @@ export const usd = (flag: string, text: string): Effect.Effect<bigint, WrongUsag
     : Effect.succeed(microUsd)
 }
 
-/** Decimal digits; at most 16 of them. */
+/** At most 16 decimal digits. */
 export const whole = (flag: string, text: string, maximum: bigint): Effect.Effect<bigint, WrongUsage> =>
   /^\d{1,16}$/.test(text) && BigInt(text) <= maximum
     ? Effect.succeed(BigInt(text))
     : wrong(`${flag} takes a whole number from 0 to ${maximum}, and not ${JSON.stringify(text)}.`)
 
-/** Epoch milliseconds of an instant that is still to come. */
+/** Epoch milliseconds of an instant in the future. */
 export const future = Effect.fnUntraced(function* (flag: string, text: string) {
   const at = parseInstant(text)
   if (at === null) {

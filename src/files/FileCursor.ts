@@ -1,8 +1,8 @@
 /**
- * Cursors of file reads and listings: sealed, so that a client can neither read nor make one, and bound to what they were issued for.
- * One that was issued for another account, Sandbox, path or kind of call does not open.
+ * Cursors of file reads and listings: encrypted, so that a client can neither read nor forge one, and bound to their call.
+ * A cursor does not open for another account, Sandbox, path or kind of call.
  *
- * Base64url of what `Sealed.ts` makes.
+ * They are `Sealed.ts`'s bytes in base64url.
  */
 import { Effect, Option, Schema } from "effect"
 import { InvalidRequest } from "../../schemas/Errors.ts"
@@ -18,10 +18,10 @@ export interface CursorBinding {
 const textOf = ({ kind, accountId, sandboxId, path }: CursorBinding): string =>
   JSON.stringify([kind, accountId, sandboxId, path])
 
-/** Null for what this server did not seal for exactly this. */
+/** Null for a cursor that this server did not seal for exactly this binding. */
 const open = (key: Uint8Array, binding: CursorBinding, cursor: string): string | null => {
   const bytes = Buffer.from(cursor, "base64url")
-  // Node skips characters that are no base64url: only the one spelling that was issued is accepted.
+  // Node skips characters outside base64url, so only the exact issued text is accepted.
   return bytes.toString("base64url") === cursor ? unseal(key, textOf(binding), bytes) : null
 }
 

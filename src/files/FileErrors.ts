@@ -1,6 +1,6 @@
 /**
- * What the guest refuses, in the contract's errors. The guest is untrusted, and what is at a path may change its kind during a call: a
- * refusal that the call does not have is told as what every call has, and is no failure of the Sandbox.
+ * Maps the guest's refusals to the contract's errors. The guest is untrusted, and a path may change its kind during a call: a
+ * refusal that the call does not define becomes one that every call has, and does not count as a failure of the Sandbox.
  */
 import { Effect, Predicate } from "effect"
 import {
@@ -74,30 +74,30 @@ const errorOf = {
   VOLUME_READ_ONLY: () =>
     new ServiceUnavailable({
       message:
-        "The Sandbox's volume takes no writes: the kernel has made it read-only after a fault. Stop and start the Sandbox; if that does not help, ask the operator."
+        "The Sandbox's volume is read-only: the kernel stopped writes after a fault. Stop and start the Sandbox; if that does not help, ask the operator."
     }),
   VOLUME_FAILED: () =>
     new ServiceUnavailable({
       message:
-        "The Sandbox's volume failed while this was being done, and it may have been done. Stop and start the Sandbox, and look before you repeat it; if that does not help, ask the operator.",
+        "The Sandbox's volume failed during the call, which may have been done. Stop and start the Sandbox, and check before you repeat it; if that does not help, ask the operator.",
       details: { outcome: "unknown" }
     }),
   HOST_FULL: () =>
     new ServiceUnavailable({
       message:
-        "The disk of the Sandbox's host is full. Nothing in the Sandbox is the cause. Try again later, or ask the operator."
+        "The disk of the Sandbox's host is full. The Sandbox did not cause this. Try again later, or ask the operator."
     }),
   NO_RESOURCES: () =>
     new ServiceUnavailable({
       message:
-        "The Sandbox has no memory or no open files left for this. Try again; if that does not help, end something in it, or stop and start it."
+        "The Sandbox has no free memory or open files for this. Try again; if that does not help, end a process in it, or stop and start it."
     })
 } satisfies Record<FileRefused["code"], (refused: FileRefused) => Error>
 
 type Code = keyof typeof errorOf
 type ErrorOf<C extends Code> = ReturnType<(typeof errorOf)[C]>
 
-/** Every call may answer these. */
+/** Refusals of every call. */
 const always = [
   "INVALID_PATH",
   "NOT_FOUND",
@@ -109,7 +109,7 @@ const always = [
 ] as const
 type Always = (typeof always)[number]
 
-/** @param codes What this call may refuse beside those that any may. */
+/** @param codes Further refusals of this call. */
 export const inContract = <const C extends Code = never>(...codes: ReadonlyArray<C>) => {
   const expected: ReadonlySet<Code> = new Set<Code>([...always, ...codes])
   return <A, E, R>(
@@ -127,7 +127,7 @@ export const inContract = <const C extends Code = never>(...codes: ReadonlyArray
 
 type Unavailable = SandboxUnavailable | ServiceUnavailable
 
-/** Contract-details: a file call whose agent was not reached did nothing and is repeated soon (503); one that was lost is not (502). */
+/** Contract-details: a file call that did not reach the agent did nothing and can be repeated soon (503); a call that was lost cannot (502). */
 const unavailable = <E>(fault: E) => {
   const isNotReached =
     (isUnavailable(fault) && fault.fault === "unreached") ||
@@ -143,7 +143,7 @@ const notReached = () =>
   })
 
 const changed = () =>
-  new InvalidPath({ message: "What is at this path changed during the call. Look at it, and try again." })
+  new InvalidPath({ message: "The entry at this path changed during the call. Check it, and try again." })
 
 const isRefused = (fault: unknown): fault is FileRefused => Predicate.isTagged(fault, "FileRefused")
 const isUnavailable = (fault: unknown): fault is GuestUnavailable => Predicate.isTagged(fault, "GuestUnavailable")

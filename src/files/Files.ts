@@ -49,13 +49,13 @@ import { serverKey } from "../store/ServerKeys.ts"
 import { type CursorBinding, ListCursor, ReadCursor } from "./FileCursor.ts"
 import { inContract } from "./FileErrors.ts"
 
-/** One path in one Sandbox, as its account asks for it. */
+/** One path in one Sandbox, requested by its account. */
 export interface FileAddress {
   readonly accountId: string
-  /** From then on (epoch milliseconds) the account has no credit, and writes are refused; null: no end of it is in sight. */
+  /** When the account's credit ends (epoch milliseconds) and writes are refused; null: no end is planned. */
   readonly exhaustedAt: number | null
   readonly sandboxId: string
-  /** As the client sent it, not checked yet. */
+  /** Unchecked, as the client sent it. */
   readonly path: string
 }
 
@@ -69,17 +69,17 @@ export interface FileRange {
   readonly body: Readable
 }
 
-/** What any call may answer. */
+/** Errors of every call. */
 type Common = InvalidPath | NotFound | NotADirectory | SandboxUnavailable | RuntimeUnavailable | ServiceUnavailable
 
-/** What any call that writes may answer; removing is none of them. */
+/** Errors of every call that writes, except removals. */
 type Write = Common | CreditExhausted
 
 export class Files extends Context.Service<
   Files,
   {
     readonly stat: (at: FileAddress) => Effect.Effect<FileStatResponse, Common>
-    /** `offset` null: where the cursor points, else 0. */
+    /** `offset` null: the cursor's position, else 0. */
     readonly read: (
       at: FileAddress,
       range: { readonly offset: number | null; readonly maxBytes: number; readonly cursor: string | null }
@@ -123,7 +123,7 @@ export class Files extends Context.Service<
       archive: Guest.FileUpload<E>,
       encoding: Guest.ArchiveEncoding
     ) => Effect.Effect<UnpackedArchive, E | Write | ArchiveIncomplete | StorageFull>
-    /** It fails where the Sandbox breaks off. */
+    /** The stream fails if the Sandbox breaks it off. */
     readonly pack: (
       at: FileAddress,
       encoding: Guest.ArchiveEncoding
@@ -163,7 +163,7 @@ const make = Effect.gen(function* () {
   const key = yield* serverKey("file-cursor")
   const running = yield* Effect.context<ActorHost | Actors | Journal | Settings>()
 
-  /** The files of the Sandbox that `at` names, to write there, once it is known to be the caller's, to be paid for, and to run. */
+  /** The files of the Sandbox for writing, after the checks of the account, its credit, and that the Sandbox runs. */
   const writableAt = Effect.fnUntraced(
     function* ({ accountId, exhaustedAt, sandboxId, path }: FileAddress) {
       yield* checked(path)
@@ -177,7 +177,7 @@ const make = Effect.gen(function* () {
     })
   )
 
-  /** The same to read or to remove, which is never refused for want of credit. */
+  /** The same for reading or removing, which need no credit. */
   const filesAt = (at: FileAddress) =>
     Effect.catchTag(writableAt({ ...at, exhaustedAt: null }), "CREDIT_EXHAUSTED", Effect.die)
 

@@ -1,25 +1,25 @@
-/** Where whoever attends hosts in this process says so, and brings what they write to consoles. */
+/** The host supervisors of this process register here and pass on the console output of their hosts. */
 import { Context, Effect, Layer, PubSub, Stream } from "effect"
 import type { ConsoleChunk } from "../runtime/Runtime.ts"
 import { HostFeeds } from "./HostFeeds.ts"
 
-/** Chunks that wait for whoever stores them: beyond them hosts wait. */
+/** Capacity for chunks that wait to be stored. When it is full, hosts wait. */
 const consoleChunksMax = 1024
 
 export class AttendedHosts extends Context.Service<
   AttendedHosts,
   {
-    /** It is attended while this is done. */
+    /** Marks the host as supervised while `work` runs. */
     readonly attending: (hostId: string) => <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-    /** Waits while nobody takes them; not at all where nobody listens. */
+    /** Waits for room in the queue; without a subscriber it does not wait. */
     readonly wrote: (chunk: ConsoleChunk) => Effect.Effect<void>
   }
 >()("atoll/fleet/AttendedHosts") {
-  /** With the HostFeeds that tell of them. */
+  /** Includes the HostFeeds of these hosts. */
   static readonly layer = Layer.effectContext(
     Effect.gen(function* () {
       const console = yield* PubSub.bounded<ConsoleChunk>(consoleChunksMax)
-      /** How often: who begins anew may begin before the former has ended. */
+      /** Supervisors for each host: a new one may begin before the former has ended. */
       const times = new Map<string, number>()
       const change = (hostId: string, by: number) => {
         const now = (times.get(hostId) ?? 0) + by

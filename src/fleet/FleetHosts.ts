@@ -1,4 +1,4 @@
-/** The hosts of a service's fleet, put together: below the actors, the ways to them; among the actors, themselves. */
+/** The layers of a service's hosts: the connections to them, below the actors, and their own actors. */
 import { Layer } from "effect"
 import { AttendedHosts } from "./AttendedHosts.ts"
 import { HostActors } from "./HostActors.ts"
@@ -9,12 +9,12 @@ import { hostReachLayer } from "./HostReach.ts"
 import { HostWishes } from "./HostWishes.ts"
 
 export const FleetHosts = {
-  /** HostLinks and HostFeeds, and what brings to them; HostReach. */
+  /** HostLinks, HostFeeds and HostReach, with what they need. */
   ways: <R>(dial: Dial<R>) =>
     hostReachLayer.pipe(
       Layer.provideMerge(hostLinksLayer(dial)),
       Layer.provideMerge(Layer.merge(HostBoots.layer, AttendedHosts.layer))
     ),
-  /** Their kind of actors. Hosts may join once it is there. */
+  /** The actor kind of hosts. Hosts may join once it is registered. */
   actors: HostWishes.layer.pipe(Layer.provideMerge(HostJoins.layer), Layer.provideMerge(HostActors.layer))
 }

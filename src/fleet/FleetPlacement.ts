@@ -1,4 +1,4 @@
-/** The Placement of a service whose Sandboxes live on hosts: room is promised in the create's own transaction. */
+/** The Placement of a service whose Sandboxes live on hosts: the create's own transaction reserves capacity. */
 import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { standingIn } from "../../machines/host.ts"
@@ -11,15 +11,15 @@ import { HostFeeds } from "./HostFeeds.ts"
 import { isStartable } from "./hostStates.ts"
 import { type Asked, Promises, type Survey } from "./Promises.ts"
 
-/** Hosts with room that others are taking of just now are asked again so soon, for so long. */
+/** Retry delays, and their total, while hosts with capacity are locked by other reservations. */
 const busyMs = { least: 1, more: 5, most: 10_000 }
 
 const HostRow = Schema.Struct({
-  /** Null: it was never seen; a service waits for the host on which an Atoll of the role `all` kept its Sandboxes. */
+  /** Null: the host has never joined. A service waits for the host on which an Atoll of the role `all` kept its Sandboxes. */
   status: Schema.NullOr(Schema.String),
   seen_at: Int8,
   suspends: Schema.Boolean,
-  /** Its volume was there, and is not any more. */
+  /** Its volume was on the host and is missing now. */
   is_missing: Schema.Boolean
 })
 
@@ -37,20 +37,20 @@ const obstacleOf = (host: typeof HostRow.Type): string | null => {
     case "silent":
       return "The host of this Sandbox does not answer now. Try again in a minute."
     case "there":
-      // A start would make a new one, and nobody would see that it is empty.
+      // A start would make a new, empty volume without a warning.
       if (host.is_missing) {
-        return "The volume of this Sandbox is not on its host any more. Ask the operator for it, or delete the Sandbox."
+        return "The volume of this Sandbox is missing on its host. Ask the operator for it, or delete the Sandbox."
       }
       return isStartable(host.status)
         ? null
-        : "The operator empties the host of this Sandbox. Its volume is there, and can be used again once that host takes Sandboxes."
+        : "The operator is draining the host of this Sandbox. Its volume is kept, and can be used again once that host takes Sandboxes."
   }
 }
 
 const refusalOf = ({ kind, networkEnabled }: Asked, { ofKind, withNetwork }: Survey) => {
   if (kind !== null && ofKind === 0) {
     return new UnsupportedByRuntime({
-      message: `No host of this server has Sandboxes of the runtime ${kind}. Send another one, or none.`
+      message: `No host of this server has Sandboxes of the runtime ${kind}. Send another runtime, or none.`
     })
   }
   if (networkEnabled && ofKind > 0 && withNetwork === 0) {
@@ -79,7 +79,7 @@ export const FleetPlacement = {
           where p.sandbox_id = ${sandboxId}`
       })
 
-      /** @param none Of a Sandbox that is on none. */
+      /** @param none The result for a Sandbox without a host. */
       const ofHost = <A>(sandboxId: string, none: A, some: (host: typeof HostRow.Type) => A) =>
         Effect.map(Effect.orDie(findHost(sandboxId)), Option.match({ onNone: () => none, onSome: some }))
 

@@ -1,13 +1,13 @@
 /**
- * The Runtime of a service whose Sandboxes live on hosts: each call goes to the host of its Sandbox, and what is promised there follows it.
+ * The Runtime of a service whose Sandboxes live on hosts. Each call goes to the Sandbox's host, and updates the reservation there.
  *
- * Of one that has no host nothing is anywhere: it gets one when it boots, if there is room by then, and there is nothing to end. While all hosts that would have
- * room are silent it waits, as long as a boot may take: hosts that are restarted are soon there again, and who was told that it is made does not ask once more.
+ * A Sandbox without a host has no volume and no runtime. It gets a host when it boots, if one has capacity then. While all hosts with capacity are
+ * silent, the boot waits, up to its time limit: restarted hosts are soon back, and the client has already been told that the Sandbox exists.
  *
- * One that was never up goes on to another host where its own answers that it does not boot it, or takes no new ones any more. It never comes back to one
- * that it has left: what is left of it there is destroyed, whenever that is found. One whose host does not answer waits for it: it may be up there.
+ * A Sandbox that was never up moves to another host if its own host refuses to boot it or no longer takes new ones. It never returns to a
+ * host that it has left: anything left of it there is destroyed when found. If its host does not answer, it waits: it may be up there.
  *
- * Deaths and stalls are no part of this: whoever attends a host tells its Sandboxes of them.
+ * Deaths and stalls are not handled here: the host supervisor reports them to the Sandboxes.
  */
 
 import { Effect, Layer, Stream } from "effect"
@@ -20,7 +20,7 @@ import { HostLinks } from "./HostLinks.ts"
 import { isClosed, isEmptied } from "./hostStates.ts"
 import { Promises, type Raised } from "./Promises.ts"
 
-/** Room that is awaited is looked for so often. */
+/** Retry interval while waiting for capacity. */
 const lookAgainMs = 500
 
 const nobodyHasRoom = () =>
@@ -37,17 +37,17 @@ const itsHostIsFull = () =>
 
 const itsHostIsEmptied = () =>
   RuntimeUnavailable.known(
-    publicText`The operator empties the host of this Sandbox. Try again once that host takes Sandboxes.`
+    publicText`The operator is draining the host of this Sandbox. Try again once that host takes Sandboxes.`
   )
 
-/** What is against a boot there that nobody has tried yet; null: nothing. */
+/** Why a boot on that host is refused without a try; null: no reason. */
 const obstacleAt = ({ isUp, isSettled, status }: Raised): RuntimeRefused | RuntimeUnavailable | null => {
   if (!isUp) return itsHostIsFull()
   if (isEmptied(status)) return isSettled ? itsHostIsEmptied() : nobodyHasRoom()
   return null
 }
 
-/** What is left on a host that refused it goes at once where it can; else it is found there. */
+/** Leftovers on a host that refused the boot are removed immediately if possible; else a later comparison finds them. */
 const removedWithin = "10 seconds"
 
 const nowhere = (sandboxId: string) => `${sandboxId} is on no host.`
@@ -64,7 +64,7 @@ export const FleetRuntime = {
 
       type Host = Runtime["Service"]
 
-      /** Null: it has none. */
+      /** Null: the Sandbox has no host. */
       const linkOf = (sandboxId: string) =>
         Effect.flatMap(
           promises.hostOf(sandboxId),
@@ -81,7 +81,7 @@ export const FleetRuntime = {
 
       type Found = "soon" | "moved" | { readonly hostId: string } | null
 
-      /** Looks for room until there is some, or no hope of any. False: nobody has room. */
+      /** Retries until a host has capacity or none can get it. False: no host has capacity. */
       const untilPlaced = Effect.fnUntraced(function* (look: Effect.Effect<Found>, giveUpAt: number) {
         while (true) {
           const found = yield* look
@@ -112,7 +112,7 @@ export const FleetRuntime = {
             continue
           }
           const { hostId, isSettled, status } = promised
-          /** It has another host now, or a way to this one that is worth trying. */
+          /** Moves the Sandbox to another host, or finds a reason to try this one again. */
           const goesOn = Effect.gen(function* () {
             if (isSettled || !(yield* untilPlaced(promises.move(spec, hostId), giveUpAt))) return false
             yield* Effect.logInfo(`${sandboxId} was not booted by ${hostId}, and goes to another host`)
@@ -139,13 +139,13 @@ export const FleetRuntime = {
         }
       })
 
-      /** Nothing was asked of it. */
+      /** A failure here sent nothing to the guest. */
       const guestsOf = (sandboxId: string) =>
         Effect.mapError(there(sandboxId), ({ message }) => new GuestUnavailable({ message }))
 
       return Runtime.of({
         driver: "fleet",
-        // Each Sandbox says itself which it is.
+        // Each Sandbox has its own kind.
         kind: "namespace",
         capabilities: {
           suspend: true,
@@ -168,7 +168,7 @@ export const FleetRuntime = {
         }),
         suspend: (sandboxId, generation) =>
           Effect.flatMap(there(sandboxId), (host) => host.suspend(sandboxId, generation)),
-        inventory: Effect.fail(new RuntimeUnavailable({ message: "Each host has an inventory of its own." })),
+        inventory: Effect.fail(new RuntimeUnavailable({ message: "Each host has its own inventory." })),
         guest: (sandboxId, generation) =>
           Effect.flatMap(guestsOf(sandboxId), (host) => host.guest(sandboxId, generation)),
         connect: (sandboxId, generation) =>

@@ -1,4 +1,4 @@
-/** The hosts of a fleet as actors: one is made when a host joins for the first time. */
+/** The hosts of a fleet as actors. A host's actor is created when the host first joins. */
 
 import { Clock, Context, Effect, Layer, Queue, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -15,11 +15,11 @@ const cause = "host"
 export class HostActors extends Context.Service<
   HostActors,
   {
-    /** There is one, also of a host that never joined: one that is waited for since this was a fleet. */
+    /** Creates the actor if needed, also for a host that never joined: the fleet waits for the host of its time as a single host. */
     readonly ensure: (hostId: string) => Effect.Effect<void>
-    /** Returns when it is stored that this process of the host is there. */
+    /** Returns once the join of this process of the host is stored. */
     readonly joined: (hostId: string, boot: string) => Effect.Effect<void>
-    /** Tells it; one that takes it for no news, or is gone, is not told. False: it was refused, or there is no such host. */
+    /** Sends an event to the host's actor. False: it was refused, or there is no such host. */
     readonly tell: (hostId: string, event: EventOf<typeof hostMachine>, cause?: string) => Effect.Effect<boolean>
   }
 >()("atoll/fleet/HostActors") {
@@ -38,7 +38,7 @@ export class HostActors extends Context.Service<
       const make = Effect.fnUntraced(function* (hostId: string, boot: string) {
         return yield* host.create(hostMachine, {
           id: hostId,
-          // It is the operator's, and lives in no Sandbox.
+          // Hosts belong to the operator and to no Sandbox.
           accountId: "",
           sandboxId: "",
           input: { hostId, boot, leaseMs, at: yield* Clock.currentTimeMillis },
@@ -88,7 +88,7 @@ export class HostActors extends Context.Service<
         Queue.take(boots.verdicts).pipe(
           Effect.flatMap((verdict) =>
             Effect.catchCause(judge(verdict), (cause) =>
-              Effect.logWarning(`How ${verdict.hostId} boots was not told`, cause)
+              Effect.logWarning(`Could not report the boot result of host ${verdict.hostId}`, cause)
             )
           ),
           Effect.forever

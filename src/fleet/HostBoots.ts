@@ -1,11 +1,11 @@
 /**
- * Which boots failed on which host: several in a row, of different Sandboxes, are the host's fault. They stand in the host's row, so that all services count
- * together; a boot that works writes nothing where none has failed.
+ * Counts failed boots by host: several in a row, of different Sandboxes, are the host's fault. The count is in the host's row, so that all services
+ * share it; a successful boot writes nothing unless one has failed before.
  */
 import { Context, Effect, Layer, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** So many Sandboxes in a row. */
+/** Failed Sandboxes in a row. */
 export const bootsFailMax = 3
 
 export type BootVerdict =
@@ -16,9 +16,9 @@ export class HostBoots extends Context.Service<
   HostBoots,
   {
     readonly worked: (hostId: string) => Effect.Effect<void>
-    /** @param message Of the driver: why. */
+    /** @param message The driver's reason. */
     readonly failed: (hostId: string, sandboxId: string, message: string) => Effect.Effect<void>
-    /** Each row of failures whose last one was seen here, and the first boot that worked after one. */
+    /** Each series of failures whose last one was seen here, and the first successful boot after one. */
     readonly verdicts: Queue.Dequeue<BootVerdict>
   }
 >()("atoll/fleet/HostBoots") {
@@ -29,7 +29,7 @@ export class HostBoots extends Context.Service<
       const verdicts = yield* Queue.unbounded<BootVerdict>()
 
       const uncounted = (hostId: string) =>
-        Effect.catchCause((cause) => Effect.logWarning(`A boot of ${hostId} was not counted`, cause))
+        Effect.catchCause((cause) => Effect.logWarning(`Could not count a boot of host ${hostId}`, cause))
 
       return HostBoots.of({
         worked: (hostId) =>

@@ -1,4 +1,4 @@
-/** How the commands of a host are done: by its link, and by what is known of its Sandboxes. */
+/** Runs the commands of a host's actor, over its connection and the table of its Sandboxes. */
 
 import { Clock, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -22,15 +22,15 @@ import { HostLinks } from "./HostLinks.ts"
 import { hostSandboxes } from "./hostSandboxes.ts"
 import { absentStates, emptiedStates, isRemovedHost } from "./hostStates.ts"
 
-/** So many Sandboxes are told at once. */
+/** How many Sandboxes are told concurrently. */
 const tellBatch = 32
-/** What is still to be stopped is looked at so often. */
+/** Interval at which the remaining Sandboxes are checked. */
 const lookEveryMs = 1_000
-/** What the log has of its lease is read by nobody for long. So many of its oldest entries are looked at whenever it is looked at the lease. */
+/** Log entries about the lease are useless after a day. Each check of the lease deletes up to this many of the oldest. */
 const forgetBatch = 16
 const forgetAfterMs = 24 * 60 * 60 * 1000
 
-/** A look that comes later than it should by so much of a lease says nothing of a host, and is repeated. */
+/** A check that is late by this share of a lease proves nothing about a host, and is repeated. */
 const late = 0.1
 const lookAgainMs = 250
 
@@ -48,7 +48,7 @@ export const hostDefinition = Effect.gen(function* () {
 
   const findSeen = SqlSchema.findOneOption({
     Request: Schema.String,
-    /** `age`: of its last beat, in ms, by the clock that beats are told by. */
+    /** `age`: milliseconds since its last beat, by the database's clock. */
     Result: Schema.Struct({ boot: Schema.String, age: Int8 }),
     execute: (hostId) => sql`select boot, ${databaseNow(sql)} - seen_at as age from hosts where id = ${hostId}`
   })
@@ -72,9 +72,9 @@ export const hostDefinition = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
       const { boot, age } = found._tag === "Some" ? found.value : { boot: "", age: now - known.seenAt }
       const silentForMs = Math.max(0, age)
-      // By this service's clock, as its deadlines are.
+      // By this service's clock, like its deadlines.
       const seenAt = now - silentForMs
-      // One that left is not there, however short ago it was.
+      // A host that has left does not count, however recent its last beat.
       if (boot !== "" && Math.abs(age) < leaseMs) return { type: "SEEN" as const, seenAt, leaseMs }
       // The clock of the database was set back: a host that is there is soon heard of by what it shows now.
       if (age < 0) waitsForMs = Math.max(waitsForMs, leaseMs)
@@ -86,7 +86,7 @@ export const hostDefinition = Effect.gen(function* () {
     }
   })
 
-  /** Tells each of its Sandboxes that has a runtime, or is to have one, until there is none; for as long as the host is in one of these states. */
+  /** Tells each Sandbox of the host that has, or will get, a runtime, until none is left, while the host is in one of these states. */
   const settle = Effect.fnUntraced(function* (
     scope: Pick<CommandScope<HostContext>, "state">,
     states: ReadonlyArray<string>,
@@ -102,7 +102,7 @@ export const hostDefinition = Effect.gen(function* () {
         found,
         ({ id, generation, revision }) =>
           actors.send(sandboxMachine, id, eventFor(generation), { cause: "host", revision }).pipe(
-            // It is on its way already.
+            // It is stopping or stopped already.
             Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void),
             Effect.orDie
           ),
@@ -115,7 +115,7 @@ export const hostDefinition = Effect.gen(function* () {
         continue
       }
       if (left === 0) return true
-      // Who was told is looked at once more.
+      // Sandboxes that were told are checked once more.
       after = ""
       left = 0
       yield* Effect.sleep(lookEveryMs)
@@ -132,7 +132,7 @@ export const hostDefinition = Effect.gen(function* () {
         lane: "lookAtHost",
         run: (scope) => Effect.suspend(() => lookAtHost(scope.state()))
       },
-      // A lost host is not attended.
+      // A lost host has no supervisor.
       loseSandboxes: {
         lane: "attend",
         run: (scope, { seenAt }) => {

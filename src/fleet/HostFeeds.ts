@@ -1,11 +1,11 @@
-/** What the hosts tell of their Sandboxes that this process attends: each host is attended by the process that has its actor. */
+/** Events of the hosts that this process supervises: the process that owns a host's actor supervises the host. */
 import { Context, type Effect, type Stream } from "effect"
 import type { ConsoleChunk } from "../runtime/Runtime.ts"
 
 export class HostFeeds extends Context.Service<
   HostFeeds,
   {
-    /** Their ids. */
+    /** Ids of the supervised hosts. */
     readonly attended: Effect.Effect<ReadonlyArray<string>>
     readonly console: Stream.Stream<ConsoleChunk>
   }

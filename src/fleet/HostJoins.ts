@@ -1,12 +1,13 @@
 /**
- * How hosts come, stay and leave, as a service takes it: what they say of themselves is written down, and their actors are told what changes something.
+ * Joins, beats and departures of hosts, on the service's side: stores what hosts report, and tells their actors about changes.
  *
- * A host is its data folder. A folder of another database is refused, for its Sandboxes would be destroyed as unknown; a driver that its
- * Sandboxes were not made with; a second process of the same folder while the first is heard of; and whoever has the id of a folder and not its key,
- * for other hosts of a fleet may know its id, and would be given its Sandboxes. Whose certificate names a host is that one host: it joins under no second id
- * before the operator has taken the first one out, so one that is not to be trusted draws no more Sandboxes than one host does.
+ * A host is identified by its data folder. A join is refused if the folder belongs to another database (its Sandboxes would be destroyed as
+ * unknown), if the driver is not the one that made its Sandboxes, if another process of the same folder still beats, and if the host has the
+ * folder's id but not its key (other hosts of the fleet may know the id, and would get its Sandboxes). A certificate that names a host is valid for
+ * only that host: it joins under no second id until the operator removes the first. So an untrusted host attracts no more Sandboxes than
+ * one host does.
  *
- * When a host was heard of is told by the database's clock: those of the services that hear it need not agree.
+ * The database's clock dates beats: the clocks of the services need not agree.
  */
 import { createHash } from "node:crypto"
 import { Context, Effect, Layer, Schema } from "effect"
@@ -19,9 +20,9 @@ import { databaseNow } from "./databaseNow.ts"
 import { HostActors } from "./HostActors.ts"
 import { isHeard, isRemovedHost, removedHostStates } from "./hostStates.ts"
 
-/** Beats to a lease. */
+/** Beats in a lease. */
 const beatsPerLease = 5
-/** A process of a host that was not heard of for half of its lease is not there: one that beats is heard of twice in that. */
+/** A host process silent for half of its lease counts as gone: a living one beats twice in that time. */
 const silentAfter = 0.5
 
 interface Beat {
@@ -35,10 +36,10 @@ export class HostJoins extends Context.Service<
   HostJoins,
   {
     /**
-     * `installation`: the database that its folder belongs to from now on. It is there as long as it beats.
+     * Joins the host and returns its database as `installation`. The host counts as present while it beats.
      *
-     * @param key Of its folder. Null: it has none, which is good enough for one that never had.
-     * @param name What its certificate calls it; null: nothing.
+     * @param key The folder's key. Null: the host sends none, which is accepted if it never had one.
+     * @param name The name in its certificate; null: none.
      */
     readonly join: (
       description: HostDescription,
@@ -126,12 +127,12 @@ export class HostJoins extends Context.Service<
           )
         }
         if (name !== null) {
-          // Two that come at once under one name come one after the other.
+          // Two concurrent joins under one name are serialized.
           yield* sql`select pg_advisory_xact_lock(hashtextextended(${`host name ${name}`}, 0))`
           const namesake = yield* findNamesake({ name, hostId: it.hostId })
           if (namesake._tag === "Some") {
             return yield* refusal(
-              `The certificate of this host is for ${name}, which is the host ${namesake.value.id} (${namesake.value.label}). Give each host a certificate of its own; or where this one takes its place, say first: atoll hosts remove ${namesake.value.id}`,
+              `The certificate of this host is for ${name}, which is the host ${namesake.value.id} (${namesake.value.label}). Give each host its own certificate; or if this host replaces that one, first run: atoll hosts remove ${namesake.value.id}`,
               false
             )
           }
@@ -150,7 +151,7 @@ export class HostJoins extends Context.Service<
           Math.abs(known.silentForMs) < silentAfter * leaseMs
         ) {
           return yield* refusal(
-            `Another process of this host was heard of ${Math.max(0, known.silentForMs)} ms ago. If two machines have copies of one data folder, stop one of them.`,
+            `Another process of this host sent a beat ${Math.max(0, known.silentForMs)} ms ago. If two machines have copies of one data folder, stop one of them.`,
             false
           )
         }
@@ -168,7 +169,7 @@ export class HostJoins extends Context.Service<
         const { installation, isKnown } = yield* sql
           .withTransaction(register(it, digest, name))
           .pipe(Effect.catchTag(["SqlError", "SchemaError", "NoSuchElementError"], Effect.die))
-        // It comes from another service, whose actors may be out of reach as it is itself: what is no news to its own waits for nobody.
+        // The host joined through another service, whose actors may be unreachable. A host that its own actor already knows waits for no actor.
         if (!isKnown) yield* actors.joined(it.hostId, it.boot)
         return { installation, beatEveryMs: Math.ceil(leaseMs / beatsPerLease) }
       })

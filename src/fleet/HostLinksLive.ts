@@ -1,7 +1,7 @@
 /**
- * The ways to the hosts by their rows: one runtime for each, kept while the host is at the same address, with a certificate for the same name. It connects to the host's next process by
- * itself: another one in its place would break what was begun since. What is known of a host is looked at again now and then while it is used, which nobody
- * waits for.
+ * Connections to the hosts by their rows: one runtime for each, kept while the host has the same address and certificate name. It reconnects to
+ * the host's next process; replacing the runtime would break calls in progress. While a host is used, its row is read again from time to time, in
+ * the background.
  */
 
 import { Effect, Exit, Layer, Schema, Scope } from "effect"
@@ -27,10 +27,10 @@ interface Link {
 
 const Row = Schema.Struct({ host: Schema.String, port: Schema.Int, name: Schema.NullOr(Schema.String) })
 
-/** A host that does not answer is not to blame for a boot: its link is. */
+/** If the host does not answer, a failed boot is the connection's fault, not the host's. */
 const answersWithin = "2 seconds"
 
-/** The same runtime, whose boots are counted. */
+/** The same runtime with counted boots. */
 const counted = (hostId: string, way: Way, boots: HostBoots["Service"], scope: Scope.Scope): Way => {
   const failed = (sandboxId: string, message: string) =>
     way.inventory.pipe(
@@ -43,17 +43,17 @@ const counted = (hostId: string, way: Way, boots: HostBoots["Service"], scope: S
     )
   const provision: Way["provision"] = (spec, turn) =>
     way.provision(spec, turn).pipe(
-      // Nobody waits for that.
+      // In the background.
       Effect.tap(() => Effect.forkIn(boots.worked(hostId), scope)),
       Effect.tapError((error) =>
         error instanceof RuntimeUnavailable ? failed(spec.sandboxId, error.message) : Effect.void
       )
     )
-  // What it says of itself may change: that is asked of it.
+  // The other properties may change, so they are read from the original.
   return Object.create(way, { provision: { value: provision, enumerable: true } })
 }
 
-/** Makes a host's runtime, which connects again by itself for as long as the scope lasts. */
+/** Makes a host's runtime, which reconnects while the scope lasts. */
 export type Dial<R> = (hostId: string, to: PeerPlace) => Effect.Effect<Way, RuntimeUnavailable, R | Scope.Scope>
 
 export const hostLinksLayer = <R>(dial: Dial<R>) =>
@@ -82,12 +82,12 @@ export const hostLinksLayer = <R>(dial: Dial<R>) =>
           return Scope.close(link.scope, Exit.void)
         })
 
-      /** Whoever comes meanwhile waits for it, and finds what it made. */
+      /** Concurrent callers wait for one lookup and share its result. */
       const look = (hostId: string): Effect.Effect<Link, RuntimeUnavailable> =>
         Effect.gen(function* () {
           const row = yield* Effect.orDie(findRow(hostId))
           const known = links.get(hostId)
-          // One that is waited for since this was a fleet has no address yet.
+          // The host of the time as a single host has no address before it joins.
           if (row._tag === "None" || row.value.port === 0) return yield* unknown
           const { host, port, name } = row.value
           if (known !== undefined) {
@@ -118,7 +118,7 @@ export const hostLinksLayer = <R>(dial: Dial<R>) =>
         link.isLooking = true
         return look(hostId).pipe(
           Effect.ignore,
-          Effect.catchCause((cause) => Effect.logDebug(`The host ${hostId} could not be looked up`, cause)),
+          Effect.catchCause((cause) => Effect.logDebug(`Could not look up the host ${hostId}`, cause)),
           Effect.ensuring(
             Effect.sync(() => {
               link.isLooking = false

@@ -1,8 +1,8 @@
 /**
- * Whether this service reaches any host that is in use. One that reaches none, while another one does (or it would not be in use any more), can do nothing
- * with its Sandboxes: a balancer should ask the other one.
+ * Whether this service reaches any host in use. A service that reaches none, while another service does (or the hosts would not be in use), can do
+ * nothing with its Sandboxes: a load balancer should use the other service.
  *
- * A few are asked in turn for what they have, so it costs the same however many there are.
+ * Each check asks a few hosts in turn for their inventory, so its cost does not depend on their number.
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -13,15 +13,15 @@ import { HostLinks } from "./HostLinks.ts"
 import { startableStates } from "./hostStates.ts"
 
 const lookEveryMs = 5_000
-/** After a look that reached none. */
+/** Retry interval after a check that reached none. */
 const lookAgainMs = 1_000
-/** Looks in a row that reached none before it is believed. */
+/** Failed checks in a row before the service counts as cut off. */
 const missesMax = 2
 const answersWithin = "2 seconds"
-/** One of them is asked; where it does not answer, the others, at once. */
+/** Hosts of one check: first one, and if it does not answer, the others concurrently. */
 const hostsAsked = 4
 
-/** Of a service without a fleet: it is its own host. */
+/** The default is for a service without a fleet: it is its own host. */
 export const HostReach = Context.Reference<{ readonly reaches: () => boolean }>("atoll/fleet/HostReach", {
   defaultValue: () => ({ reaches: () => true })
 })
@@ -59,8 +59,8 @@ export const hostReachLayer = Layer.effect(
       misses = isReached ? 0 : misses + 1
       evidence.reachesHosts = misses < missesMax
     }).pipe(
-      // Without a database nothing is known of hosts, and whoever asks is told of the database.
-      Effect.catchTag(["SqlError", "SchemaError"], (error) => Effect.logDebug("Hosts were not looked up", error))
+      // Without a database the hosts are unknown, and callers learn of the database's fault.
+      Effect.catchTag(["SqlError", "SchemaError"], (error) => Effect.logDebug("Could not look up hosts", error))
     )
     yield* worker(
       "host reach",

@@ -1,8 +1,8 @@
 /**
- * Tells hosts' actors what the operator wants of them (`Hosts.ask`): from the rows, which are read at the start, at each notification and
- * whenever one may have been missed. One is forgotten only once it was told, or refused.
+ * Passes the operator's requests to the hosts' actors (`Hosts.ask`). It reads the rows at the start, at each notification and
+ * whenever one may have been missed. A request is deleted only after the actor has taken or refused it.
  *
- * Every process listens; an actor that is told twice is told nothing new.
+ * Every process listens; a request that an actor receives twice changes nothing.
  */
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -15,7 +15,7 @@ import { worker } from "../worker/Worker.ts"
 import { HostActors } from "./HostActors.ts"
 import { hostsChannel } from "./Hosts.ts"
 
-/** One that could not be told is told again, also if nothing is heard of. */
+/** Retry interval for a request that could not be passed on, even without a notification. */
 const againAfterMs = 5_000
 
 const Wish = Schema.Struct({ id: Schema.String, asked: Asked, token: Schema.String })
@@ -41,24 +41,27 @@ const make = Effect.gen(function* () {
     Effect.flatMap(Effect.andThen(actors.ensure(id), actors.tell(id, eventOf(asked), "operator")), (isTaken) =>
       isTaken ? Effect.void : Effect.logWarning(`The host ${id} does not take ${asked} as it stands`)
     ).pipe(
-      // Whoever asked meanwhile has left another token.
+      // A newer request has another token.
       Effect.andThen(
         sql`update hosts set asked = null, asked_token = null where id = ${id} and asked_token = ${token}`
       ),
       Effect.as(true),
       Effect.catchCause((cause) =>
-        Effect.as(Effect.logWarning(`The host ${id} was not told what is wanted of it, and will be`, cause), false)
+        Effect.as(
+          Effect.logWarning(`Could not pass the operator's request to the host ${id}; it will be retried`, cause),
+          false
+        )
       )
     )
 
-  /** Whether all were told. Fails only with what the database does. */
+  /** True if all requests were passed on. Fails only with the database's faults. */
   const tellAll = Effect.gen(function* () {
     const found = yield* Effect.catchTag(findWishes(), "SchemaError", Effect.die)
     const told = yield* Effect.forEach(found, tell)
     return !told.includes(false)
   })
 
-  // Listened first, read afterwards: nothing is told in between that is not seen.
+  // Listens before it reads, so that no request in between is missed.
   const listen = Effect.scoped(readAtEachNotice(notices, hostsChannel, watch.untilServed(tellAll), againAfterMs))
   yield* worker("host wishes", listen)
 })

@@ -1,6 +1,6 @@
 /**
- * The hosts of a fleet for their operator: what is known of each, and what is wanted of it. It knows the database only, so it works whether a service
- * runs or not: a wish is a row that stays until a service has told it to the host's actor, and a notification so that it is told at once.
+ * The hosts of a fleet for their operator: the known facts of each, and the operator's requests. It uses only the database, so it works without a
+ * running service. A request is a row that stays until a service has passed it to the host's actor, and a NOTIFY so that this happens immediately.
  */
 
 import { randomUUID } from "node:crypto"
@@ -12,7 +12,7 @@ import { Int8, textColumn } from "../store/Columns.ts"
 import { fieldOf, jsonFieldOf } from "../store/SnapshotFields.ts"
 import { firstHostState, removedHostStates } from "./hostStates.ts"
 
-/** The channel of the notifications; each carries the host's id. */
+/** The channel of the notifications, whose payload is the host's id. */
 export const hostsChannel = "atoll_hosts"
 
 const HostRow = Schema.Struct({
@@ -23,14 +23,14 @@ const HostRow = Schema.Struct({
   version: Schema.String,
   driver: Schema.String,
   kind: Schema.String,
-  /** Of its actor; null: it has none yet. */
+  /** State of its actor; null: it has none yet. */
   state: Schema.NullOr(Schema.String),
-  /** What the operator wants of it. */
+  /** The state that the operator wants. */
   wish: Schema.NullOr(Schema.String),
   reason: Schema.NullOr(Reason),
-  /** Since when it is in its state, epoch milliseconds. */
+  /** When its present state began, epoch milliseconds. */
   since: Schema.NullOr(Schema.Int),
-  /** What it was asked for and has not been told yet. */
+  /** The operator's request that its actor has not received yet. */
   asked: Schema.NullOr(Asked),
   vcpus: Schema.Int,
   memoryBytes: Int8,
@@ -40,17 +40,17 @@ const HostRow = Schema.Struct({
   memoryPromised: Int8,
   diskPromised: Int8,
   networkRefused: Schema.NullOr(Schema.String),
-  /** Sandboxes that live there, and those of them that have a runtime or are to have one. */
+  /** Sandboxes that live there, and how many of them have, or will get, a runtime. */
   sandboxes: Schema.Int,
   sandboxesUp: Schema.Int,
-  /** Of which nothing is there any more. */
+  /** Sandboxes whose volume is missing there. */
   sandboxesMissing: Schema.Int,
   joinedAt: Int8,
   seenAt: Int8
 })
 export type HostRow = typeof HostRow.Type
 
-/** Of a host's log. */
+/** An entry of a host's log. */
 const Step = Schema.Struct({
   revision: Int8,
   /** Epoch milliseconds. */
@@ -62,25 +62,25 @@ const Step = Schema.Struct({
 })
 export type HostStep = typeof Step.Type
 
-/** Which hosts are asked for, and from where on. */
+/** A page of hosts. */
 const Wanted = Schema.Struct({
   limit: Schema.Int,
-  /** The id of the host before; null: from the first on. */
+  /** The id of the previous host; null: from the first. */
   after: Schema.NullOr(Schema.String),
-  /** Null: any but gone. */
+  /** Null: any state but gone. */
   state: Schema.NullOr(Schema.String),
-  /** A part of the label, in any case, or the beginning of the id; empty: all. */
+  /** A part of the label, in any case, or the beginning of the id; empty: all hosts. */
   find: Schema.String
 })
 export type WantedHosts = typeof Wanted.Type
 
 export interface FoundHosts {
-  /** At most as many as were asked for. */
+  /** At most `limit`. */
   readonly rows: ReadonlyArray<HostRow>
   readonly hasMore: boolean
-  /** Of all pages. */
+  /** Total of all pages. */
   readonly matching: number
-  /** How many are in each state, of all that ever joined. */
+  /** Hosts by state, including removed ones. */
   readonly states: Readonly<Record<string, number>>
 }
 
@@ -89,14 +89,14 @@ const Count = Schema.Struct({ state: Schema.String, all: Schema.Int, matching: S
 export class Hosts extends Context.Service<
   Hosts,
   {
-    /** All that ever joined, by their labels. */
+    /** All hosts that ever joined, by label. */
     readonly list: Effect.Effect<ReadonlyArray<HostRow>>
-    /** Some of them: what it reads of promises is those of the hosts that it answers with. */
+    /** A page. It reads only the reservations of the hosts on that page. */
     readonly page: (wanted: WantedHosts) => Effect.Effect<FoundHosts>
-    /** What changed the state of a host's machine, and what its operator told it, newest first: that its lease was renewed is left out. */
+    /** Changes of the host's state and the operator's requests, newest first, without lease renewals. */
     readonly steps: (hostId: string) => Effect.Effect<ReadonlyArray<HostStep>>
     readonly find: (hostId: string) => Effect.Effect<HostRow | null>
-    /** Returns when the wish is stored. The one before it is forgotten, if it was not told yet. */
+    /** Returns once the request is stored. It replaces an earlier request that was not passed on yet. */
     readonly ask: (hostId: string, asked: Asked) => Effect.Effect<void>
   }
 >()("atoll/fleet/Hosts") {

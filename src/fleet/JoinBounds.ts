@@ -1,19 +1,19 @@
 /**
- * What whoever joins may ask of a service. A host has one connection, makes one call at a time, and beats a few times a second at most; one that is not to be
- * trusted has a true certificate as well, and everything that it asks for is work of the database that all of the fleet share.
+ * Limits for joining hosts. A host has one connection, makes one call at a time, and beats a few times a second at most. An untrusted
+ * host may have a valid certificate as well, and everything that it requests is work for the database that the whole fleet shares.
  */
 import type { TLSSocket } from "node:tls"
 import { Effect, Semaphore } from "effect"
 import { BoundedMap } from "../store/BoundedMap.ts"
 
-/** Two that are one, and one that is about to take its place. */
+/** Two for one host, and one that is about to replace it. */
 const perNameMax = 4
 const allMax = 8192
-/** Of a connection: they wait for their turn. */
+/** Waiting calls of a connection. */
 const callsMax = 16
-/** What a host is told at the least is as long. */
+/** Minimum interval; a beat takes at least as long. */
 const callEveryMs = 50
-/** Each may be a transition of the host's actor, with all that follows. */
+/** Each join may cause a transition of the host's actor, with all its consequences. */
 const joinEveryMs = 1_000
 const namesMax = 10_000
 
@@ -24,7 +24,7 @@ interface Pace {
 
 interface Visitor {
   readonly socket: TLSSocket
-  /** By its certificate; null: it says none. */
+  /** The name in its certificate; null: none. */
   readonly name: string | null
 }
 
@@ -32,10 +32,10 @@ export type Call = "join" | "other"
 
 export class JoinBounds {
   readonly #open = new Set<Visitor>()
-  /** By names of certificates, so that another connection is no other host. Nobody else's pace is anybody's who can say a name. */
+  /** Rates by certificate name, so that a further connection gets no further rate. A host cannot use up the rate of another name. */
   readonly #paces = new BoundedMap<string, Pace>(namesMax)
 
-  /** A connection is let in, in the place of the oldest of that host, or of all, where there are enough. Returns how its calls are made. */
+  /** Admits a connection; at the limit it replaces the oldest of that host, or of all. Returns the function that runs its calls. */
   enter(socket: TLSSocket, name: string | null): <A, E>(what: Call, call: Effect.Effect<A, E>) => Effect.Effect<A, E> {
     const visitor = { socket, name }
     this.#open.add(visitor)
@@ -67,7 +67,7 @@ export class JoinBounds {
   }
 }
 
-/** Until that call may be made, which it is then. */
+/** Milliseconds until that call may run; reserves that time. */
 const waitMs = (pace: Pace, what: Call): number => {
   const now = performance.now()
   const at = Math.max(now, pace.callAt, what === "join" ? pace.joinAt : 0)

@@ -1,4 +1,4 @@
-/** Where hosts make themselves known to this service: ATOLL_FLEET_HOST and ATOLL_FLEET_PORT, over `atoll-join/1`. */
+/** Where hosts join this service: ATOLL_FLEET_HOST and ATOLL_FLEET_PORT, over `atoll-join/1`. */
 import type { TLSSocket } from "node:tls"
 import { Context, Effect, Layer } from "effect"
 import { Settings } from "../Config.ts"
@@ -10,8 +10,8 @@ import { HostJoins } from "./HostJoins.ts"
 import { JoinBounds } from "./JoinBounds.ts"
 
 /**
- * @param name Of whoever is connected, by its certificate.
- * @param bounded Makes its calls.
+ * @param name The peer's name in its certificate.
+ * @param bounded Runs its calls within the limits.
  */
 const handlersFor = (joins: HostJoins["Service"], name: string | null, bounded: ReturnType<JoinBounds["enter"]>) =>
   JoinRpcs.toLayer(
@@ -32,7 +32,7 @@ const closed = (socket: TLSSocket) =>
 export class JoinServer extends Context.Service<
   JoinServer,
   {
-    /** The port that was taken. */
+    /** The port in use. */
     readonly port: number
   }
 >()("atoll/fleet/JoinServer") {
@@ -45,7 +45,7 @@ export class JoinServer extends Context.Service<
       const run = Effect.runForkWith(yield* Effect.context<never>())
       const scope = yield* Effect.scope
       const bounds = new JoinBounds()
-      /** Each has handlers of its own, which know whose it is. */
+      /** Each connection has its own handlers, bound to its host's name. */
       const door = (socket: TLSSocket) => {
         const name = hostNameOf(socket)
         const handlers = handlersFor(joins, name, bounds.enter(socket, name))

@@ -1,10 +1,10 @@
 /**
- * What of each host is promised to Sandboxes: its disk to each that lives there, vCPUs and memory besides to each that is up. A promise is a row
- * of `host_promises`; the sums of a host change with it in one statement, and never beyond what that host has. So no capacity is given
- * twice, whoever asks at once and whatever is repeated.
+ * Reservations of each host's resources: disk for each Sandbox that lives there, and vCPUs and memory for each that is up. A reservation is a row
+ * of `host_promises`. One statement changes it together with the host's sums, which never exceed the host's resources. So no capacity is
+ * reserved twice, under concurrent and repeated calls.
  *
- * A Sandbox that sleeps is up: it can be woken at any time. Of which host a promise is does not change once the Sandbox was up there (it is settled): the
- * volume is there. Before, a host that does not boot it passes it on, and never gets it again.
+ * A sleeping Sandbox counts as up, because it may be woken at any time. Once a Sandbox was up on a host, its reservation never moves (it is settled):
+ * the volume is there. Before that, a host that does not boot it passes the Sandbox on, and never gets it again.
  */
 
 import { randomBytes } from "node:crypto"
@@ -18,78 +18,78 @@ import { textColumn } from "../store/Columns.ts"
 import { fieldOf, generationOf } from "../store/SnapshotFields.ts"
 import { placeableStates, removedHostStates, silentStates } from "./hostStates.ts"
 
-/** On either side of where the look begins. */
+/** Hosts on each side of the random starting point. */
 const fewHosts = 8
-/** Two short texts each. */
+/** Each entry is two short texts. */
 const rememberedMax = 100_000
-/** What was promised just now is as it was then: another look would find it changed as seldom as the boot itself does that follows it. */
+/** A reservation made so recently is taken as unchanged: it changes as seldom before this check as between the check and the boot. */
 const justNowMs = 1000
 const firstGeneration = 1
 const justNowMax = 1024
 
 export interface Asked extends Omit<Wanted, "runtime"> {
-  /** Null: of any kind. */
+  /** Null: any kind. */
   readonly kind: "vm" | "namespace" | null
-  /** Hosts that refused it. */
+  /** Hosts that refused the Sandbox. */
   readonly refusedBy?: ReadonlyArray<string>
 }
 
-/** What there is of hosts for a Sandbox, those included that are busy with others now. */
+/** The hosts that suit a Sandbox, including those locked by other reservations. */
 export interface Survey {
-  /** Ready ones with room for it. */
+  /** Ready hosts with capacity. */
   readonly fitting: number
-  /** Ones with room for it that are silent, or have just come to join: they may be ready any time. */
+  /** Hosts with capacity that are silent or joining: they may be ready soon. */
   readonly awaited: number
-  /** Of its kind, whether they are ready or not; those that were taken out of the fleet are none. */
+  /** Hosts of its kind, ready or not, except removed ones. */
   readonly ofKind: number
-  /** Of those: a Sandbox with network would boot there. */
+  /** Of those: hosts that boot Sandboxes with network. */
   readonly withNetwork: number
-  /** Of one that is there; of those that are awaited, if any is. */
+  /** The kind of a present host, else of an awaited one. */
   readonly kind: "vm" | "namespace" | null
 }
 
 const Raised = Schema.Struct({
   hostId: Schema.String,
-  /** vCPUs and memory are promised, too. */
+  /** vCPUs and memory are reserved, too. */
   isUp: Schema.Boolean,
-  /** It was up there: it stays there. */
+  /** The Sandbox was up on this host, and stays there. */
   isSettled: Schema.Boolean,
-  /** Of the host's actor; null: it has none yet. */
+  /** State of the host's actor; null: it has none yet. */
   status: Schema.NullOr(Schema.String)
 })
 export type Raised = typeof Raised.Type
 
-/** Nothing is changed. */
+/** Rolls back: no other host was found. */
 class NowhereElse extends Schema.TaggedError<NowhereElse>()("NowhereElse", {}) {}
 
 export class Promises extends Context.Service<
   Promises,
   {
-    /** The host on which a Sandbox lives; null: on none. It is remembered of one that is settled. */
+    /** The host of a Sandbox; null: it has none. Cached once the Sandbox is settled. */
     readonly hostOf: (sandboxId: string) => Effect.Effect<string | null>
     /**
-     * Takes room for a new Sandbox, which is up, on the best ready host that nobody else is taking of just now. Null: on none. It is taken in the
-     * caller's transaction, and waits for nobody while it holds a host.
+     * Reserves capacity for a new Sandbox, which counts as up, on the best ready host that no other reservation has locked. Null: no host. It runs
+     * in the caller's transaction, and never waits while it locks a host.
      */
     readonly take: (asked: Asked) => Effect.Effect<Place | null>
     readonly survey: (asked: Asked) => Effect.Effect<Survey>
-    /** The same for one that comes up and lives nowhere yet: of its own kind. "soon": on none now, and perhaps on one in a moment. */
+    /** The same at the boot of a Sandbox without a host, for its own kind. "soon": no host now, but perhaps in a moment. */
     readonly takeLate: (spec: SandboxSpec) => Effect.Effect<{ readonly hostId: string } | "soon" | null>
     /**
-     * vCPUs and memory for one that comes up, on its host; not up: that has not so much left. One that is up already is. Null: it lives nowhere. For the
-     * first boot of one that was taken room for here just now it is what that said, once.
+     * Reserves vCPUs and memory on the Sandbox's host. Not `isUp`: the host has not enough left. Does nothing if they are reserved already. Null: the
+     * Sandbox has no host. For the first boot right after `take` in this process, the result of `take` is used, once.
      */
     readonly raise: (sandboxId: string, generation: number) => Effect.Effect<Raised | null>
-    /** It is up there, and stays. False: it was given to another host meanwhile. */
+    /** Binds the Sandbox to its host for good. False: it was moved to another host meanwhile. */
     readonly settle: (sandboxId: string, hostId: string) => Effect.Effect<boolean>
     /**
-     * Gives one that is not settled from a host that does not boot it to the best other one that is ready and has not refused it. "moved": it has
-     * another one, or is settled. "soon": none has room now, and perhaps one has in a moment. Null: none has room. For the latter two it stays where it is.
+     * Moves an unsettled Sandbox from a host that does not boot it to the best other ready host that has not refused it. "moved": it has
+     * another host, or is settled. "soon": no host has capacity now, but perhaps in a moment. Null: no host has capacity. With the latter two it stays.
      */
     readonly move: (spec: SandboxSpec, from: string) => Effect.Effect<"moved" | "soon" | null>
-    /** It was brought down in this generation. Of one that was started again since nothing is given back. */
+    /** Frees vCPUs and memory after the Sandbox stopped in this generation. Frees nothing if it was started again since. */
     readonly lower: (sandboxId: string, generation: number) => Effect.Effect<void>
-    /** Nothing of it is left. */
+    /** Deletes the reservation: nothing is left of the Sandbox. */
     readonly release: (sandboxId: string) => Effect.Effect<void>
   }
 >()("atoll/fleet/Promises") {
@@ -133,12 +133,12 @@ export class Promises extends Context.Service<
       const isReady = sql`
         exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = any(${textColumn(placeableStates)}::text[]))`
 
-      /** One where boots fail is not waited for. */
+      /** A host with failed boots is not waited for. */
       const isAwaited = sql`
         exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = any(${textColumn(silentStates)}::text[])
           and coalesce(${sql.literal(fieldOf("a", "failures", "int4"))}, 0) = 0)`
 
-      /** How full it would be of what it has least of, from 0 to 1. */
+      /** Usage of the scarcest resource with this Sandbox, from 0 to 1. */
       const fullness = ({ vcpus, memoryBytes, diskBytes }: Asked) => sql`
         greatest(
           (h.vcpus_promised + ${vcpus}::int4)::float8 / h.vcpus,
@@ -149,7 +149,7 @@ export class Promises extends Context.Service<
 
       const ready = (asked: Asked) => sql`${hasRoom(asked)} and ${suits(asked)} and ${isReady}`
 
-      /** Of many hosts a few, from any on: the best of these will do, and whoever else looks just now sees others. Who packs looks for the fullest of all. */
+      /** A few of many hosts, from a random start: the best of these is good enough, and concurrent callers see others. `pack` searches all for the fullest. */
       const candidates = (asked: Asked) => {
         if (placement === "pack")
           return sql`candidates as materialized (select h.id from hosts h where ${ready(asked)})`
@@ -191,7 +191,7 @@ export class Promises extends Context.Service<
         `p.is_settled as "isSettled", (select a.status from actors a where a.id = p.host_id and a.kind = 'host') as status`
       )
 
-      /** Of one promise: it is no more, and its host has what it held. */
+      /** Deletes one reservation and returns its resources to the host. */
       const giveBack = (which: Statement.Fragment) => sql<{ readonly refusedBy: ReadonlyArray<string> }>`
             with released as (
               delete from host_promises where ${which}
@@ -244,7 +244,7 @@ export class Promises extends Context.Service<
 
       const raise = (sandboxId: string) =>
         raisePromise(sandboxId).pipe(
-          // Somebody else raised it while this statement waited, which sees it as it was before.
+          // Another call raised it while this statement waited; the statement sees the older row.
           Effect.flatMap((raised) =>
             Option.isSome(raised) && !raised.value.isUp ? findPromise(sandboxId) : Effect.succeed(raised)
           ),
@@ -278,11 +278,11 @@ export class Promises extends Context.Service<
         raise: (sandboxId, generation) =>
           Effect.suspend(() => {
             const recalled = recall(sandboxId)
-            // A later one comes after its end, which has lowered it.
+            // A later boot follows a stop, which has freed vCPUs and memory.
             return recalled === null || generation !== firstGeneration ? raise(sandboxId) : Effect.succeed(recalled)
           }),
         settle: (sandboxId, hostId) =>
-          // Not flushed by itself: what tells that it runs is committed after it, and nothing is durable before what was written before it.
+          // Not flushed separately: the commit that says it runs comes later, and flushes all earlier writes.
           sql`
             with unflushed as (select set_config('synchronous_commit', 'off', true))
             update host_promises set is_settled = true from unflushed where sandbox_id = ${sandboxId} and host_id = ${hostId} returning 1`.pipe(

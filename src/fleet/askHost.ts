@@ -1,4 +1,4 @@
-/** What the operator asks of a host, with what is refused before anybody is told: on the command line and in the console alike. */
+/** The operator's requests to a host, and their checks: for the command line and the console alike. */
 import { Effect, Schema } from "effect"
 import { removalObstacle } from "../../machines/hostRemoval.ts"
 import type { Asked } from "../../schemas/console/Hosts.ts"
@@ -6,7 +6,7 @@ import { type HostRow, Hosts } from "./Hosts.ts"
 import { hostState } from "./hostDocument.ts"
 import { isRemovedHost } from "./hostStates.ts"
 
-/** A service that runs hears of a wish at once. */
+/** A running service receives a request immediately. */
 const toldWithinMs = 3_000
 const lookEveryMs = 50
 
@@ -14,16 +14,16 @@ const lookEveryMs = 50
 export class HostRefused extends Schema.TaggedError<HostRefused>()("HostRefused", {
   message: Schema.String,
   why: Schema.Literals([
-    /** It was removed. */
+    /** The host was removed. */
     "gone",
-    /** It is used; by force it is removed all the same. */
+    /** The host is in use; a forced removal is still possible. */
     "used",
-    /** It came to be used while it was asked. */
+    /** The host came into use during the request. */
     "meanwhile"
   ])
 }) {}
 
-/** Waits a moment for a service that tells its actor. Null: none has, so it is done when one runs. */
+/** Stores the request and waits briefly for a service to pass it on. Null: no service has, so it takes effect when a service runs. */
 const asked = Effect.fnUntraced(function* (hosts: Hosts["Service"], { id }: HostRow, wish: Asked) {
   yield* hosts.ask(id, wish)
   const deadline = performance.now() + toldWithinMs
@@ -45,10 +45,10 @@ const notGone = (host: HostRow) =>
       )
     : Effect.void
 
-/** What undoes itself by another one. */
+/** Requests that another request can undo. */
 export type Wish = Exclude<Asked, "REMOVE" | "REMOVE_FORCED">
 
-/** The host as it is then; null: no service has told it yet. */
+/** The host after the request; null: no service has passed it on yet. */
 export const wishOfHost = Effect.fn("wishOfHost")(function* (host: HostRow, wish: Wish) {
   yield* notGone(host)
   return yield* asked(yield* Hosts, host, wish)
@@ -56,7 +56,7 @@ export const wishOfHost = Effect.fn("wishOfHost")(function* (host: HostRow, wish
 
 const sandboxesOf = (count: number): string => (count === 1 ? "1 Sandbox" : `${count} Sandboxes`)
 
-/** What stands against its removal without force; null: nothing. */
+/** Why a removal needs force; null: no reason. */
 const obstacleOf = (host: HostRow): string | null => {
   const { sandboxes, sandboxesUp: up, label } = host
   const state = hostState(host)
@@ -74,7 +74,7 @@ const obstacleOf = (host: HostRow): string | null => {
   }
 }
 
-/** The same. */
+/** The same for a removal. */
 export const removeHost = Effect.fn("removeHost")(function* (host: HostRow, isForced: boolean) {
   yield* notGone(host)
   const obstacle = isForced ? null : obstacleOf(host)
@@ -83,6 +83,6 @@ export const removeHost = Effect.fn("removeHost")(function* (host: HostRow, isFo
   if (after === null || isRemovedHost(after.state)) return after
   return yield* new HostRefused({
     why: "meanwhile",
-    message: `${host.label} is ${hostState(after)} meanwhile, and was not removed.`
+    message: `${host.label} is now ${hostState(after)}, and was not removed.`
   })
 })

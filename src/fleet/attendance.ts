@@ -1,8 +1,8 @@
 /**
- * What a service does for a host whose actor it owns: its machines are brought to agree with its Sandboxes, before anything of it is used and again and
- * again, and what it says is heard. It ends with the actor's ownership, and with the next process of the host.
+ * The host supervisor: what a service does for a host whose actor it owns. It reconciles the host's machines with its Sandboxes, once before the host
+ * is used and then regularly, and receives the host's events. It ends when the process loses the actor, and at the host's next process.
  *
- * A host is believed of its own Sandboxes only: what it says of others is left aside, and what runs there of others is ended there.
+ * A host is trusted only about its own Sandboxes: reports about others are ignored, and machines of others on the host are destroyed.
  */
 
 import { Cause, Effect, Schema, Stream } from "effect"
@@ -24,19 +24,19 @@ import type { Canaries } from "./canary.ts"
 import type { HostLinks } from "./HostLinks.ts"
 import { type HostSandboxes, hostSandboxes } from "./hostSandboxes.ts"
 
-/** A host that cannot be reached is tried again so often. */
+/** Retry interval for an unreachable host. */
 const againMs = 500
-/** What has to be ended before it is ready is looked at again so soon. */
+/** Interval of checks while machines must still be destroyed before the host is ready. */
 const uncleanMs = 250
-/** It is seen this often whether it answers. */
+/** Interval of checks whether the host answers. */
 const reachEveryMs = 5_000
-/** A host that does not answer for so long is not waited for: the next look asks anew. */
+/** Time limit of a call: the next pass asks again. */
 const answerWithin = "30 seconds"
-/** Of whom it is known that they live there for good. */
+/** Size of the cache of settled Sandboxes. */
 const residentsMax = 10_000
-/** Who says something of others is heard slowly: each time it is looked up whose it is. */
+/** Each report about another host's Sandbox costs a query, so such reports are handled slowly. */
 const strangerMs = 20
-/** Each news of one that is held up, or goes on, is a transition; a host that cannot decide is heard so often. */
+/** Each stall, and each end of a stall, is a transition; a flapping Sandbox is reported at this interval. */
 const stallEveryMs = 1_000
 
 export interface AttendanceOptions {
@@ -45,7 +45,7 @@ export interface AttendanceOptions {
   readonly news: RuntimeNews
   readonly sql: SqlClient.SqlClient
   readonly canaries: Canaries
-  /** So long it may be unreachable before that is told. */
+  /** How long the host may be unreachable before its actor learns of it. */
   readonly leaseMs: number
   readonly reconcileIntervalMs: number
 }
@@ -63,7 +63,7 @@ export const attendance = (options: AttendanceOptions) => {
     execute: (hostId) => sql`select heard_at as "heardAt" from hosts where id = ${hostId}`
   })
 
-  /** What is said of a Sandbox that lives elsewhere is said by mistake, or is a lie. */
+  /** A report about a Sandbox that lives elsewhere is a mistake or a lie. */
   const residents = (sandboxes: HostSandboxes) => {
     const known = new BoundedMap<string, true>(residentsMax)
     return (sandboxId: string) =>
@@ -99,11 +99,11 @@ export const attendance = (options: AttendanceOptions) => {
             Effect.catchCause((cause) => Effect.logError(`What ${hostId} said of ${one.sandboxId} was lost`, cause))
           )
         ),
-        // A runtime that tells nothing has an empty stream.
+        // A runtime without such reports has an empty stream.
         Effect.andThen(Effect.never)
       )
 
-    /** By Sandbox: when its next one is told, by `performance.now()`. */
+    /** When the next stall of each Sandbox may be reported, by `performance.now()`. */
     const stallsAt = new BoundedMap<string, number>(residentsMax)
     const stalled = Effect.fnUntraced(function* (stall: RuntimeStall) {
       const now = performance.now()
@@ -125,7 +125,7 @@ export const attendance = (options: AttendanceOptions) => {
         { concurrency: "unbounded", discard: true }
       )
 
-    /** A look at what a host has: with the same memory from one to the next. */
+    /** The checks of a host; they share one state over all passes. */
     const lookAt = (way: Way) => {
       const answered = <A>(call: Effect.Effect<A, RuntimeUnavailable>) =>
         Effect.timeoutOrElse(call, {
@@ -157,8 +157,8 @@ export const attendance = (options: AttendanceOptions) => {
         const here = seen.inventory.map(({ sandboxId }) => sandboxId)
         for (const { id, isMissing } of yield* sandboxes.noteMissing(stopped, here)) {
           yield* isMissing
-            ? Effect.logError(`The volume of ${id} is not on its host ${hostId} any more`)
-            : Effect.logInfo(`The volume of ${id} is on its host ${hostId} again`)
+            ? Effect.logError(`The volume of ${id} is missing on its host ${hostId}`)
+            : Effect.logInfo(`The volume of ${id} is back on its host ${hostId}`)
         }
         yield* sandboxes.healPromises
         return seen
@@ -181,7 +181,7 @@ export const attendance = (options: AttendanceOptions) => {
       })
     })
 
-    /** Until the host has another way to it. Fails when it does not answer. */
+    /** Runs until the host's connection is replaced. Fails if the host does not answer. */
     const attendBy = (way: Way) =>
       Effect.gen(function* () {
         const { reach, reconcile } = lookAt(way)
@@ -213,10 +213,10 @@ export const attendance = (options: AttendanceOptions) => {
     return yield* Effect.flatMap(links.to(hostId), attendBy).pipe(
       Effect.catchIf((error) => error instanceof RuntimeUnavailable, noteSilence),
       Effect.catchCause((cause) =>
-        // The database says so itself.
+        // The database's own log line covers it.
         isDatabaseFault(Cause.squash(cause))
           ? Effect.void
-          : Effect.logWarning(`The host ${hostId} could not be attended`, cause)
+          : Effect.logWarning(`Supervision of the host ${hostId} failed`, cause)
       ),
       Effect.andThen(Effect.sleep(againMs)),
       Effect.forever

@@ -1,4 +1,4 @@
-/** A Sandbox of the host's own: whether one boots there, runs a command and can be removed. No row knows it; one that was left behind is found and destroyed. */
+/** A test Sandbox on a host: checks that one boots there, runs a command and can be removed. No row records it; a leftover is found and destroyed. */
 
 import { Effect, Metric } from "effect"
 import type { hostMachine } from "../../machines/host.ts"
@@ -15,7 +15,7 @@ const spec = {
   networkEnabled: false
 }
 
-/** It is tried again anyhow, and what is left is destroyed. */
+/** After that the result counts anyway; a leftover is found and destroyed. */
 const removedWithin = "10 seconds"
 const commandTimeoutMs = 10_000
 
@@ -34,18 +34,18 @@ export class Canaries {
   readonly #patienceMs: number
   readonly #alive = new Set<string>()
 
-  /** `bootTimeoutMs`: how long a boot may take, its turn included: nobody waits for it. */
+  /** `bootTimeoutMs`: time limit of a boot, including its wait in the queue; no caller waits for it. */
   constructor(links: HostLinks["Service"], bootTimeoutMs: number) {
     this.#links = links
     this.#patienceMs = 2 * bootTimeoutMs
   }
 
-  /** It is one of this process. */
+  /** True for a canary of this process. */
   has(sandboxId: string): boolean {
     return this.#alive.has(sandboxId)
   }
 
-  /** Answers what its host is told. */
+  /** Returns the event for the host's actor. */
   boot(hostId: string, boot: string): Effect.Effect<EventOf<typeof hostMachine>> {
     const run = Effect.flatMap(this.#links.to(hostId), (runtime) => this.#run(runtime))
     return run.pipe(
@@ -81,7 +81,7 @@ export class Canaries {
       })
       if (exitCode !== 0) return yield* Effect.fail(new Error("A command in it did not end well."))
     }).pipe(
-      // What has no room for it boots others.
+      // A host that is full boots others.
       Effect.catchIf(
         (error) => error instanceof RuntimeRefused,
         (error) => Effect.flatMap(hasRunning(runtime), (has) => (has ? Effect.void : Effect.fail(error)))

@@ -1,4 +1,4 @@
-/** The instant that all services of a fleet agree on, whatever their own clocks say. */
+/** The database's time, on which all services of a fleet agree. */
 import type { SqlClient } from "effect/sql"
 
 /** Epoch milliseconds, as a bigint of SQL. */

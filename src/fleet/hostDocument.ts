@@ -1,4 +1,4 @@
-/** A host as its operator is told of it, by `--json` and in the console. */
+/** A host in the form that its operator sees, with `--json` and in the console. */
 import type { Host } from "../../schemas/console/Hosts.ts"
 import type { HostRow } from "./Hosts.ts"
 import { firstHostState } from "./hostStates.ts"

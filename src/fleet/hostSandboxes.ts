@@ -14,7 +14,7 @@ const Bound = Schema.Struct({
   generation: Schema.Int,
   revision: Int8,
   isBusy: Schema.Boolean,
-  /** It has booted: there is a volume. */
+  /** It has booted, so it has a volume. */
   hasRun: Schema.Boolean
 })
 
@@ -69,19 +69,19 @@ export const hostSandboxes = (sql: SqlClient.SqlClient, hostId: string) => {
       select is_settled as "isSettled" from host_promises where sandbox_id = ${sandboxId} and host_id = ${hostId}`
   })
   return {
-    /** All that are not removed. */
+    /** All Sandboxes of the host that are not removed. */
     bound: Effect.suspend(() => findBound()),
-    /** Those of these ids that there are, wherever they live. */
+    /** The existing Sandboxes among these ids, on any host. */
     known: findKnown,
-    /** Those that have a runtime or are to have one, by their ids. */
+    /** Sandboxes that have, or will get, a runtime, by id. */
     unsettled: (after: string, limit: number) => findUnsettled({ after, limit }),
-    /** Null: not there. One that is not settled may go elsewhere. */
+    /** Null: not on this host. An unsettled Sandbox may still move. */
     resident: (sandboxId: string) => Effect.map(findOwn(sandboxId), Option.getOrNull),
 
     /**
-     * What had a volume, and has nothing on its host any more, is marked, and what is found again is not any longer.
+     * Marks Sandboxes whose volume is missing on the host, and unmarks those found again.
      *
-     * @param stopped Those that were known to have one before it was looked what there is.
+     * @param stopped Stopped Sandboxes with a volume, read before the host's inventory.
      */
     noteMissing: (stopped: ReadonlyArray<string>, here: ReadonlyArray<string>) => sql`
       update host_promises set is_missing = not (sandbox_id = any(${textColumn(here)}::text[]))
@@ -89,13 +89,13 @@ export const hostSandboxes = (sql: SqlClient.SqlClient, hostId: string) => {
         and is_missing = (sandbox_id = any(${textColumn(here)}::text[]))
       returning sandbox_id as id, is_missing as "isMissing"`,
 
-    /** Promises of what is removed go, what does not run is promised its disk alone, and the host's sums are those of its promises. */
+    /** Repairs reservations: deletes those of removed Sandboxes, reduces those of stopped ones to their disk, and recomputes the host's sums. */
     healPromises: sql
       .withTransaction(
         Effect.gen(function* () {
-          // Whoever makes a promise changes this row: it waits, or what it did is seen below.
+          // Every reservation changes this row: a concurrent one waits, or is visible below.
           yield* sql`select 1 from hosts where id = ${hostId} for no key update`
-          // Others take a promise first and its host then: what one of them holds is left to it.
+          // Others lock a reservation first and then its host: reservations locked by others are skipped.
           yield* sql`
             delete from host_promises where sandbox_id in (
               select p.sandbox_id from host_promises p

@@ -1,8 +1,8 @@
-/** What the states of a host mean for others, from the tags of its machine. */
+/** The meaning of a host's states for other code, by the tags of its machine. */
 import { hostMachine } from "../../machines/host.ts"
 import { isTagged, taggedStates } from "../actor/taggedStates.ts"
 
-/** It gets new Sandboxes. */
+/** The host gets new Sandboxes. */
 export const placeableStates = taggedStates(hostMachine, "placeable")
 /** Nothing that runs there is believed to run, and nobody waits for it. */
 export const absentStates = taggedStates(hostMachine, "absent")

@@ -1,9 +1,9 @@
-/** Whose each request is: the other end of its connection, or, where that is a trusted proxy, whom the proxy names. */
+/** The client of each request: the peer of its connection, or, if that is a trusted proxy, the client that the proxy names. */
 import type { IncomingMessage, Server } from "node:http"
 import { type Client, clientBehind, type Trusts } from "./forwardedFor.ts"
 import { plainAddress } from "./peerAddress.ts"
 
-/** Noted when the request arrives, and only where there are proxies. */
+/** Filled when a request arrives, and only if there are proxies. */
 const clients = new WeakMap<IncomingMessage, Client>()
 
 const nobody: Trusts = () => false
@@ -11,16 +11,16 @@ const nobody: Trusts = () => false
 export const clientOf = (request: IncomingMessage): Client =>
   clients.get(request) ?? clientBehind(plainAddress(request.socket.remoteAddress), request.headers, nobody)
 
-/** Empty where the connection was gone before anybody asked. */
+/** Empty if the connection was closed before. */
 export const clientAddress = (request: IncomingMessage): string =>
   clients.get(request)?.address ?? plainAddress(request.socket.remoteAddress)
 
 const arrivals: ReadonlySet<string> = new Set(["request", "upgrade", "checkContinue", "checkExpectation"])
 
 /**
- * Puts itself before all who listen to the server by now.
+ * Runs before all present listeners of the server.
  *
- * @param onDispute Told of each request of which a proxy says two things.
+ * @param onDispute Called for each request in which a proxy's headers contradict each other.
  */
 export const noteClients = (server: Server, trusts: Trusts, onDispute: (proxy: string) => void): void => {
   const passOn: (event: string, ...args: Array<unknown>) => boolean = server.emit.bind(server)

@@ -1,8 +1,8 @@
 /**
- * Every connection into a Sandbox that this process carries at the moment, whichever way it came: preview, tunnel or SSH.
+ * The open connections into Sandboxes that this process carries: previews, tunnels and SSH.
  *
- * It belongs to the actor that let it in. Bounded for each Sandbox and account, over all processes (`HeldPlaces`); cut by that actor's command, and, should that command
- * run in another process, by looking twice a second at what the database says of the actor.
+ * A connection belongs to the actor that admitted it. Connections are bounded for each Sandbox and account, over all processes (`HeldPlaces`). The
+ * actor's command cuts them; if the command runs in another process, this one notices by reading the actor's state twice a second.
  */
 import { Context, Data, Effect, Latch, Layer, Metric, type Scope } from "effect"
 import { Settings } from "../Config.ts"
@@ -19,52 +19,52 @@ const openNow = Metric.gauge("atoll_connections_open", {
 })
 
 const refusedSoFar = Metric.counter("atoll_connections_refused_total", {
-  description: "Connections that were refused because the Sandbox or the account had as many as it may.",
+  description: "Connections that were refused because the Sandbox or the account was at its limit.",
   incremental: true
 })
 
 export interface Connection {
-  /** The preview, access or grant that let it in. */
+  /** The preview, access or grant that admitted it. */
   readonly actorId: string
   readonly accountId: string
   readonly sandboxId: string
-  /** Ends it at once; called at most once, never after `release`. `over`: so is its actor; `stopping`: only this process ends. */
+  /** Ends it immediately; called at most once, never after `release`. `over`: its actor has ended; `stopping`: only this process stops. */
   readonly cut: (why: "over" | "stopping") => void
-  /** What must hold of the actor for it to go on. */
+  /** The condition on the actor under which the connection stays. */
   readonly mayGoOn: (actor: { readonly status: string; readonly context: unknown }) => boolean
 }
 
-/** Ends the bookkeeping of a connection; more calls do nothing. */
+/** Ends the bookkeeping of a connection; further calls do nothing. */
 export type Release = () => void
 
-/** The Sandbox or the account has as many as it may. */
+/** The Sandbox or the account is at its limit. */
 export class TooManyConnections extends Data.TaggedError("TooManyConnections") {}
 
 export class LiveConnections extends Context.Service<
   LiveConnections,
   {
-    /** Null when the Sandbox or the account has as many as it may, or this process no place at hand (`gather`). */
+    /** Null if the Sandbox or the account is at its limit, or this process holds no free place (`gather`). */
     readonly open: (connection: Connection) => Release | null
-    /** Has two places at hand for `open`, if the Sandbox and the account may have them. Null: they are. */
+    /** Acquires two places for `open`, within the limits. Null: this process has them already. */
     readonly gather: (whose: Pick<Connection, "accountId" | "sandboxId">) => Effect.Effect<void> | null
-    /** `open` with a place that is waited for, a moment at most; the place is given back with the scope. */
+    /** `open` with a short wait for a place; the scope's end releases it. */
     readonly enter: (connection: Connection) => Effect.Effect<void, TooManyConnections, Scope.Scope>
     /**
-     * Holds a place from before `use` begins until it has ended, however it ends. For the fiber that a connection has for itself: to be cut
+     * Holds a place from before `use` begins until it has ended. For a fiber that serves only this connection: a cut
      * interrupts that fiber.
      */
     readonly carry: <A, E, R>(
       connection: Omit<Connection, "cut">,
       use: Effect.Effect<A, E, R>
     ) => Effect.Effect<A, E | TooManyConnections, R>
-    /** Cuts those of an actor for which `which` holds; all by default. Returns how many. */
+    /** Cuts the connections of an actor for which `which` holds; all by default. Returns their number. */
     readonly cut: (actorId: string, which?: (connection: Connection) => boolean) => number
-    /** How many an actor has. */
+    /** The number of an actor's connections. */
     readonly countOf: (actorId: string) => number
-    /** The service stops: cuts all, and tells what waits. */
+    /** The service stops: cuts all connections, and calls the listeners of `onStop`. */
     readonly stop: () => void
     readonly isStopping: () => boolean
-    /** Told when the service stops, so that what waits for long can answer with what there is. Call the result to hear no more. */
+    /** Called when the service stops, so that long waits can answer with the present state. Call the result to unsubscribe. */
     readonly onStop: (told: () => void) => () => void
     /** Of one Sandbox, or of all. */
     readonly count: (sandboxId?: string) => number
@@ -92,7 +92,7 @@ export class LiveConnections extends Context.Service<
       let refused = 0
       yield* measuredGauge(openNow, () => total)
       yield* measuredCounter(refusedSoFar, () => refused)
-      /** Open while there are connections to look at. */
+      /** Open while there are connections to check. */
       const some = yield* Latch.make()
 
       const add = (sandboxId: string, step: 1 | -1) => {
@@ -180,7 +180,7 @@ export class LiveConnections extends Context.Service<
             ),
           { concurrency: "unbounded", discard: true }
         )
-      ).pipe(Effect.catchCause((cause) => Effect.logWarning("Connections could not be looked at", cause)))
+      ).pipe(Effect.catchCause((cause) => Effect.logWarning("Could not check open connections", cause)))
       yield* some.await.pipe(Effect.andThen(Effect.sleep(lookEveryMs)), Effect.andThen(look), Effect.forever, (looks) =>
         worker("connection looks", looks)
       )

@@ -1,4 +1,4 @@
-/** The TCP port that is really listened on: known once it is, since ATOLL_PORT may be 0. */
+/** The actual TCP port of the listener, set once it listens, because ATOLL_PORT may be 0. */
 import { Context, Effect, Layer } from "effect"
 import { Settings } from "../Config.ts"
 

@@ -1,6 +1,6 @@
 /**
- * Something that answers some requests of the listener itself, on the raw request and socket, before the API's router sees them:
- * what streams without end or changes protocol.
+ * Handles some requests of the listener on the raw request and socket, before the API's router:
+ * endless streams and protocol changes.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
@@ -8,12 +8,12 @@ import { hasOneHost } from "./hasOneHost.ts"
 
 export interface RawGateway {
   readonly takes: (request: IncomingMessage) => boolean
-  /** Null of one that takes upgrades only. */
+  /** Null: it takes upgrades only. */
   readonly request: ((request: IncomingMessage, response: ServerResponse) => void) | null
   readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
 }
 
-/** A stream through a gateway has no end by time; the bound on a request's arrival is kept for all others. */
+/** Streams through a gateway have no time limit; this keeps the limit on a request's arrival for all others. */
 const boundArrival = (request: IncomingMessage, withinMs: number): void => {
   if (request.headers["content-length"] === undefined && request.headers["transfer-encoding"] === undefined) return
   const timer = setTimeout(() => request.socket.destroy(), withinMs).unref()
@@ -21,26 +21,26 @@ const boundArrival = (request: IncomingMessage, withinMs: number): void => {
   request.once("close", () => clearTimeout(timer))
 }
 
-/** HTTP itself by another version is no protocol to change to: what we say in its headers would be lost behind the change. */
+/** Another version of HTTP is not accepted as an upgrade: the gateway's header changes would not apply after it. */
 const isHttp = (offered: string): boolean =>
   offered.split(",").some((protocol) => /^(?:h2c?|http\/.*|tls\/.*)$/i.test(protocol.trim()))
 
 /**
- * Whether to hand the connection over. An Upgrade is an offer that may be ignored (RFC 9110 section 7.8): clients that could speak HTTP/2
- * make it with any request, and one with a body goes on as HTTP whatever it offers.
+ * Whether to hand over the connection. A server may ignore an Upgrade (RFC 9110 section 7.8). Clients that support HTTP/2
+ * offer it with any request, and a request with a body stays HTTP.
  */
 const mayChange = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] === undefined &&
   Number(headers["content-length"] ?? 0) === 0 &&
   !isHttp(headers.upgrade ?? "")
 
-/** Puts gateways before whatever else listens to this server's requests and upgrades; the first that takes one has it. */
+/** Puts gateways before all other listeners for requests and upgrades; the first that takes a request handles it. */
 export const placeGateways = (server: Server, gateways: ReadonlyArray<RawGateway>): void => {
   const withinMs = server.requestTimeout
   server.requestTimeout = 0
-  // The API changes no protocol: there an Upgrade header is ignored, as RFC 9110 section 7.8 allows.
+  // The API changes no protocol: it ignores Upgrade headers, as RFC 9110 section 7.8 allows.
   const choosing = server as { shouldUpgradeCallback?: (request: IncomingMessage) => boolean }
-  server.on("upgrade", () => {}) // node:http drops an upgrade that nobody listens for
+  server.on("upgrade", () => {}) // without a listener node:http drops an upgrade
   choosing.shouldUpgradeCallback = (request) =>
     mayChange(request) && hasOneHost(request) && gateways.some((gateway) => gateway.takes(request))
   const passOn: (event: string, ...args: Array<unknown>) => boolean = server.emit.bind(server)
@@ -49,7 +49,7 @@ export const placeGateways = (server: Server, gateways: ReadonlyArray<RawGateway
     const request = args[0] as IncomingMessage
     const gateway = hasOneHost(request) ? gateways.find((one) => one.takes(request)) : undefined
     if (gateway === undefined) {
-      // What is asked whether to continue comes again as a request.
+      // A request with `Expect: 100-continue` arrives again as a normal request.
       if (withinMs > 0 && event === "request") boundArrival(request, withinMs)
       return passOn(event, ...args)
     }

@@ -1,4 +1,4 @@
-/** Reaching into one boot of a Sandbox: whether it is there, a connection to one of its ports, and the word of its guest that nothing is left. */
+/** Access to one boot of a Sandbox: its state, connections to its ports, and its guest's confirmation that none is left. */
 
 import type { Duplex } from "node:stream"
 import { Clock, Context, Effect, Layer, Schema, type Scope } from "effect"
@@ -19,14 +19,14 @@ import type { Journal } from "../store/Journal.ts"
 const didNotWake = publicText`The Sandbox did not wake.`
 const answerWithin = "5 seconds"
 
-/** Which boot of which Sandbox, and whose. */
+/** A boot of a Sandbox, with its account. */
 export interface Boot {
   readonly accountId: string
   readonly sandboxId: string
   readonly generation: number
 }
 
-/** What the machines of ways into a Sandbox hear after they have been stored. */
+/** The event for a newly stored preview, access or grant. */
 export type Confirmation =
   | { readonly type: "SANDBOX_CONFIRMED" }
   | { readonly type: "SANDBOX_REFUSED"; readonly reason: PublicReason }
@@ -34,17 +34,17 @@ export type Confirmation =
 export class SandboxReach extends Context.Service<
   SandboxReach,
   {
-    /** Null when that boot runs (or sleeps) and its guest answers; else why not. */
+    /** Null if that boot runs (or sleeps) and its guest answers; else the reason. */
     readonly obstacle: (boot: Boot) => Effect.Effect<PublicReason | null>
-    /** The same as the answer to the command `confirmSandbox`. */
+    /** The same as the result of the command `confirmSandbox`. */
     readonly confirmation: (boot: Boot) => Effect.Effect<Confirmation>
     /** Its guest; a sleeping Sandbox wakes, unless its account is suspended or has no credit left. */
     readonly guest: (boot: Boot) => Effect.Effect<Guest, GuestUnavailable>
-    /** One TCP connection to a port, closed with the scope; a sleeping Sandbox wakes, as for `guest`. */
+    /** One TCP connection to a port, closed with the scope; wakes a sleeping Sandbox, like `guest`. */
     readonly dial: (boot: Boot, port: number) => Effect.Effect<Duplex, PortClosed | GuestUnavailable, Scope.Scope>
     /**
-     * True when that boot is over, or when its guest has answered after everything that was sent to it before: connections that were
-     * cut here are then known there.
+     * True if that boot has ended, or its guest has answered a request that was sent after all earlier ones: then the guest
+     * knows of all connections that were cut here.
      */
     readonly hasSettled: (boot: Boot) => Effect.Effect<boolean>
   }
@@ -58,7 +58,7 @@ export class SandboxReach extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const wake = yield* Effect.context<ActorHost | Actors | Journal | Settings>()
 
-      /** Its status if that boot may still have processes, else null. */
+      /** The Sandbox's status if that boot may still have processes, else null. */
       const statusOf = Effect.fnUntraced(function* ({ accountId, sandboxId, generation }: Boot) {
         const record = yield* readActor(actors, sandboxMachine, sandboxId)
         const isSame = record?.accountId === accountId && record.context.generation === generation
@@ -72,7 +72,7 @@ export class SandboxReach extends Context.Service<
           select suspended_at is not null as is_suspended, exhausted_at from accounts where id = ${accountId}`
       })
 
-      /** Whoever comes this way has no API key that would say it. To wake is to start. */
+      /** These callers have no API key that was checked for it. Waking counts as a start. */
       const mayWake = Effect.fnUntraced(function* (accountId: string) {
         const { is_suspended, exhausted_at } = yield* Effect.orDie(findAccount(accountId))
         const isExhausted = exhausted_at !== null && exhausted_at <= (yield* Clock.currentTimeMillis)
@@ -84,7 +84,7 @@ export class SandboxReach extends Context.Service<
       })
 
       const guest = Effect.fnUntraced(function* (boot: Boot) {
-        // One that is being frozen still has a guest: the state is asked first, of the owner's memory where that is here.
+        // A Sandbox that is being frozen still has a guest, so the state is read first, from the owner's memory if it is here.
         const known = host.peek(sandboxMachine, boot.sandboxId)
         const status = known?.value ?? (yield* statusOf(boot))
         if (!isAwaited(status)) return yield* runtime.guest(boot.sandboxId, boot.generation)
@@ -96,7 +96,7 @@ export class SandboxReach extends Context.Service<
         return yield* runtime.guest(boot.sandboxId, boot.generation)
       })
 
-      /** Any round trip: what the guest was told before, it has heard by its answer. */
+      /** Any round trip: once the guest answers, it has received all earlier messages. */
       const roundTrip = (found: Guest) =>
         found.processes.list.pipe(
           Effect.timeout(answerWithin),

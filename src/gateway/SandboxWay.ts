@@ -1,6 +1,6 @@
 /**
- * What the services of the ways into a Sandbox (previews, service accesses, connection grants) have in common: each way is an actor that
- * is stored before it is looked at, ends with its Sandbox, at its instant, or when a client ends it.
+ * The common part of previews, service accesses and connection grants (ingress into a Sandbox). Each is an actor that
+ * is stored before its Sandbox is checked, and ends with its Sandbox, at its expiry, or at a client's request.
  */
 
 import { Clock, Effect } from "effect"
@@ -26,7 +26,7 @@ const openAnswerMs = 10_000
 
 type WayMachine = typeof previewMachine | typeof serviceAccessMachine | typeof connectionGrantMachine
 
-/** Makes a kind of way known to the actors and to the Sandboxes that it leads into. */
+/** Registers a kind with the actor host and with the Sandboxes it leads to. */
 export const sandboxWay = Effect.fnUntraced(function* <M extends WayMachine, P = unknown>(
   definition: ActorDefinition<M>
 ) {
@@ -45,7 +45,7 @@ export const sandboxWay = Effect.fnUntraced(function* <M extends WayMachine, P =
     awaitState(machine, actorId, ({ value }) => isReached(value), timeoutMs).pipe(Effect.provideContext(services))
 
   return {
-    /** The states in which it waits for its end. */
+    /** States in which it waits for its end. */
     openStates,
 
     /** NotFound: another account's, a deleted one, or none. */
@@ -55,11 +55,11 @@ export const sandboxWay = Effect.fnUntraced(function* <M extends WayMachine, P =
     running: (accountId: string, sandboxId: string) =>
       runningSandbox(accountId, sandboxId).pipe(Effect.provideContext(services)),
 
-    /** As committed. Null: no actor, or one of another kind. */
+    /** The committed actor. Null: no actor, or one of another kind. */
     find: (actorId: string) =>
       Effect.map(readActor(actors, machine, actorId), (record) => record as ActorRecord<ContextOf<M>, P> | null),
 
-    /** Whether it lets anyone in at this moment. */
+    /** Whether it admits connections now. */
     isUsable: (status: string, context: ContextOf<M>) =>
       Effect.map(Clock.currentTimeMillis, (now) => usableStates.includes(status) && lastsAt(context, now)),
 
@@ -68,7 +68,7 @@ export const sandboxWay = Effect.fnUntraced(function* <M extends WayMachine, P =
 
     wait,
 
-    /** Commits a client's end of it, whether or not its owner answers. */
+    /** Commits its end for a client, whether or not its owner answers. */
     end: (actorId: string, event: EventOf<M>, requestId: string) =>
       host.insist(machine, actorId, event, { cause: "client", requestId }).pipe(
         Effect.catchTags({

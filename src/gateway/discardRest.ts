@@ -1,21 +1,21 @@
 /**
- * The rest of a request that was answered before it had come. Most clients read an answer only once they have sent everything, and a
- * connection that is cut while they send loses the answer for them.
+ * Discards the rest of a request that was answered early. Most clients read a response only after they have sent everything, and
+ * lose it if the connection is cut meanwhile.
  */
 import type { IncomingMessage } from "node:http"
 import { endSoon } from "./socketEnd.ts"
 
-/** What a refused sender may still send; it costs us nothing but reading it. */
+/** How much a refused client may still send; it costs only the reading. */
 const restMaxBytes = 256 * 1024 * 1024
 const restWithinMs = 60_000
-/** One who sends nothing more has read the answer, or never will. */
+/** A client that is silent for so long has read the response, or never will. */
 const silentMs = 5000
 
-/** Whose rest is being discarded. */
+/** Requests whose rest is being discarded. */
 const discarded = new WeakSet<IncomingMessage>()
 export const isDiscarded = (request: IncomingMessage): boolean => discarded.has(request)
 
-/** Whose senders asked before they sent their body, and were not told to go on: nothing of it comes. */
+/** Requests with `Expect: 100-continue` that were refused: their body never arrives. */
 const unasked = new WeakSet<IncomingMessage>()
 export const noteUnasked = (request: IncomingMessage): void => void unasked.add(request)
 
@@ -24,8 +24,8 @@ export const hasBody = ({ headers }: IncomingMessage): boolean =>
   (headers["content-length"] !== undefined && Number(headers["content-length"]) !== 0)
 
 /**
- * Lets the sender finish within bounds, and beyond them ends our side of the connection first. Does nothing when the request was read to
- * its end or is being read.
+ * Lets the client finish within limits; beyond them it first ends the server's side of the connection. Does nothing if the request was
+ * read completely or is being read.
  */
 export const discardRest = (request: IncomingMessage): void => {
   if (request.complete || request.listenerCount("data") > 0 || !hasBody(request) || unasked.has(request)) return

@@ -1,9 +1,9 @@
 /**
- * Who is behind a proxy, by what the proxy says.
+ * Finds the client behind a proxy from the proxy's headers.
  *
- * Each proxy writes the address that it was called from at the right end of the list, and whatever stands left of that came with the request.
- * So a list is read from the right, and only as far as the one who wrote is trusted. A proxy writes one of the two headers and passes the
- * other one on as a visitor wrote it; which one it writes is not known, so two that differ are worth nothing.
+ * Each proxy appends the address of its own peer at the right end of the list; the rest of the list came with the request.
+ * So the list is read from the right, as long as the writer is trusted. A proxy writes one of the two headers and passes the
+ * other one on unchanged from the visitor. It is unknown which one it writes, so two that differ are both ignored.
  *
  * @source RFC 7239 sections 4 (Forwarded), 5.2 (for), 5.4 (proto), 6 (node identifiers)
  */
@@ -13,9 +13,9 @@ import { plainAddress } from "./peerAddress.ts"
 
 export interface Client {
   readonly address: string
-  /** What it said in X-Forwarded-For itself, which nobody vouches for; null: nothing. */
+  /** The client's own X-Forwarded-For, which is unverified; null: none. */
   readonly said: string | null
-  /** As it was used between the client and the first proxy; null: no proxy said. */
+  /** The scheme between the client and the first proxy; null: no proxy named it. */
   readonly scheme: "http" | "https" | null
   /** The two headers name different clients: `address` is the proxy's own. */
   readonly isDisputed: boolean
@@ -34,7 +34,7 @@ export const trusting = (ranges: ReadonlyArray<string>): Trusts => {
     else list.addAddress(plainAddress(address), familyOf(plainAddress(address)))
   }
   return (address) => {
-    // A link-local address comes with the interface that it belongs to.
+    // A link-local address has its interface as a suffix.
     const [bare = ""] = address.split("%", 1)
     return isIP(bare) !== 0 && list.check(bare, familyOf(bare))
   }
@@ -48,17 +48,17 @@ const addressIn = (node: string): string | null => {
 }
 
 interface Hop {
-  /** Null: hidden, or no address. */
+  /** Null: hidden, or not an address. */
   readonly address: string | null
   readonly scheme: string | null
 }
 
 const nowhere: Hop = { address: null, scheme: null }
 
-/** `name=value` with a token or a quoted string; what should be quoted for its colons and brackets is taken without, too. */
+/** `name=value` with a token or a quoted string; a value whose colons and brackets should be quoted is accepted unquoted, too. */
 const pair = /^([\w!#$%&'*+.^`|~-]+)=(?:([\w!#$%&'*+.^`|~:[\]-]+)|"((?:[^"\\]|\\.)*)")$/
 
-/** A quoted comma or semicolon is taken for a separator: the broken rest is then no pair, and the list is read no further. */
+/** A quoted comma or semicolon counts as a separator: the remainder is then malformed, and the list is read no further. */
 const forwardedHop = (element: string): Hop => {
   const found = new Map<string, string>()
   for (const part of element.split(";")) {
@@ -77,7 +77,7 @@ const items = (header: string | ReadonlyArray<string> | undefined): ReadonlyArra
         .split(",")
         .map((item) => item.trim())
 
-/** How many of the last hops count, and where they lead. */
+/** How many of the last hops are trusted, and the address they lead to. */
 const follow = (peer: string, hops: ReadonlyArray<Hop>, trusts: Trusts) => {
   let address = peer
   let count = 0
@@ -95,7 +95,7 @@ const schemeIn = (text: string | null | undefined): Client["scheme"] => {
   return name === "http" || name === "https" ? name : null
 }
 
-/** @param peer The address at the other end of the connection. */
+/** @param peer The address of the connection's other end. */
 export const clientBehind = (peer: string, headers: IncomingHttpHeaders, trusts: Trusts): Client => {
   const list = items(headers["x-forwarded-for"])
   if (!trusts(peer)) {
@@ -117,7 +117,7 @@ export const clientBehind = (peer: string, headers: IncomingHttpHeaders, trusts:
   return {
     address,
     said: before.length > 0 ? before.join(", ") : null,
-    // A proxy that writes it anew leaves one for all.
+    // A proxy that overwrites the header leaves one entry for all.
     scheme: schemeIn(
       schemes.at(-Math.min(Math.max(count, 1), schemes.length)) ?? elements.at(-Math.max(count, 1))?.scheme
     ),

@@ -1,2 +1,2 @@
-/** Where a connection came from, as its socket knows it: an IPv4 address that came to an IPv6 socket is shown plain. */
+/** The address of a connection's peer; an IPv4 address on an IPv6 socket is shown as IPv4. */
 export const plainAddress = (address: string | undefined): string => (address ?? "").replace(/^::ffff:(?=\d+\.)/i, "")

@@ -1,11 +1,11 @@
-/** Ends of connections that are handled on their bare sockets. */
+/** Closes connections on their bare sockets. */
 import type { Duplex } from "node:stream"
 import { Effect } from "effect"
 
-/** For the other side to read what was said last. */
+/** Time for the client to read the last message. */
 const lingerMs = 2000
 
-/** Says the last word, and cuts a client that does not end its side as well. What it still sends is not read. */
+/** Sends a last message and ends the connection, and cuts a client that does not end its side. Further input is discarded. */
 export const endSoon = (socket: Duplex, lastWord?: string): void => {
   socket.end(lastWord)
   socket.resume()
@@ -13,7 +13,7 @@ export const endSoon = (socket: Duplex, lastWord?: string): void => {
   socket.once("close", () => clearTimeout(timer))
 }
 
-/** Waits until it is closed, whichever side did it. */
+/** Waits until either side has closed it. */
 export const whenClosed = (socket: Duplex): Effect.Effect<void> =>
   Effect.callback((resume) => {
     const closed = () => resume(Effect.void)

@@ -1,4 +1,4 @@
-/** All routes of the API, of the console and of the operator, with what goes around them. Needs the services that the handlers call. */
+/** All routes of the API, the console and the operator, with their middleware. Needs the services that the handlers call. */
 import { Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../schemas/Api.ts"
@@ -53,7 +53,7 @@ const handlers = Layer.mergeAll(
   AuditHandlers.layer
 )
 
-/** A path is exactly what the OpenAPI says: its case and its last slash count. */
+/** A path must match the OpenAPI exactly, including case and a final slash. */
 export const routerConfig = {
   caseSensitive: true,
   ignoreTrailingSlash: false,

@@ -27,7 +27,7 @@ const operator = Layer.merge(OperatorSessions.layer, Hosts.layer)
 
 const router = HttpRouter.layer.pipe(Layer.provide(Layer.succeed(HttpRouter.RouterConfig, routerConfig)))
 
-/** As HttpRouter.serve does, with a small context for the requests. */
+/** HttpRouter.serve with a small context for the requests. */
 const serving = Layer.effectDiscard(
   Effect.gen(function* () {
     const app = (yield* HttpRouter.HttpRouter).asHttpEffect()

@@ -22,7 +22,7 @@ const openPosition = (list: ListBinding, cursor: string | null) =>
 
 const known = new Set(knownActions)
 
-/** A misspelt action would look like one that nobody ever did. */
+/** A misspelt action is refused: otherwise it would look like an action that never happened. */
 const knownAction = (action: string | null) =>
   action === null || known.has(action)
     ? Effect.succeed(action)

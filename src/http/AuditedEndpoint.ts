@@ -1,8 +1,8 @@
 /**
- * What the audit log says of the calls of an endpoint: the action, what they are about, and their path with nothing secret in it.
+ * What the audit log records of an endpoint's calls: the action, its target, and the path without secrets.
  *
- * Worked out from the endpoint's own path, once for each endpoint. A segment of a request's path is shown only where an id of that form
- * belongs; anything else (a capability, a key that was pasted into a URL) is shown as its name in braces.
+ * It is derived from the endpoint's own path, once for each endpoint. A segment of a request's path is shown only if it is an id of the expected
+ * form; anything else (a capability, a key pasted into a URL) is shown as its name in braces.
  */
 import { Context, Schema } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
@@ -22,11 +22,11 @@ import { endpointNames } from "./Endpoints.ts"
 
 interface Collection {
   readonly type: AuditTarget
-  /** Null: what follows it is never shown. */
+  /** Null: the following segment is never shown. */
   readonly isId: ((segment: string) => boolean) | null
 }
 
-/** By the segment that stands before an id, or that something is posted to. */
+/** By the segment before an id, or the one that is posted to. */
 const collections: Readonly<Record<string, Collection>> = {
   auth: { type: "apiKey", isId: null },
   workspaces: { type: "workspace", isId: Schema.is(WorkspaceId) },
@@ -52,20 +52,20 @@ export interface AuditedPath {
 
 export interface AuditedEndpoint {
   readonly action: string
-  /** False: it only gives out content. */
+  /** False: it only returns content. */
   readonly changes: boolean
-  /** @param path A path that this endpoint was found by. */
+  /** @param path A path that was routed to this endpoint. */
   readonly read: (path: string) => AuditedPath
 }
 
 const changesSomething = (endpoint: HttpApiEndpoint.Top): boolean =>
   endpoint.method !== "GET" && !Context.get(endpoint.annotations, ReadOnly)
 
-/** It changes something; or it gives out content, or what opens a Sandbox. */
+/** True if it changes something, or returns content or access to a Sandbox. */
 const isAudited = (endpoint: HttpApiEndpoint.Top): boolean =>
   Context.get(endpoint.annotations, ReadsContent) || changesSomething(endpoint)
 
-/** Null for one whose calls leave no event. */
+/** Null: calls of this endpoint leave no event. */
 export const auditedEndpoint = (endpoint: HttpApiEndpoint.Top): AuditedEndpoint | null => {
   if (!isAudited(endpoint)) return null
   const template = endpoint.path.split("/")
@@ -92,7 +92,7 @@ export const auditedEndpoint = (endpoint: HttpApiEndpoint.Top): AuditedEndpoint 
   }
 }
 
-/** All that an event's action can be, and the endpoints that leave none: to ask for those is no mistake of spelling. */
+/** All possible actions of events, and endpoints without events: a filter by those is not a misspelling. */
 export const knownActions: ReadonlyArray<string> = [
   ...new Set([...endpointNames, ...gatewayActions, ...Object.keys(operatorCommands), unknownAction])
 ]

@@ -1,6 +1,6 @@
 /**
- * Whose request it is and what it is about, for the audit log and the service's own, which are written from outside of its handler. Only calls
- * that the audit log wants are kept.
+ * The caller and the target of a request, for the audit log and the service's log, which are written outside its handler. Only calls
+ * that the audit log records are kept.
  */
 import type { IncomingMessage } from "node:http"
 import type { HttpServerRequest } from "effect/http"
@@ -17,41 +17,41 @@ interface Whose extends Pick<Credential, "accountId" | "apiKeyId" | "sessionId" 
 }
 
 interface Noted {
-  /** Null: nobody's, as far as is known. */
+  /** Null: no known caller. */
   credential: Whose | null
   readonly endpoint: AuditedEndpoint
-  /** What its path does not say. */
+  /** The target's id if the path does not contain it. */
   targetId: string | null
 }
 
 const noted = new WeakMap<IncomingMessage, Noted>()
 
-/** Before anything refuses the call. */
+/** Call it before anything refuses the call. */
 export const noteCaller = (request: IncomingMessage, credential: Whose | null, endpoint: AuditedEndpoint): void => {
   noted.set(request, { credential, endpoint, targetId: null })
 }
 
-/** For a handler whose caller has neither key nor session yet: whose account it turned out to be about. */
+/** For a handler whose caller has neither key nor session yet: sets the account. */
 export const noteAccount = (request: HttpServerRequest.HttpServerRequest, accountId: string): void => {
   const known = noted.get(request.source as IncomingMessage)
   if (known !== undefined)
     known.credential = { source: "console", accountId, apiKeyId: null, sessionId: null, hint: null, name: null }
 }
 
-/** For a handler whose call makes something, or whose target is not in its path: the id, which must be no capability. */
+/** For a handler that creates something, or whose target is not in its path: the id, which must not be a capability. */
 export const noteTarget = (request: HttpServerRequest.HttpServerRequest, targetId: string): void => {
   const known = noted.get(request.source as IncomingMessage)
   if (known !== undefined) known.targetId = targetId
 }
 
-/** A call of somebody who is known, with nothing secret in it. */
+/** A call of a known caller, without secrets. */
 export interface KnownCall extends AuditedPath {
   readonly credential: Whose
   readonly action: string
   readonly changes: boolean
 }
 
-/** Null for a request that neither log has: it has no caller that was noted. */
+/** Null if the caller was never noted: then neither log records the call. */
 export const knownCall = (request: IncomingMessage): KnownCall | null => {
   const known = noted.get(request)
   if (known === undefined || known.credential === null) return null
@@ -69,7 +69,7 @@ export const knownCall = (request: IncomingMessage): KnownCall | null => {
   }
 }
 
-/** Into the audit log. `errorCode`: of the Error body that answers it. */
+/** Writes the audit event. `errorCode`: from the Error body of the response. */
 export const auditCall = (
   audit: Audit["Service"],
   request: IncomingMessage,
@@ -96,7 +96,7 @@ export const auditCall = (
     userAgent: request.headers["user-agent"] ?? null
   })
 
-/** The same for a request whose caller may be nobody: that leaves no event. */
+/** The same for a request that may have no known caller: then there is no event. */
 export const auditRequest = (
   audit: Audit["Service"],
   request: IncomingMessage,

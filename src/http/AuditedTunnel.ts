@@ -1,4 +1,4 @@
-/** Tunnels in the audit log: from when it is known whose a request is until it has its answer, which leaves exactly one event. */
+/** Tunnels in the audit log: a request leaves exactly one event, from the time its caller is known until it is answered. */
 import type { IncomingMessage } from "node:http"
 import type { GatewayAction } from "../../schemas/Audit.ts"
 import type { ErrorCode } from "../../schemas/Errors.ts"
@@ -22,7 +22,7 @@ export const auditedTunnels = (audit: Audit["Service"], path: string) => {
       if (known !== undefined) known.generationId = generationId
     },
 
-    /** The first of several counts; nothing for a request that was never recognised. */
+    /** The first call counts; a request without a known caller is ignored. */
     answered: (request: IncomingMessage, status: number, errorCode: ErrorCode | null): void => {
       const known = open.get(request)
       if (known === undefined) return

@@ -1,7 +1,7 @@
 /**
- * Which requests may have changed something: their change was sent on to whoever does it (`store/Change.ts`).
+ * Requests that may have changed something: they passed the point of no return (`store/Change.ts`).
  *
- * Nobody who meets a fault after that may be told to simply send the request again.
+ * After it, an error must not tell the client to simply send the request again.
  */
 import type { IncomingMessage } from "node:http"
 import { ServiceUnavailable } from "../../schemas/Errors.ts"
@@ -13,16 +13,16 @@ export const noteBegun = (request: IncomingMessage): void => void begun.add(requ
 export const mayHaveChanged = (request: IncomingMessage): boolean => begun.has(request)
 
 /**
- * What is said of a change that was begun and whose end nobody saw.
+ * The error for a change that was begun and whose result is unknown.
  *
- * @param what A clause: what happened meanwhile.
+ * @param what A clause: what interrupted it.
  */
 export const outcomeUnknown = (what: string) => ({
   message: `${what} while this was being done: its outcome is unknown, and it may have been done. Look before you repeat it; with the same Idempotency-Key, where there is one, it is not done twice.`,
   details: { outcome: "unknown" as const }
 })
 
-/** Another process has what this is about, and none answered for it. */
+/** The process that owns the resource did not answer. */
 export const ownerAway = (wasBegun: boolean) =>
   new ServiceUnavailable(
     wasBegun

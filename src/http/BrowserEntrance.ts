@@ -1,5 +1,5 @@
 /**
- * A browser that opens the printed address is sent to the console. Whoever else asks for `/` is told, as of any unknown path, where the API is
+ * Redirects a browser that opens `/` to the console. Other clients of `/` get the 404 of any unknown path, which says where the API is
  * described.
  *
  * @source RFC 9110 section 12.5.1 (Accept), 15.4.4 (See Other)
@@ -7,7 +7,7 @@
 import { Effect, type Layer } from "effect"
 import { HttpRouter, HttpServerError, HttpServerResponse } from "effect/http"
 
-/** By name: programs say that they take anything. */
+/** Only by name, because programs accept any type. */
 const takesHtml = (accept = ""): boolean =>
   accept
     .toLowerCase()
@@ -28,6 +28,6 @@ export const BrowserEntrance = {
           ? Effect.succeed(toConsole)
           : Effect.fail(new HttpServerError.HttpServerError({ reason: new HttpServerError.RouteNotFound({ request }) }))
       )
-    // What it fails with is the edge's, which is around all routes.
+    // Its failures are handled by the edge, which wraps all routes.
   ) as Layer.Layer<never, never, HttpRouter.HttpRouter>
 }

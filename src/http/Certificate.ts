@@ -1,8 +1,8 @@
 /**
- * The certificate and key that the listener serves HTTPS with: read at start, and again whenever the files change.
+ * The certificate and key of the HTTPS listener: read at start, and again whenever the files change.
  *
- * Both are read once a second: files that are swapped by a link, or within the clock's grain, are then seen as well, and certificate and key
- * need not change in one moment. What cannot be used leaves the one from before in place.
+ * Both files are read once a second. That also finds files that are swapped by a link or within the clock's resolution, and lets certificate and
+ * key change one after the other. If the new files are unusable, the previous certificate stays.
  */
 import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto"
 import { readFile } from "node:fs/promises"
@@ -14,7 +14,7 @@ import { worker } from "../worker/Worker.ts"
 
 const lookEveryMs = 1000
 
-/** The files hold nothing to serve HTTPS with. `message` is a sentence for the operator, without anything of the key. */
+/** The files have no usable certificate and key. `message` is a sentence for the operator, without any part of the key. */
 export class CertificateUnusable extends Schema.TaggedError<CertificateUnusable>()("CertificateUnusable", {
   message: Schema.String
 }) {}
@@ -62,7 +62,7 @@ const text = (env: string, path: string) =>
 const read = ({ certFile, keyFile }: Files): Effect.Effect<CertificateAndKey, CertificateUnusable> =>
   Effect.all({ cert: text("ATOLL_TLS_CERT_FILE", certFile), key: text("ATOLL_TLS_KEY_FILE", keyFile) })
 
-/** Of the server itself: the first one. */
+/** The server's certificate: the first in the file. */
 const parsed = (
   { cert, key }: CertificateAndKey,
   { certFile, keyFile }: Files
@@ -88,7 +88,7 @@ const parsed = (
     return x509
   })
 
-/** What the operator should know of it, besides that it works. */
+/** Logs facts about the certificate for the operator. */
 const describe = Effect.fnUntraced(function* (x509: X509Certificate, previewDomain: string) {
   const names = x509.subjectAltName ?? x509.subject
   const from = Date.parse(x509.validFrom)
@@ -107,18 +107,18 @@ const describe = Effect.fnUntraced(function* (x509: X509Certificate, previewDoma
   }
 })
 
-/** As the files are now, if they can be served. */
+/** The present files, if they are usable. */
 export const readCertificate = Effect.fnUntraced(function* (files: Files, previewDomain: string) {
   const found = yield* read(files)
   yield* describe(yield* parsed(found, files), previewDomain)
   return found
 })
 
-/** @param first Served already. Connections that are open keep the certificate that they began with. */
+/** @param first The certificate in use. Open connections keep the certificate that they began with. */
 export const followCertificate = (server: Server, files: Files, first: CertificateAndKey, previewDomain: string) => {
   if (!(server instanceof TlsServer)) throw new Error("Only a server of HTTPS has a certificate.")
   let served = first
-  /** Of the last look; the files are perhaps just being written, so only one that is seen twice is told. */
+  /** The fault of the last check. The files may be half written, so it is logged only if two checks find it. */
   let fault = { sentence: "", isTold: false }
   const look = Effect.gen(function* () {
     const found = yield* read(files)
@@ -134,7 +134,7 @@ export const followCertificate = (server: Server, files: Files, first: Certifica
       const isSeenAgain = fault.sentence === message
       const tells = isSeenAgain && !fault.isTold
       fault = { sentence: message, isTold: isSeenAgain }
-      return tells ? Effect.logWarning(`${message} The certificate from before goes on being served.`) : Effect.void
+      return tells ? Effect.logWarning(`${message} The previous certificate stays in use.`) : Effect.void
     })
   )
   return worker("certificate", Effect.forever(Effect.andThen(Effect.sleep(lookEveryMs), look)))

@@ -1,6 +1,6 @@
 /**
- * A file for a browser to save. Two things must come together: the session's cookie, which the browser sends along whoever made it ask, and a
- * ticket of that session, which only its page can have asked for. So the address alone, wherever it is kept, opens nothing.
+ * A file for a browser to save. It needs two things: the session's cookie, which the browser sends for any page, and a
+ * ticket of that session, which only the console's page can request. So a leaked URL alone opens nothing.
  *
  * @source RFC 6266 (Content-Disposition), RFC 8187 section 3.2.1 (its filename*)
  */
@@ -16,7 +16,7 @@ import { fileAddress } from "./fileAddress.ts"
 import { leanGroup } from "./LeanContext.ts"
 import { OpenStreams } from "./OpenStreams.ts"
 
-/** What no file of a visitor's should be called: controls, what turns the direction of text, and bytes that are no text. */
+/** Characters that a saved file's name must not have: controls, characters that change the text's direction, and bytes that are no text. */
 const unspeakable = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}"\\/]/gu
 
 export const dispositionOf = (path: string): string => {
@@ -47,7 +47,7 @@ export const ConsoleDownloadHandlers = {
           const { body, offset, nextOffset } = yield* files
             .read(at, { offset: 0, maxBytes: offsetMax, cursor: null })
             .pipe(Effect.catchTag("CURSOR_STALE", Effect.die))
-          // It may go on for hours, and does not outlast its session.
+          // It may take hours, and ends with its session.
           yield* Effect.acquireRelease(
             streams.open({ accountId, credentialId: redeemed.sessionId!, end: () => void body.destroy() }),
             (leave) => Effect.sync(leave)

@@ -1,4 +1,4 @@
-/** API keys in the console: the secret is in the answer that makes one, and never again. */
+/** API keys in the console. The secret is only in the response that creates a key. */
 import { Clock, Effect } from "effect"
 import { HttpServerResponse } from "effect/http"
 import { Caller } from "../../schemas/Access.ts"
@@ -16,7 +16,7 @@ import { leanGroup } from "./LeanContext.ts"
 
 const timestamp = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString())
 
-/** @param use A use that is not written yet. */
+/** @param use A use that is not stored yet. */
 const shown = (key: ApiKey, use: Use | null): ConsoleKey => ({
   id: key.id,
   name: key.name,
@@ -33,12 +33,12 @@ const shown = (key: ApiKey, use: Use | null): ConsoleKey => ({
 const unkept = (body: object, status = 200) =>
   HttpServerResponse.setHeader(jsonAnswer(body, status), "cache-control", "no-store")
 
-/** Epoch milliseconds of an instant that is still to come. */
+/** Epoch milliseconds of an instant in the future. */
 const future = Effect.fnUntraced(function* (text: string | null) {
   if (text === null) return null
   const at = parseInstant(text)!
   if (at > (yield* Clock.currentTimeMillis)) return at
-  return yield* invalidRequest([{ path: ["expiresAt"], message: "Expected an instant that is still to come" }])
+  return yield* invalidRequest([{ path: ["expiresAt"], message: "Expected an instant in the future" }])
 })
 
 export const ConsoleKeysHandlers = {
@@ -87,7 +87,7 @@ export const ConsoleKeysHandlers = {
             yield* mayMake(accountId)
             const made = yield* keys.rotate(params.id, "console", accountId)
             if (made === null) {
-              return yield* new NotFound({ message: "The account has no such key that is accepted. Make another one." })
+              return yield* new NotFound({ message: "The account has no such valid key. Create another one." })
             }
             return unkept({ key: shown(made.key, null), secret: made.secret }, 201)
           }),

@@ -1,7 +1,7 @@
 /**
  * Serves the console's pages: `/console/assets/*` by name, and one page for every other path below `/console` that is not its API.
  *
- * Nothing in them comes from another host, and no other site may frame them or be told where they were.
+ * They load nothing from other hosts; no other site may frame them or receive them as a referrer.
  *
  * @source W3C Content Security Policy Level 3; RFC 9110 section 12.5.3 (Accept-Encoding), 13.1.2 (If-None-Match)
  */
@@ -47,7 +47,7 @@ const ofPage = {
 
 const ofAsset = { ...always, "cache-control": "public, max-age=31536000, immutable" }
 
-/** The best that the browser takes; what it refuses with `q=0` is not asked for by any. */
+/** The best encoding that the browser accepts; `q=0` excludes one. */
 const encodingFor = ({ headers }: IncomingMessage): "br" | "gzip" | null => {
   const accepted = String(headers["accept-encoding"] ?? "")
     .split(",")
@@ -69,7 +69,7 @@ const answer = (request: IncomingMessage, file: PageFile, headers: Readonly<Reco
 }
 
 const handler = Effect.gen(function* () {
-  // Beside the start, which does not wait for it.
+  // In the background: the start does not wait for it.
   const made = yield* Effect.tryPromise(pageFiles).pipe(
     Effect.tapCause((cause) => Effect.logError("The console's pages cannot be made", cause)),
     Effect.cached
@@ -77,13 +77,13 @@ const handler = Effect.gen(function* () {
   yield* Effect.forkScoped(Effect.ignore(made))
   const unmade = (request: IncomingMessage) =>
     errorResponse(
-      new ServiceUnavailable({ message: "The console's pages could not be made; the service's log says why." }),
+      new ServiceUnavailable({ message: "The console's pages could not be built; the service's log has the reason." }),
       requestIdOf(request)
     )
   return Effect.flatMap(HttpServerRequest.HttpServerRequest, (asked) => {
     const request = asked.source as IncomingMessage
     const path = pathOf(request) ?? ""
-    // The edge knows which methods it has.
+    // The edge knows the methods of such a path.
     if (path.startsWith(apiPath)) {
       return Effect.fail(
         new HttpServerError.HttpServerError({ reason: new HttpServerError.RouteNotFound({ request: asked }) })
@@ -97,7 +97,7 @@ const handler = Effect.gen(function* () {
         return asset === undefined
           ? errorResponse(
               new NotFound({
-                message: "There is no such file; a newer version of the console has others. Load it anew."
+                message: "There is no such file; a newer version of the console has others. Reload the page."
               }),
               requestIdOf(request)
             )
@@ -111,9 +111,9 @@ export const ConsolePages = {
   layer: HttpRouter.use(
     (router) =>
       Effect.flatMap(handler, (serve) =>
-        // `/console` is in it.
+        // This includes `/console`.
         router.add("GET", "/console/*", serve)
       )
-    // What it fails with is the edge's, which is around all routes.
+    // Its failures are handled by the edge, which wraps all routes.
   ) as Layer.Layer<never, never, HttpRouter.HttpRouter>
 }

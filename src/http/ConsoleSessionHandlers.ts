@@ -1,4 +1,4 @@
-/** Registration, signing in, sessions. The token goes into the cookie and nowhere else; no answer of these may be kept by anybody. */
+/** Registration, sign-in and sessions. The token is only in the cookie, and these responses must never be cached. */
 import type { IncomingMessage } from "node:http"
 import { Effect, Layer } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/http"
@@ -46,7 +46,7 @@ const listed = (session: Session, current: string | null): ListedSession => ({
   userAgent: session.userAgent
 })
 
-/** As the page is told of its own. */
+/** The caller's own session, as its page sees it. */
 const shown = Effect.gen(function* () {
   const accounts = yield* Accounts
   const signIn = yield* SignIn
@@ -65,7 +65,7 @@ const shown = Effect.gen(function* () {
   })
 })
 
-/** Answers with the session that was opened and its cookie. */
+/** Responds with the new session and its cookie. */
 const opening = Effect.gen(function* () {
   const cookie = yield* SessionCookie
   const show = yield* shown

@@ -1,8 +1,8 @@
 /**
- * The end of a listener, in bounded time and without a request that is lost: what runs is answered, what still arrives on connections that
- * clients keep open is served and told to close them, and later refused with 503; then whatever is left is cut.
+ * Stops a listener in bounded time without losing a request. Running requests are answered. New requests on kept-alive connections
+ * are served with `Connection: close`, later ones refused with 503; then the rest is cut.
  *
- * node:http's own close ends idle connections at once, on some of which a request is on its way, and waits for the others for ever.
+ * node:http's own close immediately ends idle connections, some of which have a request in flight, and waits for the others for ever.
  *
  * @source RFC 9112 section 9.6 (tear-down)
  */
@@ -12,30 +12,30 @@ import { Server as TlsServer } from "node:tls"
 import { refuseNow } from "./refuseNow.ts"
 import { stopping } from "./stopping.ts"
 
-/** So long a connection may be silent before nothing is thought to be on its way. */
+/** A connection silent for so long has no request in flight. */
 const idleMs = 200
-/** Later requests are refused: there is no time to do them in. */
+/** Requests after this time are refused: too little time is left for them. */
 const serveMs = 500
 const lookEveryMs = 25
 
-/** Arrays, and no `Set` of answers, for what Gathering.ts says. */
+/** An array, not a `Set` of responses: see Gathering.ts. */
 interface Connection {
-  /** Being answered, in the order of the requests: more than one where a client does not wait. */
+  /** Responses in progress, in the order of the requests: more than one with a pipelining client. */
   readonly answering: Array<ServerResponse>
-  /** When its last request was answered, or it was opened. */
+  /** When its last request was answered, or when it was opened. */
   lastAt: number
 }
 
-/** What is sent must not say that the connection stays, if that is not yet said. */
+/** A response without headers yet must announce the end of the connection. */
 const closeAfter = (response: ServerResponse): void => {
   if (!response.headersSent) response.shouldKeepAlive = false
 }
 
 /**
- * Puts itself before all who listen to the server.
+ * Runs before all other listeners of the server.
  *
  * @param withinMs `close` calls back no later than this.
- * @param begin Told once, when `close` is called.
+ * @param begin Called once, when `close` is called.
  */
 export const drainOnClose = (server: Server, withinMs: number, begin: () => void): void => {
   const connections = new Map<Socket, Connection>()
@@ -48,7 +48,7 @@ export const drainOnClose = (server: Server, withinMs: number, begin: () => void
     return connection
   }
   let closedAt: number | null = null
-  /** What requests come on: over TLS not the connection below it. */
+  /** The event of a connection that carries requests: for HTTPS the TLS one, not the TCP one below. */
   const opened = server instanceof TlsServer ? "secureConnection" : "connection"
 
   const passOn: (event: string, ...args: Array<unknown>) => boolean = server.emit.bind(server)

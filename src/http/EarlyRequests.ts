@@ -1,6 +1,6 @@
 /**
- * Requests that arrive between listening and serving: the port is bound before the handlers are built, and node drops a request
- * that nobody listens for without an answer. They wait here, and are served first; those that are too many are told to come again.
+ * Requests between listening and serving. The port is bound before the handlers are built, and node drops a request
+ * without a listener, without a response. So they wait here and are served first; beyond a limit they get 503.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { refuseNow } from "./refuseNow.ts"
@@ -18,7 +18,7 @@ export const holdEarlyRequests = (server: Server): void => {
   const onNewListener = (event: string | symbol) => {
     if (event !== "request") return
     server.off("newListener", onNewListener)
-    // The listener is in place only after this event.
+    // The listener is installed only after this event.
     process.nextTick(() => {
       server.off("request", hold)
       for (const [request, response] of waiting.splice(0)) server.emit("request", request, response)

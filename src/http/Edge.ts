@@ -1,7 +1,7 @@
 /**
- * Around every request, whatever route it takes: its id, its measure, its log line, and an Error body for what no handler answered.
+ * Wraps every request: gives it an id, a metric, a log line, and an Error body if no handler answered.
  *
- * A line has no headers and no bodies, so no key is ever written.
+ * The line contains no headers and no bodies, so no key is ever logged.
  */
 import type { IncomingMessage } from "node:http"
 import { Cause, Context, Effect, Layer, Tracer } from "effect"
@@ -47,13 +47,13 @@ const routes = [
   { method: "POST", path: new RegExp(`^${mcpPath}$`) }
 ]
 
-/** No route: 404, or 405 with what the path has, or the answer to OPTIONS. */
+/** Without a route: 404, or 405 with the path's methods, or the answer to OPTIONS. */
 const answerUnmatched = (request: HttpServerRequest.HttpServerRequest, requestId: string) => {
   const allow = methodsOf(routes, pathOf(request.source as IncomingMessage))
   if (request.method === "OPTIONS" && allow.length > 0) {
     return HttpServerResponse.empty({ status: 204, headers: { allow: allow.join(", ") } })
   }
-  // A method that the path has: the router refused the path itself, for a segment that is too long.
+  // The method exists: the router refused the path itself, because a segment is too long.
   if (allow.length === 0 || allow.includes(request.method)) {
     return errorResponse(
       new NotFound({ message: "There is no such path. GET /api/v2/openapi.json lists them." }),
@@ -63,10 +63,10 @@ const answerUnmatched = (request: HttpServerRequest.HttpServerRequest, requestId
   return errorResponse(new MethodNotAllowed({ details: { allow } }), requestId)
 }
 
-/** Nobody reads it; it only stands in the logs. */
+/** Never sent; only in the logs. */
 const abandonedStatus = 499
 
-/** The caller is gone, and nobody reads an answer. */
+/** The client has disconnected. */
 const isAbandoned = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.some((reason) => reason.annotations.has(HttpServerError.ClientAbort.key))
 
@@ -75,9 +75,9 @@ const routeOf = (context: Context.Context<never>): string =>
   unmatched
 
 /**
- * A span begins before anybody knows its route, and is called by it once it ends. What is asked twice with one id has two traces.
+ * A span begins before its route is known, and gets the route's name at its end. Two requests with one id have two traces.
  *
- * @returns Its trace; null: the request is in none.
+ * @returns Its trace; null: the request is not traced.
  */
 const nameSpan = (context: Context.Context<never>, name: string, requestId: string): string | null => {
   const span = Context.getOrUndefined(context as Context.Context<Tracer.ParentSpan>, Tracer.ParentSpan)
@@ -105,13 +105,13 @@ const edge =
       const requestId = identify(source)
       const began = performance.now()
 
-      /** Measured, and in both logs; the lines are written by the effect, if there are any. */
+      /** Records the metric and both logs; the returned effect, if any, writes the lines. */
       const note = (status: number, errorCode: ErrorCode | null): Effect.Effect<void> | null => {
         const durationMs = performance.now() - began
         const route = routeOf(fiber.context)
         const traceId = nameSpan(fiber.context, `${request.method} ${route}`, requestId)
         const call = knownCall(source)
-        // A tool call that failed is a successful exchange.
+        // A tool call that failed is a successful HTTP exchange.
         if (call !== null)
           auditCall(audit, source, call, errorCode === null ? status : errorStatus[errorCode], errorCode)
         if (status !== abandonedStatus) {
@@ -133,7 +133,7 @@ const edge =
       if (source.headers.host === undefined && source.httpVersion === "1.1") {
         return finish(errorResponse(invalidRequest([{ path: ["Host"], message: "Required" }]), requestId))
       }
-      // The router would decode it, and end it at a `;`.
+      // The router would decode the path, and cut it at a `;`.
       if (pathOf(source) === null) return finish(answerUnmatched(request, requestId))
       return Effect.matchCauseEffect(handler, {
         onSuccess: finish,

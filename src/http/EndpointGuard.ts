@@ -1,7 +1,7 @@
 /**
- * What happens before an endpoint's handler: key or session, scope, media type, size; and after it: every failure becomes the Error body.
+ * Checks before an endpoint's handler: key or session, scope, media type, size. Afterwards it turns every failure into the Error body.
  *
- * Built once for each endpoint, so that a request only does what its endpoint needs.
+ * Built once for each endpoint, so that a request runs only the checks of its endpoint.
  *
  * @source contract-details.md "Order of checks"
  */
@@ -53,7 +53,7 @@ const suspended = Effect.fail(new AccountSuspended())
 const crossSite = Effect.fail(new CrossSiteRequest())
 const unauthenticated = Effect.fail(new Unauthenticated())
 
-/** Who asks, by what the request carries. */
+/** Authenticates a request. */
 type Identify = (request: IncomingMessage) => Effect.Effect<Credential, Unauthenticated>
 
 const guard = (
@@ -62,7 +62,7 @@ const guard = (
   handler: Handler,
   endpoint: HttpApiEndpoint.Top
 ): Handler => {
-  /** None: of what only a session may, which may everything. */
+  /** Absent: only sessions may call it, and a session has all scopes. */
   const scope = Context.getOrUndefined(endpoint.annotations as Context.Context<RequiredScope>, RequiredScope)
   const admitsSuspended = Context.get(endpoint.annotations, AlsoSuspended)
   const admitsCookieAlone = Context.get(endpoint.annotations, CookieAlone)
@@ -71,7 +71,7 @@ const guard = (
   const mayChange = endpoint.method !== "GET" && !Context.get(endpoint.annotations, ReadOnly)
   const known = knownQuery(endpoint)
   const mayBeLarge = Context.get(endpoint.annotations, MayBeLarge)
-  /** Added one by one to the request's context, which shares what is in it; to merge another into it would copy all. */
+  /** Services are added one by one to the request's context, which shares its entries; a merge would copy all. */
   const surrounded = (caller: Caller["Service"], request: HttpServerRequest.HttpServerRequest): Handler =>
     Effect.updateContext(handler, (context: Context.Context<never>) => {
       const withCaller = Context.add(context, Caller, caller)
@@ -103,7 +103,7 @@ const guard = (
   })
 }
 
-/** For who is not signed in yet: the page's origin, and a JSON body, which no form sends. */
+/** For callers that are not signed in yet: checks the page's origin, and requires a JSON body, which no form sends. */
 const entrance = (handler: Handler, endpoint: HttpApiEndpoint.Top): Handler => {
   const audited = auditedEndpoint(endpoint)
   const kind = bodyKindOf(endpoint)

@@ -1,4 +1,4 @@
-/** Every endpoint of the API and of the console by its operationId, with its whole path. */
+/** Every endpoint of the API and of the console by its operationId, with its full path. */
 import { HttpApi, type HttpApiEndpoint } from "effect/http-api"
 import { Api } from "../../schemas/Api.ts"
 import { ConsoleApi } from "../../schemas/console/ConsoleApi.ts"
@@ -13,5 +13,5 @@ for (const api of [Api, ConsoleApi]) {
 
 export const endpointNames: ReadonlyArray<string> = [...endpoints.keys()]
 
-/** For who serves one without the router. */
+/** For code that serves an endpoint without the router. */
 export const endpointNamed = (operationId: string): HttpApiEndpoint.Top => endpoints.get(operationId)!

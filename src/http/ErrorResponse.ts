@@ -1,4 +1,4 @@
-/** Every failure as the contract's one Error body. */
+/** Converts every failure to the contract's Error body. */
 import { SchemaAST, SchemaIssue } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { HttpApiError } from "effect/http-api"
@@ -16,10 +16,10 @@ import { unknownName } from "./UnknownName.ts"
 export const isContractError = (fault: unknown): fault is ContractError =>
   fault instanceof Error && "_tag" in fault && typeof fault._tag === "string" && Object.hasOwn(errors, fault._tag)
 
-/** A server that was killed is back within a few seconds. */
+/** A killed server restarts within a few seconds. */
 const retryAfterSeconds = 2
 
-/** What a status wants beside the body. */
+/** Headers that a status needs beside the body. */
 export const headersOf = (error: ContractError): Record<string, string> | undefined => {
   switch (error._tag) {
     case "UNAUTHENTICATED":
@@ -35,11 +35,11 @@ export const headersOf = (error: ContractError): Record<string, string> | undefi
   }
 }
 
-/** The Error body: also for answers that are written without the router. */
+/** The Error body; also for responses written without the router. */
 export const errorBody = (error: ContractError, requestId: string): string =>
   JSON.stringify({ code: error._tag, message: error.message, requestId, details: error.details ?? null })
 
-/** Beside the response, whose body is bytes by then. */
+/** The error codes of responses, whose bodies are already bytes. */
 const codes = new WeakMap<HttpServerResponse.HttpServerResponse, ErrorCode>()
 
 export const errorResponse = (error: ContractError, requestId: string): HttpServerResponse.HttpServerResponse => {
@@ -52,17 +52,17 @@ export const errorResponse = (error: ContractError, requestId: string): HttpServ
   return response
 }
 
-/** For an answer that tells an error in a body of its own. */
+/** Marks a response that reports an error in a body of another form. */
 export const tellsError = (response: HttpServerResponse.HttpServerResponse, code: ErrorCode): void =>
   void codes.set(response, code)
 
-/** Null for what tells no error. */
+/** Null: the response reports no error. */
 export const errorCodeOf = (response: HttpServerResponse.HttpServerResponse): ErrorCode | null =>
   codes.get(response) ?? null
 
 const issuesMax = 20
 
-/** Stands before the known names where a key is unknown: only with the key, which is in the path, is there something to say. */
+/** Placeholder before the known names for an unknown key: the key itself is in the path. */
 const unknownKey = "\0"
 
 const formatted = SchemaIssue.makeFormatterStandardSchemaV1({
@@ -80,7 +80,7 @@ const messageOf = (message: string, path: Issue["path"]): string =>
 
 const shownMaxCharacters = 128
 
-/** Headers are decoded under their lowercase names; people know them otherwise. */
+/** Headers are decoded with lowercase names; errors show the usual spelling. */
 const headerName = (key: string): string => key.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())
 
 const issuePath = (path: ReadonlyArray<unknown>, kind: HttpApiError.HttpApiSchemaError["kind"]): Issue["path"] =>
@@ -88,7 +88,7 @@ const issuePath = (path: ReadonlyArray<unknown>, kind: HttpApiError.HttpApiSchem
     typeof key === "number" ? key : kind === "Headers" && at === 0 ? headerName(String(key)) : String(key)
   )
 
-/** What a decoder said. */
+/** Converts a decoder's issue. */
 export const fromIssue = (issue: SchemaIssue.Issue, kind: HttpApiError.HttpApiSchemaError["kind"]): InvalidRequest => {
   const { issues } = formatted(issue)
   return invalidRequest(
@@ -105,7 +105,7 @@ export const fromIssue = (issue: SchemaIssue.Issue, kind: HttpApiError.HttpApiSc
   )
 }
 
-/** The same; an id in the path that is no id is NOT_FOUND. */
+/** The same; a malformed id in the path is NOT_FOUND. */
 export const fromSchemaError = (error: HttpApiError.HttpApiSchemaError): InvalidRequest | NotFound =>
   error.kind === "Params" ? new NotFound() : fromIssue(error.cause.issue, error.kind)
 

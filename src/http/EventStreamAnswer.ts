@@ -1,17 +1,17 @@
-/** An answer of server-sent events: as fast as its client reads, and not faster. */
+/** A response of server-sent events with backpressure: it pulls only as fast as its client reads. */
 import { Readable } from "node:stream"
 import { HttpServerResponse } from "effect/http"
 
 export interface PulledStream {
-  /** Calls back once with whole events; with null when the stream is over. Not again before it has called back. */
+  /** Calls back once with whole events, or with null at the end. It is called again only after it has called back. */
   readonly next: (then: (piece: Buffer | null) => void) => void
   readonly close: () => void
 }
 
-/** What waits to be sent is one piece of the stream and what the socket holds. */
+/** At most one piece of the stream and the socket's buffer wait to be sent. */
 const heldMaxBytes = 16 * 1024
 
-/** @param closed Called once, however it ends. */
+/** @param closed Called once, at any kind of end. */
 export const eventStreamAnswer = (stream: PulledStream, closed: () => void): HttpServerResponse.HttpServerResponse => {
   const body = new Readable({
     highWaterMark: heldMaxBytes,
@@ -26,7 +26,7 @@ export const eventStreamAnswer = (stream: PulledStream, closed: () => void): Htt
   })
   return HttpServerResponse.raw(body, {
     contentType: "text/event-stream",
-    // Proxies that gather answers (nginx) let this one through.
+    // Tells buffering proxies (nginx) to pass this response on immediately.
     headers: { "cache-control": "no-store", "x-accel-buffering": "no" }
   })
 }

@@ -13,7 +13,7 @@ import { fileAddress } from "./fileAddress.ts"
 import { jsonAnswer } from "./JsonAnswer.ts"
 import { longUpload } from "./LongUpload.ts"
 
-/** The body as it comes in; the guest counts it. One that breaks off fails, so that nothing is written. */
+/** The body as a stream; the guest counts its bytes. A truncated body fails, so that nothing is written. */
 const contentOf = (request: HttpServerRequest.HttpServerRequest): FileUpload<InvalidRequest> => ({
   bytes: request.source as IncomingMessage,
   broken: () => invalidRequest([{ path: [], message: "The body ended too early" }])

@@ -1,5 +1,5 @@
 /**
- * Reads a JSON body within its bound, and cuts a larger one off while it comes in.
+ * Reads a JSON body up to its limit, and stops reading a larger one.
  *
  * @source contract.md "What the service does" rule 3, contract-details.md "Order of checks"
  */
@@ -21,7 +21,7 @@ const isJson = (contentType: string): boolean => {
   )
 }
 
-/** @param encodings How the body may be compressed, beside not at all. */
+/** @param encodings Accepted content encodings beside identity. */
 export const isMediaType = (
   request: IncomingMessage,
   expected: string,
@@ -37,7 +37,7 @@ export const isMediaType = (
 
 const tooLarge = (limitBytes: number) => new PayloadTooLarge({ details: { limitBytes } })
 
-/** Fails at once for a Content-Length beyond the limit. */
+/** Refuses a Content-Length above the limit before any byte is read. */
 export const refuseLength = (request: IncomingMessage, limitBytes: number): PayloadTooLarge | null => {
   return Number(request.headers["content-length"] ?? 0) <= limitBytes ? null : tooLarge(limitBytes)
 }
@@ -77,7 +77,7 @@ const readBytes = (
     })
   })
 
-/** Brackets open at once, strings skipped. */
+/** Counts open brackets outside strings. */
 const isTooDeep = (text: string): boolean => {
   let depth = 0
   let inString = false
@@ -107,7 +107,7 @@ const asText = (bytes: Buffer): Effect.Effect<string, InvalidRequest> => {
 }
 
 /**
- * The text of a JSON body, not parsed yet.
+ * The text of a JSON body, unparsed.
  *
  * @param optional An absent body is `{}`.
  */

@@ -1,4 +1,4 @@
-/** Which query parameters an endpoint has, and what is said of all others. */
+/** The query parameters of an endpoint, and the errors for all others. */
 import type { IncomingMessage } from "node:http"
 import { Context, SchemaAST } from "effect"
 import type { HttpApiEndpoint } from "effect/http-api"
@@ -13,9 +13,9 @@ const shownMaxCharacters = 128
 
 export interface KnownQuery {
   readonly names: ReadonlyArray<string>
-  /** Those of them that take several values. */
+  /** Parameters that may be repeated. */
   readonly repeatable: ReadonlyArray<string>
-  /** With any name behind it, as in `metadata.KEY`; null: none. */
+  /** A prefix for any name, as in `metadata.KEY`; null: none. */
   readonly prefix: string | null
 }
 
@@ -31,7 +31,7 @@ export const knownQuery = (endpoint: HttpApiEndpoint.Top): KnownQuery => {
   }
 }
 
-/** Null when every parameter is known, and given once if it takes one value. */
+/** Null if every parameter is known, and not repeated unless repeatable. */
 export const refuseQuery = (
   request: Pick<IncomingMessage, "url">,
   { names, repeatable, prefix }: KnownQuery

@@ -1,4 +1,4 @@
-/** Which methods a path has: asked only when no route matched. */
+/** The methods of a path: used only when no route matched. */
 import { HttpApi, type HttpApiGroup } from "effect/http-api"
 
 interface KnownRoute {
@@ -16,7 +16,7 @@ const patternOf = (path: string): RegExp =>
       .join("/")}$`
   )
 
-/** The API's own, and GET of `others`. */
+/** The routes of the API, and GET of `others`. */
 export const knownRoutes = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>,
   others: ReadonlyArray<string>
@@ -29,7 +29,7 @@ export const knownRoutes = <Id extends string, Groups extends HttpApiGroup.Const
   return routes
 }
 
-/** In the order of RFC 9110; empty for a path that is not known. HEAD comes with GET, OPTIONS with any. */
+/** In the order of RFC 9110; empty for an unknown path. GET implies HEAD, and any method OPTIONS. */
 export const methodsOf = (routes: ReadonlyArray<KnownRoute>, path: string | null): ReadonlyArray<string> => {
   if (path === null) return []
   const found = new Set(routes.filter((route) => route.path.test(path)).map((route) => route.method))

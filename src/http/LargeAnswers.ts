@@ -1,9 +1,9 @@
 /**
- * Answers that may have megabytes: so many at a time, of one account and of this process, from the read of what they tell until their last byte
- * has left.
+ * A semaphore for responses of several megabytes, for each account and for this process. A response holds its place from the read of its
+ * content until its last byte is sent.
  *
- * Such an answer is in memory as a whole until its client has read it. Without this bound one account fills the memory with clients that ask and
- * do not read: an answer of a log had 100 MB, and 20 of them took 6 GB.
+ * Such a response is completely in memory until its client has read it. Without this bound one account could exhaust the memory with clients
+ * that send requests and do not read: a response of a log took 100 MB, and 20 of them took 6 GB.
  */
 import type { ServerResponse } from "node:http"
 import * as NodeHttpServerRequest from "@effect/platform-node/NodeHttpServerRequest"
@@ -14,15 +14,15 @@ import { RateLimited } from "../../schemas/Errors.ts"
 export interface LargeAnswerBounds {
   readonly perAccount: number
   readonly perProcess: number
-  /** How long a request waits for its place. */
+  /** How long a request waits for a place. */
   readonly patienceMs: number
-  /** A client that takes no byte for so long is cut off. */
+  /** A client that reads no byte for so long is disconnected. */
   readonly stalledMs: number
 }
 
 const bounds: LargeAnswerBounds = { perAccount: 4, perProcess: 8, patienceMs: 3_000, stalledMs: 60_000 }
 
-/** The kernel takes this much immediately, so its end need not be waited for. */
+/** The kernel's buffer takes this much immediately, so the end of the response is not awaited. */
 const smallMaxBytes = 64 * 1024
 const askAgainSeconds = 2
 
@@ -47,7 +47,7 @@ type Handler<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 export class LargeAnswers extends Context.Service<
   LargeAnswers,
   {
-    /** Runs the handler in its turn. */
+    /** Runs the handler once a place is free. */
     readonly inTurn: <E, R>(
       accountId: string,
       request: HttpServerRequest.HttpServerRequest,
@@ -61,7 +61,7 @@ export class LargeAnswers extends Context.Service<
       let waiting: ReadonlyArray<Place> = []
       let total = 0
 
-      /** The first of an account always has: other accounts cannot keep it out. */
+      /** An account without a place always gets one: other accounts cannot keep it out. */
       const hasRoom = ({ accountId }: Place) => {
         const own = taken.get(accountId) ?? 0
         return own === 0 || (own < perAccount && total < perProcess)
@@ -73,7 +73,7 @@ export class LargeAnswers extends Context.Service<
         taken.set(place.accountId, (taken.get(place.accountId) ?? 0) + 1)
       }
 
-      /** The first that waits and may enter: an account that has its part holds up no other. */
+      /** Admits the first waiting request that has room: an account at its limit does not hold up others. */
       const admit = (): void => {
         const next = waiting.find(hasRoom)
         if (next === undefined) return

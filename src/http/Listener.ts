@@ -1,4 +1,4 @@
-/** The TCP port on which everything is served: API, previews, tunnels, terminals. */
+/** The TCP port that serves everything: API, previews, tunnels, terminals. */
 
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer } from "effect"
@@ -17,12 +17,12 @@ import { protocolServer } from "./ProtocolServer.ts"
 import { TerminalGateway } from "./TerminalGateway.ts"
 import { TunnelGateway } from "./TunnelGateway.ts"
 
-/** A stop waits this long for requests that are being answered; then they are cut. Where there is no other process, all wait for the next one. */
+/** A stop waits this long for running requests; then they are cut. Without another process, all clients wait for the next one. */
 const drainAloneMs = 1000
 
 const disputesEveryMs = 60_000
 
-/** Now and then: each visitor of a proxy that lets both through could have a line written. */
+/** At most once in a while: otherwise each visitor through such a proxy could cause a log line. */
 const tellDisputes = Effect.map(Effect.context<never>(), (context) => {
   const runFork = Effect.runForkWith(context)
   let toldAt = Number.NEGATIVE_INFINITY
@@ -48,13 +48,13 @@ export const Listener = {
       const certificate = files === null ? null : yield* readCertificate(files, settings.previewDomain)
       const server = protocolServer(certificate)
       placeGateways(server, gateways)
-      // Streams and long waits have no end of their own: a stop ends them first, and then waits for the requests that have.
+      // Streams and long waits do not end by themselves: a stop ends them first, and then waits for the other requests.
       const connections = yield* LiveConnections
       drainOnClose(server, drainWithinMs, () => connections.stop())
       if (settings.trustedProxies.length > 0) {
         noteClients(server, trusting(settings.trustedProxies), yield* tellDisputes)
       }
-      // By now each has its answer, or nobody is left to give one.
+      // By now each request is answered, or cannot be.
       yield* Effect.addFinalizer(() => Effect.sync(() => server.closeAllConnections()))
       const services = yield* Layer.build(
         NodeHttpServer.layer(() => server, {

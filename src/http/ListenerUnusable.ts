@@ -1,9 +1,9 @@
-/** What is said where the service's port cannot be listened on. */
+/** Errors for a port that the service cannot listen on. */
 import { Schema } from "effect"
 import type { HttpServerError } from "effect/http"
 import type { SettingsShape } from "../Config.ts"
 
-/** The address cannot be listened on. `message` is a sentence for the operator. */
+/** The address is unusable. `message` is a sentence for the operator. */
 export class ListenerUnusable extends Schema.TaggedError<ListenerUnusable>()("ListenerUnusable", {
   message: Schema.String
 }) {}

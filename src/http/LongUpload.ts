@@ -1,6 +1,6 @@
 /**
- * Request bodies that may take as long as they come: node:http's limit of a request's time does not hold for them. A sender who falls silent
- * while more of the body is waited for is given up all the same.
+ * Request bodies without node:http's limit on a request's total time. A sender that is silent while the service waits for more of
+ * the body is still disconnected.
  */
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
@@ -9,15 +9,15 @@ import { Effect, type Scope } from "effect"
 const silentMs = 60_000
 const lookEveryMs = 5000
 
-/** Connections on which such a body comes in. */
+/** Connections that receive such a body. */
 const uploading = new WeakSet<Duplex>()
 export const isUploading = (connection: Duplex): boolean => uploading.has(connection)
 
-/** `POST …/files/archive`: known from the first line on, before any of the body was asked for. */
+/** `POST …/files/archive`, recognised by its request line, before any of the body is read. */
 export const mayBeLong = ({ method, url }: IncomingMessage): boolean =>
   method === "POST" && /^\/api\/v2\/sandboxes\/[^/?]+\/files\/archive(?:\?|$)/.test(url ?? "")
 
-/** For as long as the scope: a body that is not wanted for now (the request is paused) may be silent for ever. */
+/** Until the scope ends. While the request is paused, the sender may be silent without limit. */
 export const longUpload = (
   request: IncomingMessage,
   options: { readonly silentMs?: number } = {}

@@ -1,9 +1,9 @@
 /**
- * `POST /mcp`: the Model Context Protocol over streamable HTTP, for who has an API key. One message a request, one answer, nothing kept.
+ * `POST /mcp`: the Model Context Protocol over streamable HTTP, for callers with an API key. One message a request, one response, no state.
  *
- * What the guard of the API's endpoints does (EndpointGuard.ts) is done here, in the same order behind a look at the Origin: each tool needs the scope of the endpoint
- * that does the same, and its calls stand in the audit log by that endpoint's name. What is refused before a message is read has the Error
- * body; what fails in a tool is told to its model in the result, in the same words.
+ * The checks are those of the API's endpoints (EndpointGuard.ts), in the same order after a check of the Origin. Each tool needs the scope of the
+ * equivalent endpoint, and the audit log records its calls under that endpoint's name. A refusal before the message is read has the Error
+ * body. A failure in a tool goes to its model in the result, in the same words.
  *
  * @source https://modelcontextprotocol.io/specification/2026-07-28/basic/transports; contract-details.md "Order of checks"
  */
@@ -43,7 +43,7 @@ import { serviceVersion } from "./serviceVersion.ts"
 
 export const mcpPath = "/mcp"
 
-/** A file that is written comes in one message. */
+/** A whole written file is in one message. */
 const messageMaxBytes = 4 * 1024 * 1024
 const noQuery = { names: [], repeatable: [], prefix: null }
 
@@ -66,14 +66,14 @@ const admittedTool = (tool: Tool): AdmittedTool => {
   }
 }
 
-/** The path that the same call of the API would have; what is no id stays what it is, and is not shown. */
+/** The path of the equivalent API call; a malformed id stays as it is, and is not shown. */
 const apiPathOf = ({ endpoint }: AdmittedTool, given: Arguments): string =>
   endpoint.path.replace(/:(\w+)/g, (_, name: string) => {
     const id = given[name === "id" ? "sandboxId" : name]
     return typeof id === "string" && /^\w+$/.test(id) ? id : "-"
   })
 
-/** The same event as of the endpoint, but for the way that the call came. */
+/** The endpoint's event with the path of MCP. */
 const auditedAs = (audited: AuditedEndpoint, apiPath: string): AuditedEndpoint => ({
   ...audited,
   read: () => ({ ...audited.read(apiPath), path: mcpPath })
@@ -82,8 +82,8 @@ const auditedAs = (audited: AuditedEndpoint, apiPath: string): AuditedEndpoint =
 const addresses = /^(?:localhost|127\.\d+\.\d+\.\d+|\d+\.\d+\.\d+\.\d+|\[[0-9a-f:.]+\])$/
 
 /**
- * Programs name no origin. A page's must be this service's own, and by a name that nobody else can make lead here: the one of
- * ATOLL_PUBLIC_URL, or an address.
+ * Programs send no Origin. A page's Origin must be this service's own, by a name that others cannot point to this service: the name of
+ * ATOLL_PUBLIC_URL, or an IP address.
  */
 const isOwnOrigin = ({ headers: { origin, host } }: IncomingMessage, publicUrl: string | null): boolean => {
   if (origin === undefined) return true
@@ -121,7 +121,7 @@ const serve = Effect.gen(function* () {
       : authentication.authenticate(secret, clientAddress(request))
   }
 
-  /** What the tool answers. */
+  /** The tool's result. */
   const called = Effect.fnUntraced(
     function* (
       tool: AdmittedTool,
@@ -199,7 +199,7 @@ export const McpRoute = {
   /** Needs Authentication, DatabaseWatch, Settings, and the services of the tools. */
   layer: (
     HttpRouter.use((router) =>
-      // What it fails with is the edge's, which is around all routes.
+      // Its failures are handled by the edge, which wraps all routes.
       Effect.flatMap(serve, (handler) => router.add("POST", mcpPath, handler as Effect.Effect<never>))
     ) as Layer.Layer<never, never, HttpRouter.HttpRouter | Effect.Services<typeof serve>>
   ).pipe(Layer.provide(Tools.layer))

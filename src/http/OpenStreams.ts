@@ -1,6 +1,6 @@
 /**
- * The streams that clients read here at the moment: bounded for each account over all processes (`HeldPlaces`), ended with their key or session, with the suspension of their
- * account, and with the service's stop. A stream was let in once and goes on for hours, so its key is looked at twice a second, all in one query.
+ * The open streams of clients: bounded for each account over all processes (`HeldPlaces`). A stream ends with its key or session, with the
+ * suspension of its account, and with the service's stop. A stream may last for hours, so all keys are checked twice a second, in one query.
  */
 import { Clock, Context, Effect, Latch, Layer, Metric, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -17,12 +17,12 @@ const lookEveryMs = 500
 const askAgainSeconds = 5
 
 const openNow = Metric.gauge("atoll_streams_open", {
-  description: "Streams of events and of output, and terminals, that clients read here."
+  description: "Open streams of events and output, and terminals, of clients of this process."
 })
 
 interface Open {
   readonly accountId: string
-  /** A key, or a session. */
+  /** The id of a key or a session. */
   readonly credentialId: string
   readonly end: () => void
 }
@@ -30,7 +30,7 @@ interface Open {
 export class OpenStreams extends Context.Service<
   OpenStreams,
   {
-    /** Takes a place; `end` is called at most once, and never after the result was called, which gives the place back. */
+    /** Takes a place. `end` is called at most once, and never after the returned function, which releases the place. */
     readonly open: (stream: Open) => Effect.Effect<() => void, RateLimited>
   }
 >()("atoll/http/OpenStreams") {
@@ -41,7 +41,7 @@ export class OpenStreams extends Context.Service<
       const { streamsPerAccount } = yield* Settings
       const connections = yield* LiveConnections
       const places = yield* HeldPlaces
-      /** What gives the place of each back. */
+      /** The release function of each stream's place. */
       const streams = new Map<Open, Release>()
       const some = yield* Latch.make()
       const all = () => [...streams.keys()]
@@ -88,7 +88,7 @@ export class OpenStreams extends Context.Service<
         })
         const ids = new Set(good.map(({ id }) => id))
         for (const stream of open) if (!ids.has(stream.credentialId)) end(stream)
-      }).pipe(Effect.catchCause((cause) => Effect.logWarning("The keys of open streams could not be looked at", cause)))
+      }).pipe(Effect.catchCause((cause) => Effect.logWarning("Could not check the keys of open streams", cause)))
       yield* worker(
         "stream keys",
         some.await.pipe(Effect.andThen(Effect.sleep(lookEveryMs)), Effect.andThen(look), Effect.forever)

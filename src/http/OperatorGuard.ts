@@ -1,6 +1,6 @@
 /**
- * What happens before a handler of the operator's: his session, the page that asks, media type and size. A key and an account's session are worth
- * nothing here, and his session is worth nothing anywhere else: each has a cookie and a table of its own.
+ * Checks before a handler of the operator's endpoints: the operator's session, the page's origin, media type and size. API keys and account sessions
+ * are not accepted here, nor the operator's session elsewhere: each has its own cookie and table.
  */
 import type { IncomingMessage } from "node:http"
 import { Context, Effect, Layer } from "effect"

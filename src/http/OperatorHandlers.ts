@@ -1,4 +1,4 @@
-/** The operator's page of the console: signing in by a link, and the hosts of the fleet. No answer of these may be kept by anybody. */
+/** The operator's part of the console: sign-in by a link, and the hosts of the fleet. These responses must never be cached. */
 import type { IncomingMessage } from "node:http"
 import { Clock, Effect, Layer } from "effect"
 import { HttpServerResponse } from "effect/http"
@@ -35,7 +35,7 @@ const shown = (session: OperatorSession, token: string): { readonly session: Sho
   }
 })
 
-/** Nobody's audit log has what is no account's: this one does. */
+/** The service's log records the operator's actions, because audit logs belong to accounts. */
 const log = (sentence: string, fields: Readonly<Record<string, string>>) =>
   Effect.annotateLogs(Effect.logInfo(sentence), fields)
 
@@ -93,7 +93,7 @@ const wishes = { cordon: "CORDON", drain: "DRAIN", uncordon: "UNCORDON" } as con
 
 const refusal = ({ why, message }: HostRefused) => {
   if (why === "gone") return new NotFound({ message })
-  const more = why === "used" ? ". By force it is removed as it is, and its volumes are given up." : ""
+  const more = why === "used" ? ". A forced removal is still possible, and gives up its volumes." : ""
   return new InvalidRequest({ message: `${message}${more}`, details: { issues: [] } })
 }
 
@@ -109,7 +109,7 @@ const hosts = leanGroup(
     const now = (row: HostRow) => Effect.map(Clock.currentTimeMillis, (at) => hostDocument(row, at))
     const told = (row: HostRow | null) =>
       row === null ? Effect.succeed(unkept({ host: null })) : Effect.map(now(row), (host) => unkept({ host }))
-    /** Who asked, beside the host's own log, which says that it was the operator. */
+    /** Records which session asked; the host's own log only says that it was the operator. */
     const noted = Effect.fnUntraced(function* (hostId: string, asked: string) {
       yield* changeBegins
       yield* log("The operator asked for a host in the console", { ...(yield* Operator), hostId, asked })

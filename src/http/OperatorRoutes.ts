@@ -1,15 +1,15 @@
 /**
- * For the operator and his machines, not for customers: no key, no secret, cheap.
+ * Endpoints for the operator and monitoring, not for customers: no key, no secret, cheap.
  *
- * - `GET /healthz`: `{"status", "database", "workers"}`, from memory, whatever the database does. `unavailable` (503) while the database does
- *   not serve, or a vital worker does not run or waits longer than its bound; `degraded` (200) while another worker is not up; otherwise `ok` (200). Of
- *   each worker `{"name", "isVital", "state": "starting" | "up" | "waiting" | "down", "waiting": {"for", "since", "isOverdue"} | null, "restarts", "lastFault"}`,
- *   the last a kind of fault and no message.
- * - `GET /readyz`: `{"status": "ready" | "unready", "reason"}`, as cheap: whether a balancer should send requests here rather than elsewhere. `unready` (503, or the
- *   404 of `?unready=404`, which HAProxy takes for "nothing new, and what is open stays") while `/healthz` is `unavailable`, a worker waits longer than its bound, or none of the
- *   fleet's hosts is reached; `reason` is a sentence. Where no process is ready, any of them answers better than none.
- * - `GET /metrics`: Prometheus text format. It names routes, never accounts or ids. What is read from the database or the host for it is
- *   bounded in time, and kept for a while.
+ * - `GET /healthz`: `{"status", "database", "workers"}`, from memory, without a query. `unavailable` (503) while the database does
+ *   not serve, or a vital worker is down or waits longer than its limit; `degraded` (200) while another worker is not up; otherwise `ok` (200). For
+ *   each worker `{"name", "isVital", "state": "starting" | "up" | "waiting" | "down", "waiting": {"for", "since", "isOverdue"} | null, "restarts", "lastFault"}`;
+ *   `lastFault` is a kind of fault without a message.
+ * - `GET /readyz`: `{"status": "ready" | "unready", "reason"}`, as cheap: whether a load balancer should prefer this process. `unready` (503, or the
+ *   404 of `?unready=404`, which HAProxy takes for "no new requests, but keep open ones") while `/healthz` is `unavailable`, a worker waits longer than its limit,
+ *   or no host of the fleet is reachable; `reason` is a sentence. If no process is ready, any of them is better than none.
+ * - `GET /metrics`: Prometheus text format. It names routes, never accounts or ids. Values from the database or the host are read with a
+ *   time limit, and cached for a while.
  */
 import type { IncomingMessage } from "node:http"
 import { Effect, Layer } from "effect"
@@ -63,7 +63,7 @@ const readiness = Effect.gen(function* () {
   })
 })
 
-/** What Effect's cluster measures and does not describe. */
+/** Descriptions for metrics of Effect's cluster, which has none. */
 const clusterHelp: Readonly<Record<string, string>> = {
   effect_cluster_entities: "Actors that other processes of the cluster reach through this one.",
   effect_cluster_entity_mailbox_size: "Messages that wait for them.",

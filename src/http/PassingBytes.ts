@@ -1,10 +1,10 @@
 /**
- * Gives memory back that content only passed through, without marking the whole heap for it.
+ * Frees the memory of content that only passes through, without marking the whole heap.
  *
- * Every piece of content that comes from a socket is a buffer outside the heap, known to V8 by a small object only. Left to itself V8 marks
- * the whole heap whenever 64 MiB of such buffers have come, whatever the heap's own state: more than half of all CPU of a transfer. So they
- * are counted as a part of the heap's growth, the heap may grow to a multiple of what lives in it, and after every so many MiB the young
- * objects alone are collected, which gives most of them back in milliseconds. What has grown old meanwhile is collected once it is much.
+ * Every piece of content from a socket is a buffer outside the heap; V8 sees only a small object for it. By default V8 marks
+ * the whole heap after each 64 MiB of such buffers, regardless of the heap's own state: more than half of all CPU of a transfer. So they
+ * are counted as growth of the heap, the heap may grow to a multiple of its live size, and after every few MiB only the young
+ * generation is collected, which frees most of them in milliseconds. Old buffers are collected once there are many.
  */
 import { getHeapStatistics, setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
@@ -12,7 +12,7 @@ import { runInNewContext } from "node:vm"
 const collectAfterBytes = 64 * 1024 * 1024
 const outsideMaxBytes = 192 * 1024 * 1024
 const lookEveryMs = 50
-/** While nothing passes. */
+/** Interval while no content passes. */
 const idleLookEveryMs = 500
 const passingBytes = 1024 * 1024
 
@@ -21,7 +21,7 @@ export const collectPassingBytes = (): void => {
   setFlagsFromString("--heap-growing-percent=300")
   setFlagsFromString("--expose-gc")
   const collect = runInNewContext("gc") as (options: { readonly type: "minor" | "major" }) => void
-  // Much cheaper than `process.memoryUsage`, which asks the kernel for the resident size as well.
+  // Much cheaper than `process.memoryUsage`, which also asks the kernel for the resident size.
   const outside = () => getHeapStatistics().external_memory
   let left = outside()
   let seen = left

@@ -1,27 +1,27 @@
 /**
- * An answer that does not take the connection from a sender who has not finished yet.
+ * A response that keeps the connection open for a client that is still sending its body.
  *
- * Effect's server ends the connection half a second after such an answer, and node:http does at once: both lose it for a client that reads
- * only after it has sent everything. Where the rest of the body is discarded with bounds of its own (discardRest.ts), neither is to happen.
+ * Effect's server closes the connection half a second after such a response, and node:http immediately. A client that reads only after it
+ * has sent everything would lose the response. While discardRest.ts discards the rest of the body within its limits, neither may happen.
  */
 import { type IncomingMessage, ServerResponse } from "node:http"
 import { isDiscarded } from "../gateway/discardRest.ts"
 import { endSoon } from "../gateway/socketEnd.ts"
 
-/** node:http's own state of an answer. */
+/** Internal state of node:http's response. */
 interface Internals {
-  /** Whether it is the connection's last: its listener for the end of an answer goes by it. */
+  /** Whether the response is the connection's last: node's listener for the end of a response uses it. */
   _last: boolean
-  /** Whether the head was handed to the connection; until then no byte of the body was either. */
+  /** Whether the head was written to the connection; no byte of the body precedes it. */
   readonly _headerSent: boolean
-  /** As the head has it. */
+  /** From the head. */
   readonly _contentLength: number | null
 }
 
 export class PatientResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   /**
-   * Effect's server has node:http count what is written, and what is counted goes out in two pieces, of which the last is empty: a third of
-   * what sending costs. A text that is the whole body is as long as the head says or not; that is looked at here.
+   * Effect's server makes node:http count the written bytes. Counted text goes out in two writes, of which the second is empty: a third of
+   * the cost of sending. For a body in one text the length is checked here instead.
    */
   override end(...given: ReadonlyArray<unknown>): this {
     const [text] = given
@@ -37,7 +37,7 @@ export class PatientResponse<Request extends IncomingMessage = IncomingMessage> 
     return super.end(...(given as Parameters<ServerResponse["end"]>))
   }
 
-  /** The listener that Effect's server puts before node's own. */
+  /** Intercepts the listener that Effect's server puts before node's own. */
   override prependListener(event: string | symbol, listener: (...args: Array<never>) => void): this {
     if (event !== "finish") return super.prependListener(event, listener as () => void)
     return super.prependListener(event, () => {

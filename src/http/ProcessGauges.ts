@@ -1,4 +1,4 @@
-/** This process, under the names that Prometheus's own clients give such things, and which build of Atoll it is. */
+/** Metrics of this process, with the names of Prometheus's own clients, and its version of Atoll. */
 import { readdirSync, readFileSync } from "node:fs"
 import { performance } from "node:perf_hooks"
 import { Effect, Layer, Metric } from "effect"
@@ -30,12 +30,11 @@ const mostFiles = Metric.gauge("process_max_fds", { description: "File descripto
 const heap = Metric.gauge("nodejs_heap_size_used_bytes", { description: "Used heap of this process." })
 
 const loopActive = Metric.counter("nodejs_eventloop_active_seconds_total", {
-  description:
-    "For how long the event loop was at work: its rate is the share of a processor that this process's one thread is busy with.",
+  description: "Time in which the event loop was busy: its rate is the load of this process's one thread, from 0 to 1.",
   incremental: true
 })
 
-/** As many as there are, without opening one of them. NaN where this is no Linux. */
+/** Counts them without opening one. NaN if this is not Linux. */
 const countOpenFiles = (): number => {
   try {
     return readdirSync("/proc/self/fd").length

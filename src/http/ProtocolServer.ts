@@ -1,5 +1,5 @@
 /**
- * The node:http or node:https server with its bounds, and with the Error body even where no request could be parsed.
+ * The node:http or node:https server with its limits, and with the Error body even for requests that cannot be parsed.
  *
  * @source contract-details.md "Errors": every error body, those from the router itself included
  */
@@ -21,14 +21,14 @@ import { rawAnswer } from "./RawAnswer.ts"
 import { requestIdFrom } from "./RequestId.ts"
 import { requireOneHost } from "./requireOneHost.ts"
 
-/** A path parameter of 4096 characters, percent-encoded, and a cursor as long fit beside the other headers. */
+/** A path parameter of 4096 characters, percent-encoded, and a cursor of that length fit beside the other headers. */
 const headMaxBytes = 64 * 1024
 const headWithinMs = 20_000
 const requestWithinMs = 300_000
-/** Longer than load balancers keep idle connections, so that they are the ones to close them. */
+/** Longer than load balancers keep idle connections, so that they close them first. */
 const idleMs = 65_000
 
-const speaksHttps = "This port speaks HTTPS: ask it with https:// in the place of http://."
+const speaksHttps = "This port serves HTTPS: use https:// instead of http://."
 
 const refusals: Readonly<Record<string, { readonly status: number; readonly message: string }>> = {
   HPE_HEADER_OVERFLOW: { status: 431, message: `Expected at most ${headMaxBytes} bytes of URL and headers` },
@@ -37,8 +37,8 @@ const refusals: Readonly<Record<string, { readonly status: number; readonly mess
 }
 
 /**
- * What an answer can be written to. Whoever spoke plain HTTP to HTTPS has no TLS that could carry one: the connection below it is still open
- * while this error is told, and only then.
+ * The stream for the response. A client that sent plain HTTP to HTTPS has no TLS session: the TCP connection below is still open
+ * while this error is handled, and only then.
  */
 const answerable = (error: NodeJS.ErrnoException, socket: Duplex): Duplex => {
   if (error.code !== "ERR_SSL_HTTP_REQUEST" || !(socket instanceof TLSSocket)) return socket
@@ -46,9 +46,9 @@ const answerable = (error: NodeJS.ErrnoException, socket: Duplex): Duplex => {
   return below instanceof Socket ? below : socket
 }
 
-/** Answers what is not HTTP, or too much of it, and closes the connection. */
+/** Responds to malformed or too large requests, and closes the connection. */
 const refuse = (error: NodeJS.ErrnoException, broken: Duplex): void => {
-  // node:http tells it once for a request, and leaves the rest to who listens.
+  // node:http emits this error once for each request, and leaves the rest to the listener.
   if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && isUploading(broken)) return
   const socket = answerable(error, broken)
   if (error.code === "ECONNRESET" || !socket.writable) {
@@ -73,16 +73,16 @@ const options: ServerOptions<typeof IncomingMessage, typeof PatientResponse> = {
   headersTimeout: headWithinMs,
   requestTimeout: requestWithinMs,
   keepAliveTimeout: idleMs,
-  // The edge asks for it, so that its absence is answered like every other fault.
+  // The edge requires it, so that its absence gets the same response as every other fault.
   requireHostHeader: false
 }
 
 /**
- * Who asks before he sends (`Expect: 100-continue`) is told to go on and comes as a request, once: whoever serves requests may listen for the question as
- * well, and would do each of them a second time. He is not told to go on with what no endpoint takes: his answer comes at once, without the body.
+ * A request with `Expect: 100-continue` gets the 100 and arrives as one normal request. Without this, listeners of both events would handle it
+ * twice. If no endpoint accepts its size, it gets no 100, and the refusal comes immediately, without the body.
  */
 const answerWhoAsksFirst = (server: Server): void => {
-  // node:http tells nobody to go on by itself where somebody listens.
+  // With a listener node:http sends no 100 by itself.
   server.on("checkContinue", () => {})
   const passOn: (event: string, ...args: Array<unknown>) => boolean = server.emit.bind(server)
   server.emit = (event: string, ...args: Array<unknown>): boolean => {
@@ -99,9 +99,9 @@ const answerWhoAsksFirst = (server: Server): void => {
 }
 
 /**
- * HTTP/1.1, whether in clear or over TLS: previews, tunnels and terminals take connections over, which HTTP/2 has none of for one request.
+ * HTTP/1.1, with or without TLS: previews, tunnels and terminals take over whole connections, which HTTP/2 does not have for a single request.
  *
- * @param certificate Null: in clear.
+ * @param certificate Null: without TLS.
  */
 export const protocolServer = (certificate: CertificateAndKey | null = null): Server => {
   const server =

@@ -1,7 +1,7 @@
-/** An error answer written to a bare socket: where node:http has no response to offer, before a request or after an upgrade. */
+/** Writes an error response to a bare socket: where node:http has no response object, before a request or after an upgrade. */
 import { STATUS_CODES } from "node:http"
 
-/** The whole answer, which also ends the connection. `body` is the Error body in JSON. */
+/** A complete response that also ends the connection. `body` is the Error body in JSON. */
 export const rawAnswer = (
   status: number,
   body: string,

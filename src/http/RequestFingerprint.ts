@@ -1,4 +1,4 @@
-/** The fingerprint of a request whose JSON body was read and decoded. */
+/** The fingerprint of a request with a decoded JSON body. */
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { fingerprint } from "../idempotency/Fingerprint.ts"

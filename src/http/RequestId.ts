@@ -1,5 +1,5 @@
 /**
- * The id of a request: the caller's own `X-Request-Id` if it is usable, otherwise `req_…`.
+ * The id of a request: the caller's own `X-Request-Id` if it is valid, otherwise `req_…`.
  *
  * @source contract-details.md: 1–128 printable ASCII characters
  */
@@ -9,17 +9,17 @@ import { requestIdMaxCharacters } from "../../schemas/Limits.ts"
 
 const usable = new RegExp(`^[\\x20-\\x7e]{1,${requestIdMaxCharacters}}$`)
 
-/** Random per process, then counted: unique without asking the random generator for every request. */
+/** A random prefix for each process and a counter: unique without random bytes for every request. */
 const prefix = `req_${randomBytes(10).toString("hex")}`
 let count = 0
 
 export const requestIdFrom = (header: string | undefined): string =>
   header !== undefined && usable.test(header) ? header : `${prefix}${(count++).toString(36).padStart(7, "0")}`
 
-/** Beside the request and not in the fiber's context: a context is copied on the way to a handler, and this is asked for every request. */
+/** A map by request instead of the fiber's context: contexts are copied on the way to a handler, and every request needs its id. */
 const ids = new WeakMap<IncomingMessage, string>()
 
-/** Gives the request its id, from its header. */
+/** Sets the request's id from its header. */
 export const identify = (request: IncomingMessage): string => {
   const header = request.headers["x-request-id"]
   const id = requestIdFrom(typeof header === "string" ? header : undefined)
@@ -27,5 +27,5 @@ export const identify = (request: IncomingMessage): string => {
   return id
 }
 
-/** Empty for a request that the edge has not seen. */
+/** Empty for a request that has not passed the edge. */
 export const requestIdOf = (request: IncomingMessage): string => ids.get(request) ?? ""

@@ -1,11 +1,11 @@
 /**
  * The line of a request in the service's log. By its level:
  *
- * - `warn`: it was answered 5xx. Not 503: what is behind an outage is told once, and not for each request that meets it.
- * - `info`: its caller, whom the service knows, asked for a change, whether it was made or refused.
- * - `debug`: all else, which is reads and what nobody known asked for.
+ * - `warn`: the status was 5xx, except 503: an outage is logged once, not for each request.
+ * - `info`: a known caller requested a change, made or refused.
+ * - `debug`: everything else: reads, and requests of unknown callers.
  *
- * A line has no path as it was sent, no query, header or body: no capability, no preview's id, no key but its hint.
+ * A line has no raw path, query, header or body: no capability, no preview's id, no key except its hint.
  */
 import type { IncomingMessage } from "node:http"
 import { Effect } from "effect"
@@ -20,14 +20,14 @@ interface Answered {
   /** A template, as `/api/v2/sandboxes/:id`. */
   readonly route: string
   readonly status: number
-  /** Of the Error body that answered it. */
+  /** From the Error body of the response. */
   readonly errorCode: string | null
   readonly durationMs: number
   readonly traceId: string | null
   readonly call: KnownCall | null
 }
 
-/** Null: this request has no line. */
+/** Null: the request has no line. */
 export type LogRequest = (answered: Answered) => Effect.Effect<void> | null
 
 const levels = ["debug", "info", "warn", "error"] as const
@@ -51,7 +51,7 @@ const withoutNulls = (fields: Readonly<Record<string, unknown>>): Record<string,
   return kept
 }
 
-/** @param least That is logged at all. */
+/** @param least The lowest level that is logged. */
 export const requestLog =
   (least: SettingsShape["logLevel"]): LogRequest =>
   (answered) => {

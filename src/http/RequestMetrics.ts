@@ -5,7 +5,7 @@ const boundaries = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 
 
 const durationOf = (method: string, route: string, status: string) =>
   Metric.histogram("atoll_http_request_duration_seconds", {
-    description: "From the head of a request to the head of its answer.",
+    description: "Time from the head of a request to the head of its response.",
     boundaries,
     attributes: { method, route, status }
   })

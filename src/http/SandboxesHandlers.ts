@@ -11,7 +11,7 @@ import { leanGroup } from "./LeanContext.ts"
 import { metadataFilter } from "./MetadataFilter.ts"
 import { fingerprintOf } from "./RequestFingerprint.ts"
 
-/** A Sandbox that has not changed since it was read last is the same object. */
+/** The JSON text by Sandbox: reads of an unchanged Sandbox return the same object. */
 const texts = new WeakMap<Sandbox, string>()
 
 const textOf = (sandbox: Sandbox): string => {

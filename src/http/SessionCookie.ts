@@ -1,7 +1,8 @@
 /**
- * The cookies of sessions, an account's and the operator's, and what a request must have beside one, for a browser sends it along whoever made it ask.
+ * The session cookies of accounts and of the operator, and the proof that a request needs beside a cookie, because a browser sends cookies for
+ * requests of any page.
  *
- * Their names begin with `__Host-` where browsers come by https: then no subdomain (a preview, say) and no plain http can set it.
+ * Their names begin with `__Host-` if browsers use https: then no subdomain (a preview, for example) and no plain http can set them.
  *
  * @source RFC 6265bis section 4.1.3 (prefixes), 5.6.7 (SameSite); W3C Fetch Metadata
  */
@@ -12,13 +13,13 @@ import { operatorSessionMaxMs } from "../console/server/operatorAges.ts"
 import { sessionMaxMs } from "../console/server/Sessions.ts"
 import { isCsrfOf, isToken } from "../console/server/Token.ts"
 
-/** The token that a request came with, whatever it is worth: no endpoint reads more than one cookie. */
+/** The token of a request, unverified: no endpoint reads more than one cookie. */
 const tokens = new WeakMap<IncomingMessage, string>()
 
 interface Cookie {
-  /** The token, if it looks like one; null also where there are two, of which one is not ours. */
+  /** The token, if it is well-formed; null also for two cookies of the name, of which one is forged. */
   readonly read: (request: IncomingMessage) => string | null
-  /** As Set-Cookie. */
+  /** The value of Set-Cookie. */
   readonly set: (token: string) => string
   readonly cleared: string
 }
@@ -53,10 +54,10 @@ export class OperatorCookie extends Context.Service<OperatorCookie, Cookie>()("a
   static readonly layer = Layer.effect(OperatorCookie, cookieOf("atoll_operator", operatorSessionMaxMs))
 }
 
-/** Empty where none was read. */
+/** Empty if no token was read. */
 export const tokenOf = (request: IncomingMessage): string => tokens.get(request) ?? ""
 
-/** As far as the browser says: one that says nothing is none, or so old that its cookie's SameSite is not heeded either; hence the CSRF header. */
+/** By the browser's headers. A client without them is no browser, or one too old for SameSite; hence the CSRF header. */
 export const isSameOrigin = ({ headers }: Pick<IncomingMessage, "headers">): boolean => {
   const site = headers["sec-fetch-site"]
   if (site !== undefined && site !== "same-origin") return false
@@ -64,12 +65,12 @@ export const isSameOrigin = ({ headers }: Pick<IncomingMessage, "headers">): boo
   return origin === undefined || URL.parse(origin)?.host === host?.toLowerCase()
 }
 
-/** After the cookie was read. */
+/** Call it after the cookie was read. */
 const hasCsrf = (request: IncomingMessage): boolean => {
   const given = request.headers["x-atoll-csrf"]
   return typeof given === "string" && isCsrfOf(tokenOf(request), given)
 }
 
-/** The same. Of a browser, which sends the cookie along whoever made it ask. */
+/** The same. True for a request from the console's own page. */
 export const isFromItsPage = (request: IncomingMessage, cookieAlone: boolean): boolean =>
   isSameOrigin(request) && (cookieAlone || hasCsrf(request))

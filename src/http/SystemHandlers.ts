@@ -5,7 +5,7 @@ import { openApiDocument } from "../../schemas/OpenApiDocument.ts"
 import { leanGroup } from "./LeanContext.ts"
 import { readMachineFiles } from "./machineFiles.ts"
 
-/** The same for everybody until the next version. */
+/** The same for all callers until the next version. */
 const lasting = (body: unknown) =>
   HttpServerResponse.text(JSON.stringify(body), {
     contentType: "application/json",
@@ -14,7 +14,7 @@ const lasting = (body: unknown) =>
 
 export const SystemHandlers = {
   layer: leanGroup(Api, "system", (handlers) => {
-    // It takes a tenth of a second, which no start waits for.
+    // Built on demand: it takes a tenth of a second, which would delay the start.
     let document: HttpServerResponse.HttpServerResponse | null = null
     const files = readMachineFiles()
     const machines = {

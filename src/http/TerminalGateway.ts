@@ -1,8 +1,8 @@
 /**
- * `GET /api/v2/sandboxes/{id}/terminal` as a WebSocket: a shell in a Sandbox, for who has a key or a ticket of the console.
+ * `GET /api/v2/sandboxes/{id}/terminal` as a WebSocket: a shell in a Sandbox, for callers with a key or a ticket of the console.
  *
- * What the guard of the API's endpoints does (EndpointGuard.ts) is done here, in the same order and by the endpoint's own annotations: the
- * router serves requests only. Everything is refused before the handshake, with the Error body.
+ * The router serves only plain requests, so the checks of EndpointGuard.ts run here, in the same order and by the endpoint's own annotations.
+ * Every refusal comes before the handshake, with the Error body.
  *
  * @source schemas/Terminal.ts; contract-details.md "Order of checks"
  */
@@ -61,13 +61,13 @@ const known = knownQuery(endpoint)
 const isSandboxId = Schema.is(SandboxId)
 const path = new RegExp(`^${endpoint.path.replace(":id", "([^/]+)")}$`)
 
-/** Nobody reads it; it only stands in the audit log. */
+/** Never sent; only in the audit log. */
 const abandonedStatus = 499
 const upgradedStatus = 101
 
-const stopping: Ending = { code: 1001, reason: "The service stops. Open another terminal in a moment." }
+const stopping: Ending = { code: 1001, reason: "The service is stopping. Open another terminal in a moment." }
 const over: Ending = { code: 1011, reason: "The Sandbox does not run any more." }
-const disallowed: Ending = { code: 1008, reason: "The key or session is over, or the account is suspended." }
+const disallowed: Ending = { code: 1008, reason: "The key or session has ended, or the account is suspended." }
 
 export const noHandshake = () =>
   invalidRequest([{ path: ["Upgrade"], message: "Expected a WebSocket handshake (RFC 6455, version 13)" }])
@@ -91,7 +91,7 @@ const sizeOf = (request: IncomingMessage) => {
   return HttpApiError.HttpApiSchemaError.wrap("Query", decodeQuery(given)).pipe(Effect.mapError(fromSchemaError))
 }
 
-/** A place among the streams of the caller's account, until the scope ends. `end`: its key or its session is over. */
+/** Takes a place among the account's streams until the scope ends. `end` is called when the key or session ends. */
 export const terminalStream = (
   streams: OpenStreams["Service"],
   { accountId, apiKeyId, sessionId }: Pick<Credential, "accountId" | "apiKeyId" | "sessionId">,
@@ -112,7 +112,7 @@ const make = Effect.gen(function* () {
   const fork = yield* FiberSet.makeRuntime()
   const told = new WeakSet<IncomingMessage>()
 
-  /** The first of several counts. */
+  /** The first call counts. */
   const answered = (request: IncomingMessage, status: number, error: ContractError | null): void => {
     if (told.has(request)) return
     told.add(request)
@@ -134,13 +134,13 @@ const make = Effect.gen(function* () {
     handleProtocols: (offered) => (offered.has(terminalProtocol) ? terminalProtocol : false),
     WebSocket: TerminalSocket
   })
-  // By default the answer would be a page.
+  // The default response would be an HTML page.
   sockets.on("wsClientError", (fault, socket, request) =>
     refuse(socket, invalidRequest([{ path: [], message: fault.message }]), request)
   )
   sockets.on("headers", (headers, request) => void headers.push(`X-Request-Id: ${requestIdOf(request)}`))
 
-  /** Never resumes where the handshake is refused after all: the connection's end is waited for beside it. */
+  /** Never resumes if the handshake is refused; the caller also waits for the end of the connection. */
   const upgraded = (request: IncomingMessage, socket: Duplex, head: Buffer) =>
     Effect.callback<WebSocket>((resume) =>
       sockets.handleUpgrade(request, socket, head, (webSocket) => {
@@ -188,7 +188,7 @@ const make = Effect.gen(function* () {
 
   const gateway: RawGateway = {
     takes: (request) =>
-      // As it came: node:http asks before it decides.
+      // The raw property: node:http asks before it decides.
       (request as { readonly upgrade?: boolean }).upgrade === true &&
       request.method === "GET" &&
       /^websocket$/i.test(request.headers.upgrade ?? "") &&
@@ -201,7 +201,7 @@ const make = Effect.gen(function* () {
         open(request, socket, head).pipe(
           Effect.catchDefect(refusalOf),
           Effect.catch((error) => Effect.sync(() => refuse(socket, error, request))),
-          // A client that is gone is waited for by nobody: whatever was held for it is given back.
+          // When the client disconnects, everything held for it is released.
           Effect.raceFirst(whenClosed(socket)),
           Effect.onInterrupt(() => Effect.sync(() => socket.destroy())),
           Effect.ensuring(Effect.sync(() => answered(request, abandonedStatus, null)))

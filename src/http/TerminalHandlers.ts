@@ -1,4 +1,4 @@
-/** A terminal that is asked for without a WebSocket handshake: it says what would refuse it, or that this is what is missing. */
+/** A terminal request without a WebSocket handshake: responds with the refusal that applies, or says that the handshake is missing. */
 import { Effect } from "effect"
 import { Caller } from "../../schemas/Access.ts"
 import { Api } from "../../schemas/Api.ts"

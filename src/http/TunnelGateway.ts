@@ -1,7 +1,7 @@
 /**
- * `GET /api/v2/tunnel?port=N` as a WebSocket: one TCP connection into a Sandbox, by a sealed capability and without an API key.
+ * `GET /api/v2/tunnel?port=N` as a WebSocket: one TCP connection into a Sandbox, with a sealed capability and without an API key.
  *
- * Everything is refused before the handshake, with the contract's Error body, so that a client sees why.
+ * Every refusal comes before the handshake, with the contract's Error body, so that a client sees the reason.
  *
  * @source contract-details.md "Fine print"; schemas/ServiceAccess.ts
  */
@@ -44,7 +44,7 @@ import { pathOf, queryOf } from "./RequestTarget.ts"
 
 const tunnelQuery = { names: ["port", "client"], repeatable: [], prefix: null }
 
-/** Nobody reads it; it only stands in the audit log. */
+/** Never sent; only in the audit log. */
 const abandonedStatus = 499
 const upgradedStatus = 101
 
@@ -103,7 +103,7 @@ const make = Effect.gen(function* () {
     handleProtocols: (offered) => (offered.has(tunnelProtocol) ? tunnelProtocol : false)
   })
   sockets.on("headers", (headers, request) => headers.push(`X-Request-Id: ${requestIdOf(request)}`))
-  // By default the answer would be a page.
+  // The default response would be an HTML page.
   sockets.on("wsClientError", (fault, socket, request) =>
     refuse(socket, invalidRequest([{ path: [], message: fault.message }]), request)
   )
@@ -189,7 +189,7 @@ const make = Effect.gen(function* () {
                 : Effect.andThen(Effect.logError("A tunnel met a defect", defect), Effect.fail(new Internal()))
           ),
           Effect.catch((error) => Effect.sync(() => refuse(socket, error, request))),
-          // A client that is gone is waited for by nobody: whatever was held for it is given back.
+          // When the client disconnects, everything held for it is released.
           Effect.raceFirst(whenClosed(socket)),
           Effect.onInterrupt(() => Effect.sync(() => socket.destroy())),
           Effect.ensuring(Effect.sync(() => audited.answered(request, abandonedStatus, null)))

@@ -1,17 +1,17 @@
 /**
- * A request field or query parameter that is not known: what is said of it. A misspelt one must not be taken for one that was left out.
+ * Errors for an unknown request field or query parameter. A misspelt name must not count as an absent one.
  *
  * @source contract-details.md, first paragraph
  */
 
-/** Longer names are nobody's typing error. */
+/** A longer name is not a typing error. */
 const comparedMaxCharacters = 64
 const listedMax = 40
 
-/** Case and word separators are what is mixed up most. */
+/** Case and word separators are the most frequent mistakes. */
 const plain = (name: string): string => name.toLowerCase().replace(/[-_. ]/g, "")
 
-/** How many characters to insert, remove or change. */
+/** Levenshtein distance. */
 const distance = (one: string, other: string): number => {
   let above = Array.from({ length: other.length + 1 }, (_, at) => at)
   for (let row = 1; row <= one.length; row++) {
@@ -25,7 +25,7 @@ const distance = (one: string, other: string): number => {
   return above[other.length]!
 }
 
-/** How far apart two spellings are; a part of a name, as `timeout`, is near it. */
+/** The distance of two spellings; a part of a name, as `timeout`, is close to it. */
 const apart = (spelled: string, one: string): number =>
   spelled.length >= 3 && one.includes(spelled) ? 1 : distance(spelled, one)
 

@@ -13,7 +13,7 @@ import { leanGroup } from "./LeanContext.ts"
 const iso = (ms: number) => new Date(ms).toISOString()
 const isoOrNull = (ms: number | null) => (ms === null ? null : iso(ms))
 
-/** The double that is nearest to it: one division of two exact numbers. */
+/** The nearest double: one division of two exact numbers. */
 const seconds = (ms: bigint | number) => Number(ms) / 1000
 const mibSeconds = (byteMs: bigint) => Number(byteMs) / (1000 * 2 ** 20)
 

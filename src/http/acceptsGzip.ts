@@ -1,4 +1,4 @@
-/** Whether who asks takes an answer that is compressed by gzip. @source RFC 9110 section 12.5.3 */
+/** Whether the client accepts a gzip response. @source RFC 9110 section 12.5.3 */
 export const acceptsGzip = (acceptEncoding: string | undefined): boolean => {
   const weights = new Map<string, number>()
   for (const offer of (acceptEncoding ?? "").toLowerCase().split(",")) {

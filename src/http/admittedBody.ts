@@ -1,4 +1,4 @@
-/** Which body an endpoint takes, and the request with it: its media type and size are judged before anything is decoded. */
+/** Checks the media type and size of a request's body by its endpoint, before anything is decoded. */
 import type { IncomingMessage } from "node:http"
 import { Context, Effect } from "effect"
 import { Headers, type HttpServerRequest } from "effect/http"
@@ -12,8 +12,8 @@ import { isMediaType, readJsonText, refuseLength } from "./JsonBody.ts"
 const json = "application/json"
 
 /**
- * The request with its body already read. The media type was judged with it, and an absent body has none, whatever the header says:
- * the decoder behind would judge the header again by rules of its own, and answer without the Error body.
+ * The request with its body already read. The media type was checked with it, and an absent body has none, regardless of the header.
+ * The decoder would check the header again by its own rules, and respond without the Error body.
  */
 const withText = (request: HttpServerRequest.HttpServerRequest, text: string): HttpServerRequest.HttpServerRequest =>
   Object.create(request, {
@@ -37,7 +37,7 @@ const notTar = new UnsupportedMediaType({
   details: { expected: tarMediaType }
 })
 
-/** Media type and size; for JSON also the reading. Octet streams are counted by who reads them; archives have no limit but the volume. */
+/** Checks media type and size, and reads JSON. The reader counts octet streams; only the volume limits archives. */
 export const admitBody = (
   request: HttpServerRequest.HttpServerRequest,
   kind: BodyKind

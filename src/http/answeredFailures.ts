@@ -1,4 +1,4 @@
-/** Every failure of a handler as the Error body, but for faults of ours. */
+/** Turns every failure of a handler into the Error body, except the service's own faults. */
 import type { IncomingMessage } from "node:http"
 import { Cause, Effect } from "effect"
 import { HttpServerRequest, type HttpServerResponse } from "effect/http"
@@ -9,7 +9,7 @@ import { requestIdOf } from "./RequestId.ts"
 
 export type Handler = Effect.Effect<HttpServerResponse.HttpServerResponse, unknown, never>
 
-/** Contract errors and what the decoders found become answers; everything else goes on as it is, to end as 500. */
+/** Contract errors and decoding errors become responses; everything else passes on, and ends as 500. */
 export const answerFailures = (handler: Handler): Handler =>
   Effect.catchCause(handler, (cause) => {
     for (const reason of cause.reasons) {

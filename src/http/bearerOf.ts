@@ -1,4 +1,4 @@
-/** The secret of `Authorization: Bearer …`; null where there is none. */
+/** The secret of `Authorization: Bearer …`; null if there is none. */
 import type { IncomingMessage } from "node:http"
 
 /** @source RFC 9110 section 11.1: the scheme's name is case-insensitive */

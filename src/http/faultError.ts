@@ -1,4 +1,4 @@
-/** What is answered where something failed that its handler did not answer itself: a defect is told to the log, with its cause, and only there. */
+/** The response to a failure that its handler did not answer. A defect and its cause go to the log, and only there. */
 import type { IncomingMessage } from "node:http"
 import { Cause, Effect } from "effect"
 import { type ContractError, Internal, ServiceUnavailable } from "../../schemas/Errors.ts"
@@ -12,10 +12,10 @@ import { requestIdOf } from "./RequestId.ts"
 const databaseAway = (wasBegun: boolean) =>
   new ServiceUnavailable(wasBegun ? outcomeUnknown("The service lost its database") : {})
 
-/** The log has said which, and why. */
+/** The log has the reason. */
 const unusable = () =>
   new Internal({
-    message: "What is stored of this cannot be used by this version of the service. Report it with the requestId."
+    message: "The stored state cannot be used by this version of the service. Report it with the requestId."
   })
 
 /** @param route A template, as `/api/v2/sandboxes/:id`. */

@@ -1,4 +1,4 @@
-/** Which file of which Sandbox a request names. */
+/** The Sandbox and the file path of a request. */
 import { Effect } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { Caller } from "../../schemas/Access.ts"
@@ -11,7 +11,7 @@ export interface FileRequest {
   readonly request: HttpServerRequest.HttpServerRequest
 }
 
-/** The query's decoder leaves what is no percent-encoded UTF-8 as it stands: such a path would silently mean another file. */
+/** The query's decoder keeps text that is not percent-encoded UTF-8 unchanged: such a path would silently name another file. */
 const isEncoded = (url: string): boolean => {
   try {
     decodeURIComponent(url.slice(url.indexOf("?") + 1))

@@ -1,6 +1,6 @@
 /**
- * The reading of a Sandbox's log as server-sent events. An `id` is its position and a mark of the Sandbox: positions count the entries of all
- * Sandboxes, so another one's would skip what this one wrote before.
+ * A Sandbox's log as server-sent events. An `id` is a position and a mark of the Sandbox: positions count the entries of all
+ * Sandboxes, so a position of another Sandbox would skip earlier entries of this one.
  */
 import { hash } from "node:crypto"
 import { Effect } from "effect"
@@ -10,7 +10,7 @@ import type { PulledStream } from "./EventStreamAnswer.ts"
 
 const stale = () =>
   new CursorStale({
-    message: "This is the id of an event of another Sandbox's log. Open the stream without it."
+    message: "This id is from another Sandbox's log. Open the stream without it."
   })
 
 const sealLogPosition = (sandboxId: string, { at, seq }: LogPosition): string => {
@@ -18,7 +18,7 @@ const sealLogPosition = (sandboxId: string, { at, seq }: LogPosition): string =>
   return `${at}-${seq}-${mark}`
 }
 
-/** @param id In the form that the description gives. */
+/** @param id In the form of `sealLogPosition`. */
 export const openLogPosition = (
   sandboxId: string,
   id: string | null
@@ -26,7 +26,7 @@ export const openLogPosition = (
   if (id === null) return Effect.succeed(null)
   const [at, seq, mark] = id.split("-") as [string, string, string?]
   const position = { at: Number(at), seq: Number(seq) }
-  // Earlier versions gave none.
+  // Ids of earlier versions have no mark.
   const isOwn = mark === undefined || sealLogPosition(sandboxId, position) === id
   return isOwn ? Effect.succeed(position) : Effect.fail(stale())
 }

@@ -1,10 +1,10 @@
-/** The machines as they stand in `docs/machines/`, which `npm run check` holds to `machines/*.ts`: doc comments and drawings are no part of a running machine. */
+/** The machines from `docs/machines/`, which `npm run check` keeps equal to `machines/*.ts`: a running machine has no doc comments and drawings. */
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 
 const folder = join(import.meta.dirname, "../../docs/machines")
 
-/** In the order of their names: the chart as JSON text, and as a Mermaid diagram. */
+/** By name: the chart as JSON text, and as a Mermaid diagram. */
 export const readMachineFiles = () =>
   globSync("*.mmd", { cwd: folder })
     .toSorted()

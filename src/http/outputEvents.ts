@@ -1,4 +1,4 @@
-/** The reading of an operation's output as server-sent events. An `id` carries both offsets. */
+/** An operation's output as server-sent events. An `id` has both offsets. */
 import type { OutputEvent, OutputReading } from "../operation/OutputReading.ts"
 import type { PulledStream } from "./EventStreamAnswer.ts"
 
@@ -21,7 +21,7 @@ export const outputEvents = (reading: OutputReading): PulledStream => {
     next: (then) => {
       if (isBegun) return reading.next((event) => then(event === null ? null : frame(event)))
       isBegun = true
-      // The answer's head goes out with its first byte.
+      // Node sends the response's head with its first byte.
       then(Buffer.from(": from here on\n\n"))
     },
     close: reading.close

@@ -1,10 +1,10 @@
-/** A request that nobody can serve at this moment: 503 with the Error body, without a router. */
+/** Refuses a request with 503 and the Error body, without a router. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { ServiceUnavailable } from "../../schemas/Errors.ts"
 import { errorBody } from "./ErrorResponse.ts"
 import { identify } from "./RequestId.ts"
 
-/** Its connection ends with the answer. */
+/** The connection ends with the response. */
 export const refuseNow = (request: IncomingMessage, response: ServerResponse, error: ServiceUnavailable): void => {
   const requestId = identify(request)
   response.writeHead(503, {

@@ -1,5 +1,5 @@
 /**
- * A request with two Host headers is refused before anything goes by one of them. Gateways do not take it (`RawGateway.ts`).
+ * Refuses a request with two Host headers before any code uses one of them. Gateways do not take it (`RawGateway.ts`).
  *
  * @source RFC 9112 section 3.2
  */

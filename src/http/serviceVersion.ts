@@ -1,4 +1,4 @@
-/** Which release of Atoll this is. */
+/** The version of Atoll. */
 import { readFileSync } from "node:fs"
 
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {

@@ -1,4 +1,4 @@
-/** What is answered by a service that begins or ends: by a handler that was cut, and to a request that came too early or too late for one. */
+/** Errors of a service that starts or stops: for an interrupted handler, and for a request that came too early or too late. */
 import { ServiceUnavailable } from "../../schemas/Errors.ts"
 import { outcomeUnknown } from "./BegunRequest.ts"
 
@@ -10,5 +10,5 @@ export const stopping = () =>
 export const starting = () =>
   new ServiceUnavailable({ message: "The service is starting. Send the request again.", details: null })
 
-/** It was being done: who simply repeats it may do everything twice. */
+/** The request was in progress: a blind repetition may do everything twice. */
 export const cutShort = () => new ServiceUnavailable(outcomeUnknown("The service stopped"))

@@ -1,9 +1,9 @@
-/** What makes two requests the same: method, path, and the JSON body whatever the order of its keys. */
+/** Fingerprint of a request: method, path, and the JSON body regardless of the order of its keys. */
 import { hash } from "node:crypto"
 
 type Json = null | boolean | number | string | ReadonlyArray<Json> | { readonly [key: string]: Json }
 
-/** Keys sorted, no blanks. Its depth is bounded before: see jsonDepthMax. */
+/** Sorted keys, no blanks. The depth was checked before: see jsonDepthMax. */
 const canonical = (value: Json): string => {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`
   if (typeof value === "object" && value !== null) {
@@ -14,7 +14,7 @@ const canonical = (value: Json): string => {
 }
 
 /**
- * @param body A JSON text that parses.
+ * @param body Valid JSON text.
  * @returns 64 lowercase hexadecimal characters.
  */
 export const fingerprint = (method: string, path: string, body: string): string =>

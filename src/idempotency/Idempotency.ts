@@ -1,8 +1,8 @@
 /**
- * Does a thing once for one Idempotency-Key, in one transaction with what it makes.
+ * Runs a call once for each Idempotency-Key, in one transaction with its result.
  *
- * For calls that make a row; actors carry their keys in their own commit (Journal.ts). A second call with the same key waits for the
- * first (on the unique index) and gets its answer; if the first failed, nothing is kept and the second does the work.
+ * For calls that insert a row; actors store their keys in their own commit (Journal.ts). A second call with the same key waits for the
+ * first (on the unique index) and gets its response. If the first failed, nothing is stored, and the second does the work.
  *
  * @source contract-details.md "Behaviour that the contract leaves open": Idempotency
  */
@@ -13,7 +13,7 @@ import { type TakenBy, takenKey } from "./IdempotencyKeys.ts"
 
 export interface IdempotentCall<A, E, R> extends TakenBy {
   readonly fingerprint: string
-  /** Runs inside the transaction. `response` is what a replay answers; it must be JSON. */
+  /** Runs inside the transaction. `response` is the answer to replays; it must be JSON. */
   readonly make: Effect.Effect<{ readonly targetId: string; readonly response: A }, E, R>
 }
 
@@ -32,7 +32,7 @@ export const once = Effect.fn("Idempotency.once")(function* <A, E, R>(call: Idem
       return first!.response as A
     }
     const { targetId, response } = yield* call.make
-    // Up to here nothing can have been committed.
+    // Point of no return: before here nothing can be committed.
     yield* changeBegins
     yield* Effect.orDie(sql`
       update idempotency_keys set target_id = ${targetId}, response = ${JSON.stringify(response)}::jsonb

@@ -1,27 +1,27 @@
-/** A tool of the Model Context Protocol: what a model is told of it, and what is done when it calls it. */
+/** A tool of the Model Context Protocol: its description for the model, and its implementation. */
 import { Effect, Schema } from "effect"
 import type { ContractError } from "../../schemas/Errors.ts"
 import { inputSchemaOf, type JsonSchema, outputSchemaOf } from "./toolSchema.ts"
 
 export interface ToolCaller {
   readonly accountId: string
-  /** As in X-Request-Id. */
+  /** Like X-Request-Id. */
   readonly requestId: string
-  /** The instant (epoch milliseconds) from which the account has no credit; null: no end of it is in sight. */
+  /** When the account's credit ends (epoch milliseconds); null: no end is planned. */
   readonly exhaustedAt: number | null
   readonly scopes: ReadonlySet<string>
-  /** To be told the id of what the call makes, once that is stored; it must be no capability. */
+  /** Reports the id of a created resource, once it is stored; it must not be a capability. */
   readonly made: (id: string) => void
 }
 
-/** Hints of the protocol, for who decides whether a person is asked first. */
+/** Hints of the protocol, for clients that decide whether to ask a person first. */
 interface ToolHints {
   readonly readOnlyHint: boolean
-  /** It may take something away that was there. */
+  /** It may remove or overwrite something. */
   readonly destructiveHint: boolean
-  /** Called again with the same arguments it changes nothing more. */
+  /** A repetition with the same arguments changes nothing more. */
   readonly idempotentHint: boolean
-  /** It may reach what is outside of the service. */
+  /** It may reach resources outside the service. */
   readonly openWorldHint: boolean
 }
 
@@ -34,10 +34,10 @@ export interface Tool {
   readonly name: string
   readonly title: string
   readonly description: string
-  /** The operationId of the endpoint that does the same: whose scope it needs, and by which its calls stand in the audit log. */
+  /** The operationId of the equivalent endpoint: the tool needs its scope, and the audit log has its name. */
   readonly action: string
   readonly hints: ToolHints
-  /** Worked out when they are first asked for: most services never are. */
+  /** Computed at the first use: most services never use them. */
   readonly schemas: () => ToolSchemas
   readonly call: (
     given: Readonly<Record<string, unknown>>,
@@ -56,7 +56,7 @@ interface ToolDefinition<I, O extends object> {
   readonly call: (input: I, caller: ToolCaller) => Effect.Effect<O, ContractError>
 }
 
-/** Absent and null mean the same, as everywhere in the API: some models write null for what they leave out. */
+/** Removes nulls: null means absent, as everywhere in the API, and some models write null for omitted arguments. */
 const withoutNulls = (given: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
 

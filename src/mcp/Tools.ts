@@ -1,4 +1,4 @@
-/** All tools, in the order in which they are listed. */
+/** All tools, in the order of the list. */
 import { Context, Effect, Layer } from "effect"
 import { commandTools } from "./commandTools.ts"
 import { fileTools } from "./fileTools.ts"

@@ -1,4 +1,4 @@
-/** Tools that run commands. What takes longer than a call may goes on as an operation, whose id and offsets are all that a later call needs. */
+/** Tools that run commands. A command that outlasts a call continues as an operation; a later call needs only its id and offsets. */
 import { randomUUID } from "node:crypto"
 import { Clock, Effect, Schema } from "effect"
 import { operationMachine } from "../../machines/operation.ts"
@@ -18,7 +18,7 @@ import { idempotencyKey } from "./toolFields.ts"
 const waitDefaultSeconds = 20
 const outputDefaultBytes = 16 * 1024
 const outputMaxBytes = 64 * 1024
-/** No character is longer. */
+/** The longest UTF-8 character. */
 const outputMinBytes = 4
 
 const isWithdrawn = isTagged(operationMachine, "withdrawn")
@@ -27,14 +27,14 @@ const isOver = ({ status }: Operation): boolean => terminalStates.includes(statu
 
 const Text = (stream: OutputStream) =>
   Schema.Struct({
-    text: Schema.String.annotate({ description: "What is no UTF-8 shows as U+FFFD." }),
-    offset: Schema.Int.annotate({ description: "Absolute byte offset of the begin of text." }),
-    nextOffset: Schema.Int.annotate({ description: `Give it to output as ${stream}Offset to go on behind text.` }),
+    text: Schema.String.annotate({ description: "Invalid UTF-8 is shown as U+FFFD." }),
+    offset: Schema.Int.annotate({ description: "Absolute byte offset of the start of text." }),
+    nextOffset: Schema.Int.annotate({ description: `Pass it to output as ${stream}Offset to continue after text.` }),
     totalBytes: Schema.Int.annotate({ description: "Written so far." }),
     truncated: Schema.Boolean.annotate({
-      description: "Bytes before offset are not in text: see note for how to read them, if they are kept."
+      description: "Bytes before offset are not in text: note says how to read them, if they are kept."
     }),
-    eof: Schema.Boolean.annotate({ description: "Nothing comes behind text." })
+    eof: Schema.Boolean.annotate({ description: "Nothing follows text." })
   }).annotate({ description: `Of its ${stream}.` })
 
 const outcomeFields = {
@@ -46,7 +46,7 @@ const outcomeFields = {
   reason: Operation.fields.reason
 }
 
-const note = Schema.NullOr(Schema.String).annotate({ description: "What to do next, where something is left to do." })
+const note = Schema.NullOr(Schema.String).annotate({ description: "The next step, if there is one." })
 
 const Outcome = Schema.Struct({ ...outcomeFields, note })
 const Written = Schema.Struct({ ...outcomeFields, stdout: Text("stdout"), stderr: Text("stderr"), note })
@@ -63,20 +63,20 @@ const outcomeOf = (operation: Operation) => ({
 const waitSeconds = (whatFor: string) =>
   Schema.optionalKey(
     Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: operationWaitMaxSeconds })).annotate({
-      description: `How long to wait at most ${whatFor}; the command goes on in any case. By default ${waitDefaultSeconds}.`
+      description: `How long to wait at most ${whatFor}; the command continues in any case. By default ${waitDefaultSeconds}.`
     })
   )
 
 const maxOutputBytes = Schema.optionalKey(
   Schema.Int.check(Schema.isBetween({ minimum: outputMinBytes, maximum: outputMaxBytes })).annotate({
-    description: `Most bytes of each stream in the answer. By default ${outputDefaultBytes}.`
+    description: `Maximum bytes of each stream in the answer. By default ${outputDefaultBytes}.`
   })
 )
 
 const offset = (stream: OutputStream) =>
   Schema.optionalKey(
     Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: offsetMax })).annotate({
-      description: `Where to go on in ${stream}: the nextOffset of the answer before. By default 0, its begin.`
+      description: `Where to continue in ${stream}: the nextOffset of the previous answer. By default 0, its start.`
     })
   )
 
@@ -93,7 +93,7 @@ const runInput = Schema.Struct({
   cwd,
   env,
   stdin: stdin.annotate({
-    description: "All of its input, as text, after which the input ends. By default it is empty."
+    description: "The complete input, as text; the input ends after it. Empty by default."
   }),
   timeoutSeconds,
   waitSeconds: waitSeconds("for its end"),
@@ -118,14 +118,14 @@ interface Offsets {
 }
 
 interface Read extends Schema.Schema.Type<ReturnType<typeof Text>> {
-  /** What is not in it can be read. */
+  /** The missing bytes can still be read. */
   readonly isKept: boolean
 }
 
 interface Range {
   readonly offset: number
   readonly limit: number
-  /** The caller did not ask to begin there. */
+  /** The tool chose the start, not the caller. */
   readonly isTail: boolean
 }
 
@@ -164,7 +164,7 @@ const noteOf = (operation: Operation, read: Readonly<Record<OutputStream, Read>>
 export const commandTools = Effect.gen(function* () {
   const operations = yield* Operations
 
-  /** Waits until it is over, or has written beyond the offsets, for at most so long. A service that stops does not wait. */
+  /** Waits until the command has ended, or has written beyond the offsets, up to the given time. Returns immediately when the service stops. */
   const waited = Effect.fnUntraced(function* (
     { accountId }: ToolCaller,
     first: Operation,
@@ -200,13 +200,13 @@ export const commandTools = Effect.gen(function* () {
     const bytes = Buffer.from(chunk.data, "base64")
     const head = isTail && chunk.offset > 0 ? headOfNone(bytes) : 0
     const held = chunk.eof ? 0 : openCharacter(bytes)
-    // A piece that is nothing but unfinished is told as it is, or nobody would get beyond it.
+    // A piece with nothing but an incomplete character is returned as it is; otherwise the offset would never advance.
     const end = bytes.length - held > head ? bytes.length - held : bytes.length
     return {
       text: textOf(bytes.subarray(head, end)),
       offset: chunk.offset + head,
       nextOffset: chunk.offset + end,
-      // What has come since may be told already; an offset beyond all of it tells nothing.
+      // The chunk may be newer than the totals; an offset beyond all output proves nothing.
       totalBytes: bytes.length === 0 ? output[`${stream}Bytes`] : Math.max(output[`${stream}Bytes`], chunk.nextOffset),
       truncated: chunk.truncated || (isTail && chunk.offset + head > 0),
       eof: chunk.eof,
@@ -248,7 +248,7 @@ export const commandTools = Effect.gen(function* () {
       name: "run",
       title: "Run a command",
       description:
-        "Runs a command in a running Sandbox, and waits for its end. One that takes longer than waitSeconds goes on as an operation: status is running, or queued while the Sandbox runs as many commands as it may, and output goes on from the given offsets. The answer has the end of its output. A non-zero exitCode is a result like any other, and no error of this call.",
+        "Runs a command in a running Sandbox, and waits for its end. A command that takes longer than waitSeconds continues as an operation: status is running, or queued while the Sandbox runs as many commands as it may; output continues from the given offsets. The answer has the end of its output. A non-zero exitCode is a normal result, not an error of this call.",
       action: "startOperation",
       hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
       input: runInput,
@@ -285,14 +285,12 @@ export const commandTools = Effect.gen(function* () {
       name: "output",
       title: "Read the output of a command",
       description:
-        "Reads what a command has written from the given offsets on; where there is nothing yet, it waits for more of it, or for the command's end. The output of a command that has ended is kept, too.",
+        "Reads a command's output from the given offsets on. If there is nothing new, it waits for more output, or for the command's end. The output of an ended command is kept, too.",
       action: "readOperationOutput",
       hints: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
       input: Schema.Struct({
         sandboxId: SandboxId,
-        operationId: Schema.optionalKey(
-          OperationId.annotate({ description: "Which command. By default the one that was started last." })
-        ),
+        operationId: Schema.optionalKey(OperationId.annotate({ description: "The command. By default the latest." })),
         stdoutOffset: offset("stdout"),
         stderrOffset: offset("stderr"),
         waitSeconds: waitSeconds("where nothing new was written"),
@@ -315,7 +313,7 @@ export const commandTools = Effect.gen(function* () {
       name: "cancel",
       title: "Cancel a command",
       description:
-        "Ends a command with all of its processes: TERM, then KILL after 2 s. One that has ended already keeps its result.",
+        "Ends a command with all of its processes: TERM, then KILL after 2 s. A command that has already ended keeps its result.",
       action: "cancelOperation",
       hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
       input: Schema.Struct({ sandboxId: SandboxId, operationId: OperationId }),

@@ -22,7 +22,7 @@ import { defineTool, type Tool, type ToolCaller } from "./Tool.ts"
 const readDefaultBytes = 64 * 1024
 const readMaxBytes = 1024 * 1024
 const listedDefault = 200
-/** An edit that named no version is tried again so often when the file changes beside it. */
+/** How often an edit without expectedSha256 is retried if the file changes concurrently. */
 const editTries = 5
 const noSha256 = "0".repeat(64)
 
@@ -35,7 +35,7 @@ const at = ({ accountId, exhaustedAt }: ToolCaller, { sandboxId, path }: { sandb
 
 const cut = () =>
   new RuntimeUnavailable({
-    message: "The file could not be read to its end: it was cut meanwhile, or its Sandbox ended. Read it again."
+    message: "The file could not be read to its end: it was truncated meanwhile, or its Sandbox ended. Read it again."
   })
 
 const bytesOf = (body: Readable): Effect.Effect<Buffer, RuntimeUnavailable> =>
@@ -60,7 +60,7 @@ export const fileTools = Effect.gen(function* () {
   const put = (address: FileAddress, content: Buffer) =>
     files.write(address, { bytes: Readable.from([content]), broken: cut })
 
-  /** Makes the folder that it belongs into, if that is what is missing. */
+  /** Creates the parent directory if it is missing. */
   const write = (address: FileAddress, content: Buffer): Effect.Effect<void, ContractError> =>
     Effect.catchTag(put(address, content), "NOT_FOUND", (missing) => {
       const folder = posix.dirname(address.path)
@@ -88,7 +88,7 @@ export const fileTools = Effect.gen(function* () {
       name: "read_file",
       title: "Read a file",
       description:
-        "Reads a file, or a piece of it. Text comes as it is; what is no UTF-8 text comes in base64 (see encoding). nextOffset and eof say whether there is more.",
+        "Reads a file, or a piece of it. UTF-8 text is returned as it is, other bytes in base64 (see encoding). nextOffset and eof say whether there is more.",
       action: "readFile",
       hints: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
       input: Schema.Struct({
@@ -101,20 +101,22 @@ export const fileTools = Effect.gen(function* () {
         ),
         maxBytes: Schema.optionalKey(
           Schema.Int.check(Schema.isBetween({ minimum: 4, maximum: readMaxBytes })).annotate({
-            description: `Most bytes of the answer. By default ${readDefaultBytes}.`
+            description: `Maximum bytes of the answer. By default ${readDefaultBytes}.`
           })
         )
       }),
       output: Schema.Struct({
         path: Schema.String,
         content: Schema.String,
-        encoding: encoding.annotate({ description: "Of content. base64: these bytes are no UTF-8 text." }),
-        offset: Schema.Int.annotate({ description: "Of the first byte of content." }),
-        nextOffset: Schema.Int.annotate({ description: "Give it as offset to go on." }),
-        sizeBytes: Schema.Int.annotate({ description: "Of the whole file." }),
+        encoding: encoding.annotate({
+          description: "The encoding of content. base64: these bytes are not UTF-8 text."
+        }),
+        offset: Schema.Int.annotate({ description: "The offset of the first byte of content." }),
+        nextOffset: Schema.Int.annotate({ description: "Pass it as offset to continue." }),
+        sizeBytes: Schema.Int.annotate({ description: "The size of the whole file." }),
         eof: Schema.Boolean.annotate({ description: "The end of the file was reached." }),
         sha256: Schema.NullOr(Schema.String).annotate({
-          description: "Of the file, for edit_file; null where content is only a piece of it."
+          description: "The SHA-256 of the file, for edit_file; null if content is only a piece of it."
         })
       }),
       call: (given, caller) =>
@@ -145,14 +147,14 @@ export const fileTools = Effect.gen(function* () {
     defineTool({
       name: "write_file",
       title: "Write a file",
-      description: `Creates a file or replaces it whole, at once: nobody reads half of it. Missing directories are made. At most about 3 MB in one call (${fileContentMaxBytes} bytes by the HTTP API).`,
+      description: `Creates a file or replaces it completely and atomically: no reader sees a partial file. Missing directories are created. At most about 3 MB in one call (${fileContentMaxBytes} bytes by the HTTP API).`,
       action: "writeFile",
       hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
       input: Schema.Struct({
         sandboxId: SandboxId,
         path: FilePath,
         content: Schema.String.check(isWellFormedText).annotate({
-          description: "All that is to be in it, in encoding."
+          description: "The complete new content, in encoding."
         }),
         encoding: Schema.optionalKey(
           encoding.annotate({ description: "utf8: content is text. base64: for other bytes. By default utf8." })
@@ -161,7 +163,7 @@ export const fileTools = Effect.gen(function* () {
       output: Schema.Struct({
         path: Schema.String,
         sizeBytes: Schema.Int,
-        sha256: sha256("Of what was written: the expectedSha256 of a next edit_file.")
+        sha256: sha256("The SHA-256 of the written file: the expectedSha256 of the next edit_file.")
       }),
       call: Effect.fnUntraced(function* (given, caller: ToolCaller) {
         const content = yield* contentOf(given)
@@ -174,7 +176,7 @@ export const fileTools = Effect.gen(function* () {
       name: "edit_file",
       title: "Edit a file",
       description:
-        "Replaces text in a UTF-8 file, at once. oldText must occur exactly once, or replaceAll be true. With expectedSha256 nothing is done to a file that somebody else has changed.",
+        "Replaces text in a UTF-8 file atomically. oldText must occur exactly once, or replaceAll be true. With expectedSha256 a file that has changed meanwhile is left as it is.",
       action: "editFile",
       hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
       input: Schema.Struct({
@@ -184,13 +186,13 @@ export const fileTools = Effect.gen(function* () {
         expectedSha256: Schema.optionalKey(
           expectedSha256.annotate({
             description:
-              "The sha256 that read_file, write_file or edit_file gave last: if the file is another one now, nothing is done. By default any file that contains oldText is edited."
+              "The latest sha256 from read_file, write_file or edit_file: if the file has changed since, nothing is done. By default any file that contains oldText is edited."
           })
         )
       }),
       output: EditFileResponse,
       call: ({ sandboxId, path, expectedSha256: expected, ...change }, caller) =>
-        // A refused edit tells the version that it met.
+        // A refused edit returns the version that it found.
         edit(
           at(caller, { sandboxId, path }),
           { ...change, expectedSha256: expected ?? noSha256 },
@@ -201,7 +203,7 @@ export const fileTools = Effect.gen(function* () {
     defineTool({
       name: "list_files",
       title: "List a directory",
-      description: "Lists what is in a directory, in the file system's own order.",
+      description: "Lists a directory, in the file system's own order.",
       action: "listFiles",
       hints: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
       input: Schema.Struct({
@@ -209,7 +211,7 @@ export const fileTools = Effect.gen(function* () {
         path: Schema.optionalKey(FilePath.annotate({ description: "The directory. By default /workspace." })),
         limit: Schema.optionalKey(
           Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: filePageMax })).annotate({
-            description: `Most entries of the answer. By default ${listedDefault}.`
+            description: `Maximum entries of the answer. By default ${listedDefault}.`
           })
         ),
         cursor: Schema.optionalKey(Cursor)

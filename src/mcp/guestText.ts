@@ -1,23 +1,23 @@
 /**
- * Bytes that a guest wrote as text: well-formed whatever they are, and cut between characters, so that a piece and the one behind it make the
- * same text as both at once.
+ * A guest's bytes as text: well-formed for any bytes, and cut between characters, so that adjacent pieces make the
+ * same text as the whole.
  */
 
 const isContinuation = (byte: number): boolean => (byte & 0xc0) === 0x80
 
-/** Bytes at the begin that end a character of which the piece has not the begin; no more than a character can have. */
+/** Bytes at the start that end a character whose beginning is missing; at most 3. */
 export const headOfNone = (bytes: Uint8Array): number => {
   let count = 0
   while (count < Math.min(3, bytes.length) && isContinuation(bytes[count]!)) count++
   return count
 }
 
-/** What is no UTF-8 shows as U+FFFD. */
+/** Invalid UTF-8 becomes U+FFFD. */
 export const textOf = (bytes: Uint8Array): string => new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes)
 
 const exact = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true })
 
-/** Null: these bytes are no text. */
+/** Null: the bytes are not text. */
 export const exactText = (bytes: Uint8Array): string | null => {
   if (bytes.includes(0)) return null
   try {

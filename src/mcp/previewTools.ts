@@ -9,7 +9,7 @@ import { defineTool, type Tool } from "./Tool.ts"
 const exists = () =>
   new PreviewExists({
     message:
-      "This Sandbox already has a preview, whose URL was told once. Call again with replace true to close it first."
+      "This Sandbox already has a preview, whose URL is shown only once. Call again with replace true to close it first."
   })
 
 export const previewTools = Effect.gen(function* () {
@@ -20,7 +20,7 @@ export const previewTools = Effect.gen(function* () {
       name: "open_preview",
       title: "Open a preview",
       description:
-        "Gives a port of a running Sandbox a web address for an hour. Whoever knows the URL may use it. Start what listens on the port with run before or after it; until then the address answers 502.",
+        "Gives a port of a running Sandbox a web address for an hour. Anyone with the URL may use it. Start the program that listens on the port with run, before or after this call; until then the address answers 502.",
       action: "createPreview",
       hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
       input: Schema.Struct({
@@ -28,7 +28,7 @@ export const previewTools = Effect.gen(function* () {
         port: Port.annotate({ description: "The port inside the Sandbox." }),
         replace: Schema.optionalKey(
           Schema.Boolean.annotate({
-            description: "true: closes the preview that the Sandbox has already. By default that is an error."
+            description: "true: closes the Sandbox's existing preview. By default that is an error."
           })
         )
       }),

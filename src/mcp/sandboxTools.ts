@@ -17,7 +17,7 @@ const listedDefault = 20
 const listedMax = 100
 const workspaceName = "Sandboxes of agents"
 
-/** What a model needs to know of a Sandbox: it pays for each word. */
+/** The facts about a Sandbox that a model needs: each word costs tokens. */
 const Shown = Schema.Struct({
   id: Sandbox.fields.id.annotate({ description: "The sandboxId of all other tools." }),
   workspaceId: Sandbox.fields.workspaceId,
@@ -43,8 +43,7 @@ const { workspaceId: _, ...createFields } = CreateSandboxRequest.fields
 const createInput = Schema.Struct({
   workspaceId: Schema.optionalKey(
     CreateSandboxRequest.fields.workspaceId.annotate({
-      description:
-        "The workspace that it belongs to. By default the account's oldest; where there is none, one is made."
+      description: "The workspace of the Sandbox. By default the account's oldest; if there is none, it is created."
     })
   ),
   ...createFields,
@@ -63,7 +62,7 @@ export const sandboxTools = Effect.gen(function* () {
     if (!scopes.has("workspace:create")) {
       return yield* new NotFound({
         message:
-          "The account has no workspace for the Sandbox, and this API key may not make one: make one in the console, or use a key with the scope workspace:create."
+          "The account has no workspace for the Sandbox, and this API key may not create one: create one in the console, or use a key with the scope workspace:create."
       })
     }
     const request = { name: workspaceName }
@@ -81,7 +80,7 @@ export const sandboxTools = Effect.gen(function* () {
       name: "create_sandbox",
       title: "Create a Sandbox",
       description:
-        "Creates an isolated Linux computer with a volume at /workspace, and waits up to 30 s until it runs. It stays until it is deleted (or its lifetime ends), also when the connection is lost: reuse its id. If status is still pending, look again with list_sandboxes.",
+        "Creates an isolated Linux computer with a volume at /workspace, and waits up to 30 s until it runs. It stays until it is deleted (or its lifetime ends), also when the connection is lost: reuse its id. If status is still pending, check again with list_sandboxes.",
       action: "createSandbox",
       hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
       input: createInput,
@@ -92,7 +91,7 @@ export const sandboxTools = Effect.gen(function* () {
             accountId: caller.accountId,
             requestId: caller.requestId,
             idempotencyKey: key ?? randomUUID(),
-            // Which workspace is the oldest may change until the call is repeated.
+            // A repetition may find another oldest workspace.
             fingerprint: fingerprint("POST", "/mcp", JSON.stringify({ ...request, workspaceId: workspaceId ?? null })),
             request: { ...request, workspaceId: workspaceId ?? (yield* defaultWorkspace(caller)) },
             wait: "running"
@@ -116,7 +115,7 @@ export const sandboxTools = Effect.gen(function* () {
         ),
         limit: Schema.optionalKey(
           Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: listedMax })).annotate({
-            description: `Most entries of the answer. By default ${listedDefault}.`
+            description: `Maximum entries of the answer. By default ${listedDefault}.`
           })
         ),
         cursor: Schema.optionalKey(Cursor)
@@ -154,7 +153,7 @@ export const sandboxTools = Effect.gen(function* () {
       name: "stop_sandbox",
       title: "Stop a Sandbox",
       description:
-        "Ends all that runs in a Sandbox. Its volume, and so /workspace, stays; start_sandbox boots it again.",
+        "Ends all processes in a Sandbox. Its volume, and so /workspace, is kept; start_sandbox boots it again.",
       action: "stopSandbox",
       hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
       input: sandboxInput,
@@ -168,7 +167,7 @@ export const sandboxTools = Effect.gen(function* () {
     defineTool({
       name: "delete_sandbox",
       title: "Delete a Sandbox",
-      description: "Deletes a Sandbox with its volume and all files in it, for good.",
+      description: "Permanently deletes a Sandbox with its volume and all files in it.",
       action: "deleteSandbox",
       hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
       input: sandboxInput,

@@ -1,6 +1,6 @@
 /**
- * The JSON Schemas that models read: in one piece without references, and without what only programs need to know. They are as strict as
- * what is behind them; what they leave out (null for an absent field) is taken all the same.
+ * JSON Schemas for models: inlined, without references and without details that only programs need. They are as strict as
+ * the schemas behind them, except that null is accepted for an absent field although they do not say so.
  *
  * @source JSON Schema 2020-12
  */
@@ -16,7 +16,7 @@ const isNull = (node: unknown): boolean => isNode(node) && node["type"] === "nul
 
 const referred = /^#\/\$defs\/(\w+)$/
 
-/** No schema of a tool contains itself. */
+/** Replaces references; no tool's schema is recursive. */
 const inlined = (node: unknown, definitions: Readonly<Record<string, unknown>>): unknown => {
   if (Array.isArray(node)) return node.map((item) => inlined(item, definitions))
   if (!isNode(node)) return node
@@ -26,7 +26,7 @@ const inlined = (node: unknown, definitions: Readonly<Record<string, unknown>>):
   return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, inlined(value, definitions)]))
 }
 
-/** What Effect says of every whole number. */
+/** Bounds that Effect adds to every integer. */
 const isSafeBound = (key: string, value: unknown): boolean =>
   (key === "minimum" && value === Number.MIN_SAFE_INTEGER) || (key === "maximum" && value === Number.MAX_SAFE_INTEGER)
 
@@ -42,7 +42,7 @@ const told = (node: unknown): unknown => {
   )
 }
 
-/** Objects closed, and no null in the place of what may be left out. */
+/** For arguments: objects are closed, and optional fields have no null. */
 const asked = (node: unknown): unknown => {
   if (Array.isArray(node)) return node.map(asked)
   if (!isNode(node)) return node
@@ -58,7 +58,7 @@ const asked = (node: unknown): unknown => {
 
 const checks: ReadonlySet<string> = new Set(["pattern", "format", "examples", "minLength", "maxLength"])
 
-/** An answer is what it is: nobody has to meet these. */
+/** For results: removes bounds, because no model has to meet them. */
 const answered = (node: unknown): unknown => {
   if (Array.isArray(node)) return node.map(answered)
   if (!isNode(node)) return node

@@ -1,8 +1,8 @@
 /**
- * Events that came to an operation and were not taken: what lost a race, and why. They change nothing, so no transition tells of them.
+ * Rejected events of operations: the losers of races, with the reason. They change nothing, so the log of transitions does not have them.
  *
- * Noted before they are answered and written in groups, so that they cost an answer no statement. The first of each operation are kept, for as long
- * as it is.
+ * They are recorded before they are answered and written in groups, so that a response waits for no statement. The first few of each operation are
+ * kept as long as the operation.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -30,7 +30,7 @@ interface Row {
   readonly request_id: string | null
 }
 
-/** One more than are shown is kept: it says that there were more. */
+/** Stores one more than is shown, as a sign that there were more. */
 const insertion = `
   insert into declined_events (actor_id, id, revision, at, state, event, code, cause, request_id)
   select d.actor_id, d.id, d.revision, d.at, d.state, d.event::jsonb, d.code, d.cause, d.request_id
@@ -45,7 +45,7 @@ export const declinedEvents = Effect.gen(function* () {
 
   const text = (notes: ReadonlyArray<Noted>, of: (one: Noted) => string | null) => textColumn(notes.map(of))
   const { note, write } = yield* groupedNotes({
-    what: "events that operations did not take",
+    what: "rejected events of operations",
     name: "declined",
     writeAfterMs,
     insert: (notes: ReadonlyArray<Noted>) =>
@@ -64,7 +64,7 @@ export const declinedEvents = Effect.gen(function* () {
 
   return {
     note: (declined: DeclinedEvent): void => note({ ...declined, id: newId("dec_") }),
-    /** In the order in which they came. What this process has noted is in it; what another one has, a moment later. */
+    /** In order of arrival. Events recorded in other processes appear a moment later. */
     list: Effect.fn("DeclinedEvents.list")(function* (operationId: string) {
       yield* write
       const rows = yield* sql<Row>`

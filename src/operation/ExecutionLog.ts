@@ -1,5 +1,5 @@
 /**
- * That synchronous commands ran: noted when they end and written in groups, so that no execute costs a statement.
+ * A record of each synchronous command: noted at its end and written in groups, so that an execute needs no statement.
  */
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -24,7 +24,7 @@ export class ExecutionLog extends Context.Service<
   ExecutionLog,
   {
     readonly note: (execution: ExecutionNote) => void
-    /** Writes what is not written yet: for whoever reads them next. */
+    /** Writes pending records, before they are read. */
     readonly write: Effect.Effect<void>
   }
 >()("atoll/operation/ExecutionLog") {
@@ -50,7 +50,7 @@ export class ExecutionLog extends Context.Service<
         )
 
       return ExecutionLog.of(
-        yield* groupedNotes({ what: "notes of executes", name: "executions", writeAfterMs, insert })
+        yield* groupedNotes({ what: "records of executes", name: "executions", writeAfterMs, insert })
       )
     })
   )

@@ -1,7 +1,7 @@
 /**
- * Synchronous commands: run in the guest, answered with the first bytes of each stream, noted for logs and analytics.
+ * Synchronous commands: run in the guest, answered with the first bytes of each stream, and recorded for logs and analytics.
  *
- * Nothing of an execute outlives it but its log: when its time is over or its caller goes away, the whole tree is ended.
+ * Only the log of an execute outlives it: at its time-out, or when its caller disconnects, its whole process tree is ended.
  *
  * @source contract-details.md ExecuteRequest, ExecutionResult, "Fine print"
  */
@@ -20,18 +20,18 @@ import { ExecutionLog } from "./ExecutionLog.ts"
 import { OutputSplit, openCharacter } from "./OutputSplit.ts"
 import { outOfMemory } from "./outOfMemory.ts"
 
-/** Beyond the command's own time-out, for the guest to end the tree and say so, and for itself to say that it did not. */
+/** Extra time beyond the command's time-out, for the guest to end the tree and report it, or to report that it could not. */
 const answerSlackMs = 15_000
-/** More than this is stored before the answer, so that many large answers do not pile up behind it. */
+/** Larger output is stored before the response, so that many large responses do not accumulate behind it. */
 const storeLaterMaxBytes = 64 * 1024
-/** So is all of a Sandbox that is further beyond its rate than this: its callers are held back then. */
+/** Output of a Sandbox that exceeds its rate by more than this is also stored before the response: its callers wait. */
 const storeLaterMaxMs = 1000
 
 export interface Execution {
   readonly accountId: string
   readonly sandboxId: string
   readonly generation: number
-  /** What the Sandbox gives to every command. */
+  /** The Sandbox's variables for every command. */
   readonly env: Readonly<Record<string, string>>
   readonly request: ExecuteRequest
 }
@@ -50,7 +50,7 @@ const refusal = (refused: SpawnRefused) => {
   }
 }
 
-/** The first bytes of one stream as the answer carries them; a character that is cut off is left out. */
+/** The first bytes of one stream in the response's encoding, without an incomplete last character. */
 const headText = (head: Uint8Array, encoding: "utf8" | "base64", isTruncated: boolean) => {
   const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength)
   if (encoding === "base64") return bytes.toString("base64")
@@ -99,7 +99,7 @@ export class Executions extends Context.Service<
           )
         const end = Option.getOrNull(ended)
 
-        // The time of day may have been set meanwhile.
+        // The wall clock may have been set meanwhile.
         const finishedAt = startedAt + Number((clock.monotonicTimeNanosUnsafe() - begun) / 1_000_000n)
         const stdout = end?.stdout ?? nothing
         const stderr = end?.stderr ?? nothing
@@ -136,7 +136,7 @@ export class Executions extends Context.Service<
           exitCode: result.exitCode,
           timedOut
         })
-        // Nobody else knows this owner: what overtook it is its own first try, whose answer was lost.
+        // Only this call writes to this owner: an Overtaken comes from its own first try, whose answer was lost.
         const store = (waits: boolean) =>
           Effect.catchTag(output.append(chunks, { waits }), "Overtaken", () => Effect.void)
         if (chunks.length > 0) {

@@ -1,4 +1,4 @@
-/** How the commands of an Operation are done: in the guest of its Sandbox's generation. */
+/** Runs the commands of an Operation, in the guest of its Sandbox's generation. */
 
 import { Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
@@ -27,9 +27,9 @@ import { followProcess as followToEnd } from "./ProcessFollower.ts"
 type OperationEvent = EventOf<typeof operationMachine>
 type OperationScope = CommandScope<OperationContext, OperationEvent>
 
-/** How long the guest gives a tree between TERM and KILL. */
+/** Time between TERM and KILL for a process tree in the guest. */
 const graceMs = 2000
-/** The guest's own time-out stands behind the machine's deadline, for the time in which nobody watches. */
+/** The guest's own time-out, later than the machine's deadline, for times without a follower. */
 const guestTimeoutSlackMs = 10_000
 const askStateWithinMs = 60_000
 const windowBytes = 2 * 1024 * 1024
@@ -50,11 +50,11 @@ const disbelieved: OperationEvent = {
   type: "LOST",
   reason: {
     code: "OUTCOME_UNKNOWN",
-    message: publicText`The Sandbox's agent broke its protocol and is not believed; the command's outcome is unknown.`
+    message: publicText`The Sandbox's agent violated its protocol; the command's outcome is unknown.`
   }
 }
 
-/** Asking a guest again that breaks the protocol would go on for as long as its Sandbox runs. */
+/** A retry after a violation of the protocol would go on as long as the Sandbox runs. */
 const unlessDisbelieved = <A, E, R, B>(effect: Effect.Effect<A, E, R>, otherwise: B): Effect.Effect<A | B, E, R> =>
   Effect.catchIf(
     effect,
@@ -72,7 +72,7 @@ export const operationDefinition = Effect.gen(function* () {
   const turnOf = yield* operationTurns
   const { outputRetentionBytes, operationsRunning } = yield* Settings
 
-  /** The status of the Sandbox if the operation's generation is not (or no longer) its running one; else undefined. */
+  /** The Sandbox's status if its running generation is not (or no longer) the operation's; else undefined. */
   const sandboxGone = Effect.fnUntraced(function* (context: OperationContext) {
     const [row] = yield* sql<{ readonly status: string; readonly generation: number }>`
       select status, ${sql.literal(generationOf("actors"))} as generation from actors where id = ${context.sandboxId}`.pipe(
@@ -83,7 +83,7 @@ export const operationDefinition = Effect.gen(function* () {
     return isHere ? undefined : row.status
   })
 
-  /** Repeats `attempt` while the guest does not answer although its Sandbox runs; gives up when the Sandbox is gone. */
+  /** Retries `attempt` while the guest does not answer although its Sandbox runs; gives up when the Sandbox has ended. */
   const whileSandboxRuns = <A, E, B>(
     context: OperationContext,
     attempt: Effect.Effect<A, E | GuestUnavailable>,
@@ -162,7 +162,7 @@ export const operationDefinition = Effect.gen(function* () {
       Effect.asVoid
     )
 
-  /** Returns when the runtime of the operation's generation has ended, and everything in it with it. */
+  /** Returns once the runtime of the operation's generation, with all its processes, has ended. */
   const untilRuntimeEnded = ({ sandboxId, generation }: OperationContext) =>
     Effect.repeat(
       awaitState(
@@ -180,16 +180,16 @@ export const operationDefinition = Effect.gen(function* () {
     Effect.gen(function* () {
       const { context } = scope.state()
       const { operationId, sandboxId, generation, startedAt } = context
-      // Nothing starts it any more, and its end may take as long as its Sandbox sleeps.
+      // It can no longer start, and its end may take as long as its Sandbox sleeps.
       yield* dropSecrets(operationId)
       const end = Effect.gen(function* () {
         const guest = yield* runtime.guest(sandboxId, generation)
         yield* guest.processes.kill(operationId, { graceMs })
         const { processTree } = yield* follow(context)
-        // Nothing may be left running after a KILL: a guest that says so has not ended it.
+        // After a KILL no process may run: if the guest reports one, it has not ended the tree.
         return processTree === "running" ? "unconfirmed" : processTree
       }).pipe(
-        // One that it never had will not start any more. One that it had and does not know took its processes out of our sight.
+        // An unknown process that never started will not start any more. One that started has moved its processes out of sight.
         Effect.catchTag("ProcessUnknown", () =>
           Effect.succeed(startedAt === null ? ("gone" as const) : ("unconfirmed" as const))
         )
@@ -222,7 +222,7 @@ export const operationDefinition = Effect.gen(function* () {
   })
 })
 
-/** The states in which an operation must hear that its Sandbox ended. */
+/** States in which an operation must be told that its Sandbox ended. */
 export const openOperationStates = taggedStates(operationMachine, "open")
-/** Those in which it may begin when another one ends. */
+/** States in which it may start when another operation ends. */
 export const queuedOperationStates = taggedStates(operationMachine, "waiting")

@@ -1,8 +1,8 @@
 /**
- * Whose turn it is: the operations of a Sandbox ask its guest for their start one after the other, in the order in which they were accepted.
+ * Order of starts: the operations of a Sandbox ask its guest to start them one at a time, in the order in which they were accepted.
  *
- * The order is the database's, so it holds over restarts and between processes. One that has asked may wait in the guest for a command to end; those
- * behind it wait here until it is no longer queued, whatever became of it.
+ * The database stores the order, so it holds over restarts and between processes. The first may wait in the guest for another command to end; the
+ * next ones wait here until it is no longer queued, for any reason.
  */
 
 import { Effect, Queue } from "effect"
@@ -15,7 +15,7 @@ import { Actors } from "../store/Actors.ts"
 import { generationOf } from "../store/SnapshotFields.ts"
 import type { OperationPayload } from "./OperationPayload.ts"
 
-/** Whoever owns the one before tells what becomes of it at once; should its process be frozen, the database does. All that wait ask it in one query. */
+/** The owner of the preceding operation reports its changes immediately; this poll covers a frozen owner. All waiting operations share one query. */
 const lookAgainMs = 5000
 
 interface Row {
@@ -24,7 +24,7 @@ interface Row {
   readonly before_revision: bigint | null
 }
 
-/** Open ones are few however many there were, and a partial index has them; `materialized` keeps the planner from walking along all by age. */
+/** A partial index has the open operations, which are few; `materialized` keeps the planner from scanning all by age. */
 const statement = `
   with queued as materialized (
     select id, revision, created_at from actors
@@ -45,7 +45,7 @@ export const operationTurns = Effect.gen(function* () {
   const look = ({ operationId, sandboxId, generation }: OperationContext) =>
     Effect.map(Effect.orDie(sql.unsafe<Row>(statement, [operationId, sandboxId, generation])), ([row]): Row => row!)
 
-  /** Returns when something was committed to it after that revision. */
+  /** Returns after a commit to that operation beyond this revision. */
   const untilChanged = Effect.fnUntraced(
     function* (id: string, revision: number) {
       const changes = yield* Queue.sliding<void>(1)
@@ -53,7 +53,7 @@ export const operationTurns = Effect.gen(function* () {
         host.follow(operationMachine, id, revision, () => void Queue.offerUnsafe(changes, undefined)),
         { startImmediately: true }
       )
-      // A database that does not answer says nothing new.
+      // A failed query counts as unchanged.
       const isUnchanged = actors.read(id).pipe(
         Effect.map((record) => record?.revision === revision),
         Effect.catchDefect(() => Effect.succeed(true))
@@ -66,7 +66,7 @@ export const operationTurns = Effect.gen(function* () {
     (effect) => Effect.scoped(effect)
   )
 
-  /** What it needs to run, once no earlier operation of its generation is queued. */
+  /** The operation's payload, once no earlier operation of its generation is queued. */
   return Effect.fn("OperationTurns.of")(function* (context: OperationContext) {
     while (true) {
       const { payload, before_id: before, before_revision: revision } = yield* look(context)

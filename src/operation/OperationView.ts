@@ -1,4 +1,4 @@
-/** An Operation's snapshot, payload and output totals as the contract shows them. */
+/** Converts an Operation's snapshot, payload and output totals to the contract's form. */
 import type { OperationContext } from "../../schemas/contexts/Operation.ts"
 import type { Operation } from "../../schemas/Operation.ts"
 import type { ActorRecord } from "../store/Actors.ts"

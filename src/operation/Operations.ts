@@ -1,7 +1,7 @@
 /**
- * The commands and operations of an account's Sandboxes: what the HTTP handlers ask for, and nothing of HTTP.
+ * The service for commands and operations of an account's Sandboxes. The HTTP handlers call it; it knows no HTTP.
  *
- * `exhaustedAt` is the instant (epoch milliseconds) from which the account has no credit; null: no end of it is in sight.
+ * `exhaustedAt` is when the account's credit ends (epoch milliseconds); null: no end is planned.
  * A Sandbox or operation of another account is NOT_FOUND; a malformed cursor is INVALID_REQUEST with the path `["cursor"]`.
  *
  * @source contract.md "Commands and operations", contract-details.md "Shapes", "Fine print"
@@ -35,7 +35,7 @@ type Unreachable = NotFound | UnsupportedByRuntime | SandboxUnavailable
 export class Operations extends Context.Service<
   Operations,
   {
-    /** Interrupted when the caller goes away: the process tree is then ended. */
+    /** An interruption (the caller disconnected) ends the process tree. */
     readonly execute: (
       accountId: string,
       sandboxId: string,
@@ -66,14 +66,14 @@ export class Operations extends Context.Service<
       operationId: string,
       range: { readonly stream: OutputStream; readonly offset: number; readonly limit: number }
     ) => Effect.Effect<OperationOutputChunk, Unreachable>
-    /** The output from these offsets on, as it is stored, and the operation once that is all. Close it when nobody reads it any more. */
+    /** The stored output from these offsets on, and finally the operation. Close it when it is no longer read. */
     readonly follow: (
       accountId: string,
       sandboxId: string,
       operationId: string,
       from: OutputOffsets
     ) => Effect.Effect<OutputReading, Unreachable>
-    /** Ends early when the caller goes away. */
+    /** Ends early when the caller disconnects. */
     readonly wait: (
       accountId: string,
       sandboxId: string,

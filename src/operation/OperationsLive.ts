@@ -33,7 +33,7 @@ import { outputReadings } from "./OutputReading.ts"
 
 const keyKind = "operation.start"
 const askEveryMs = 500
-/** One that finds as many waiting as may is told to come again after so long. */
+/** Retry-After for a request that finds the queue full. */
 const queueRetrySeconds = 5
 const terminalStates = taggedStates(operationMachine, "terminal")
 
@@ -94,7 +94,7 @@ const make = Effect.gen(function* () {
     return yield* view(record as OperationRecord)
   })
 
-  /** Of requests that come at the same moment each may find the last place: they are as many as all processes serve at once. */
+  /** Concurrent requests may all find the last place free; their number is limited by what all processes serve concurrently. */
   const requireRoom = Effect.fnUntraced(function* (sandboxId: string) {
     const [{ queued } = { queued: 0 }] = yield* sql<{ readonly queued: number }>`
       select count(*)::int4 as queued from actors
@@ -102,7 +102,7 @@ const make = Effect.gen(function* () {
         and (pending <> '[]'::jsonb or due_at is not null)`.pipe(Effect.orDie)
     if (queued < queuedMax) return
     return yield* new RateLimited({
-      message: `${queued} operations of this Sandbox wait for their turn, which is as many as may. Start it again when some of them have begun, with the same Idempotency-Key.`,
+      message: `${queued} operations of this Sandbox wait for their turn, which is the limit. Start it again when some of them have begun, with the same Idempotency-Key.`,
       details: { retryAfterSeconds: queueRetrySeconds }
     })
   })
@@ -134,10 +134,10 @@ const make = Effect.gen(function* () {
         idempotency: { kind: keyKind, key: idempotencyKey, fingerprint }
       })
       if (created === null) return (yield* replay(accountId, idempotencyKey, fingerprint))!
-      // Nothing has run yet, so it has no output.
+      // No output before the first run.
       return operationView({ status: created.value, context: created.context, payload }, { stdout: 0, stderr: 0 })
     },
-    // From its storing on the operation itself keeps the Sandbox awake.
+    // Once stored, the operation itself keeps the Sandbox awake.
     (effect, _, sandboxId) => uses.during(sandboxId)(effect)
   )
 
@@ -159,7 +159,7 @@ const make = Effect.gen(function* () {
           (stop) => Effect.sync(stop)
         )
       }
-      // Not by the time of day, which may be set meanwhile.
+      // Monotonic, because the wall clock may be set meanwhile.
       const elapsedMs = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
       const end = (yield* elapsedMs) + millisecondsOf(request.timeoutSeconds)
       while (true) {
@@ -205,7 +205,7 @@ const make = Effect.gen(function* () {
       return { operations: entries.map((record) => operationView(record, stored.get(record.id)!)), nextCursor }
     }),
     output: Effect.fn("Operations.output")(function* (accountId, sandboxId, operationId, { stream, offset, limit }) {
-      // The status first: what was terminal before the read has no output after it.
+      // The status is read first: if it was terminal before the read, no output follows.
       const { status, context } = yield* find(accountId, sandboxId, operationId)
       const page = yield* output.read(operationId, stream, offset, limit)
       return {

@@ -1,6 +1,6 @@
 /**
- * The output of one operation as it is stored, from given offsets on, until there is no more of it: read when it is asked for, so a client that
- * reads slowly holds nothing up and costs nothing.
+ * Reads the stored output of one operation from given offsets to its end. It is a pull stream, so a slow client
+ * blocks no writer and costs nothing.
  */
 import { Clock, Effect, FiberSet, Queue, Scope } from "effect"
 import { isSettled, operationMachine } from "../../machines/operation.ts"
@@ -13,7 +13,7 @@ import type { OutputStreamName } from "../store/OutputChunk.ts"
 import { type OperationRecord, operationView } from "./OperationView.ts"
 import { type Pulled, pulled } from "./pulled.ts"
 
-/** Of what was stored while a process could not tell another one. */
+/** Interval of the poll for output whose report from another process was lost. */
 const askEveryMs = 5000
 const pieceMaxBytes = 64 * 1024
 const elapsedMs = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
@@ -31,17 +31,17 @@ export type OutputEvent =
       readonly nextOffset: number
       readonly bytes: Uint8Array
       readonly truncated: boolean
-      /** Behind it. */
+      /** The offsets after it. */
       readonly at: OutputOffsets
     }
-  /** All of the output was told, and there will be no more. */
+  /** All of the output was emitted, and no more will come. */
   | { readonly type: "operation"; readonly operation: Operation; readonly at: OutputOffsets }
-  /** Nothing happened for so long. */
+  /** A heartbeat after a silence. */
   | { readonly type: "quiet"; readonly at: OutputOffsets }
 
 export type OutputReading = Pulled<OutputEvent>
 
-/** Makes the reading of an operation that is known to be the caller's. */
+/** Makes the stream; the caller has checked the account. */
 export const outputReadings = Effect.gen(function* () {
   const host = yield* ActorHost
   const actors = yield* Actors
@@ -52,7 +52,7 @@ export const outputReadings = Effect.gen(function* () {
     const scope = Scope.makeUnsafe()
     let at = from
     let isOver = false
-    /** When it was told anything, or that nothing happened. Not by the time of day, which may be set meanwhile. */
+    /** When the last event or heartbeat was emitted. Monotonic, because the wall clock may be set meanwhile. */
     let toldAt: number | null = null
 
     let heard: Queue.Queue<void> | null = null
@@ -74,7 +74,7 @@ export const outputReadings = Effect.gen(function* () {
       if (isOver) return null
       const changed = yield* changes
       while (true) {
-        // The status first: what was terminal before the read has no output after it.
+        // The status is read first: if it was terminal before the read, no output follows.
         const record = (yield* actors.read(operationId)) as OperationRecord | null
         if (record === null) return null
         let isRead = true
@@ -94,7 +94,7 @@ export const outputReadings = Effect.gen(function* () {
         }
         const now = yield* elapsedMs
         toldAt ??= now
-        // However often it was woken for nothing.
+        // Wake-ups without output do not delay the heartbeat.
         const leftMs = toldAt + heartbeatSeconds * 1000 - now
         if (leftMs <= 0) {
           toldAt = now

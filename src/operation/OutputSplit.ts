@@ -1,11 +1,11 @@
 /**
- * Bytes of one stream on their way into the store: cut into chunks of at most 64 KiB, never inside a UTF-8 character.
+ * Cuts the bytes of one stream into chunks for the store: at most 64 KiB, never inside a UTF-8 character.
  *
  * @source contract-details.md "A log entry is one stored chunk of one stream"
  */
 import { chunkBytesMax } from "../store/OutputStatements.ts"
 
-/** How many bytes at the end of `bytes` begin a UTF-8 character that is not complete there (0 to 3). */
+/** Length of an incomplete UTF-8 character at the end of `bytes` (0 to 3). */
 export const openCharacter = (bytes: Uint8Array): number => {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!
@@ -31,13 +31,13 @@ export interface Piece {
   readonly bytes: Uint8Array
 }
 
-/** One that can be stored. */
+/** A chunk ready to store. */
 export interface Cut extends Piece {
-  /** Where the stream ended before: `offset`, or less where the bytes between are gone at their source. */
+  /** The stream's previous end: `offset`, or less if the bytes between were lost at their source. */
   readonly follows: number
 }
 
-/** Those of a stream's next cuts that hold any of its last `keepBytes`; the others would be forgotten as soon as they are stored, and are told as gone. */
+/** The cuts that hold any of the stream's last `keepBytes`. The others would be deleted right after they are stored, so they are reported as lost. */
 export const lastOf = (keepBytes: number, cuts: ReadonlyArray<Cut>): ReadonlyArray<Cut> => {
   const last = cuts.at(-1)
   if (last === undefined) return cuts
@@ -49,13 +49,13 @@ export const lastOf = (keepBytes: number, cuts: ReadonlyArray<Cut>): ReadonlyArr
   return [{ ...cuts[first]!, follows }, ...cuts.slice(first + 1)]
 }
 
-/** One stream's bytes that are not stored yet, from an absolute offset on. */
+/** Unstored bytes of one stream, from an absolute offset on. */
 export class OutputSplit {
-  /** End of what was cut off. */
+  /** End of the cuts so far. */
   #end: number
-  /** Where the next byte to cut off belongs: behind `#end` when bytes are gone. */
+  /** Offset of the next byte to cut: beyond `#end` if bytes were lost. */
   #offset: number
-  /** Given and not yet cut off: pieces that follow each other from `#offset` on, joined once at each cut. */
+  /** Bytes not cut yet: contiguous pieces from `#offset` on, joined once at each cut. */
   #rest: Array<Uint8Array> = []
   #restBytes = 0
 
@@ -64,12 +64,12 @@ export class OutputSplit {
     this.#offset = offset
   }
 
-  /** End of everything that was cut off so far. */
+  /** End of the cuts so far. */
   get offset() {
     return this.#end
   }
 
-  /** What can be stored now of the bytes given so far; with `isEnd` all of it. Bytes already seen are skipped, a gap is told by what follows it. */
+  /** Takes pieces and returns the cuts that can be stored now; with `isEnd`, all of them. Known bytes are skipped; the next cut reports a gap. */
   take(pieces: ReadonlyArray<Piece>, isEnd: boolean): ReadonlyArray<Cut> {
     const ready: Array<Cut> = []
     for (const { offset, bytes } of pieces) {
@@ -84,7 +84,7 @@ export class OutputSplit {
     return ready
   }
 
-  /** The stream is this long: what was not given is gone. Nothing, or a cut without bytes. After `take` with `isEnd`. */
+  /** Sets the stream's final length: missing bytes are lost. Returns nothing, or a cut without bytes. Call it after `take` with `isEnd`. */
   endAt(offset: number): ReadonlyArray<Cut> {
     if (offset <= this.#offset) return []
     const follows = this.#end
@@ -112,7 +112,7 @@ export class OutputSplit {
       this.#end = this.#offset
       from += bytes.length
     }
-    // What is left is the begin of one character: a copy, so that it does not keep the whole alive.
+    // The rest is the beginning of one character. It is copied so that it does not keep the whole buffer alive.
     this.#rest = from < whole.length ? [whole.slice(from)] : []
     this.#restBytes = whole.length - from
   }

@@ -1,8 +1,8 @@
 /**
- * Follows one process to its end and stores its output on the way.
+ * Follows one process to its end and stores its output meanwhile.
  *
- * Frames wait in a bounded queue while the last ones are being written, or wait for the Sandbox's rate, so an endless writer is held back by the
- * guest's own flow control. What comes in is gathered for a moment: a writer of lines does not cost a row a line, nor a fast one a statement a read.
+ * Frames wait in a bounded queue during a write, or for the Sandbox's rate, so the guest's flow control slows an endless writer
+ * (backpressure). Input is collected for a moment: a row does not hold only a line, nor a statement only one read.
  */
 import { Cause, Clock, Effect, Queue, Stream } from "effect"
 import {
@@ -17,18 +17,18 @@ import { type OutputSource, Overtaken, type StoredOffsets } from "../store/Outpu
 import { lastOf, OutputSplit } from "./OutputSplit.ts"
 
 const framesMax = 64
-/** How long to gather after a write of less than so many bytes. */
+/** How long to collect after a write of less than so many bytes. */
 const gather = [
   { belowBytes: 64 * 1024, ms: 20 },
   { belowBytes: 512 * 1024, ms: 5 }
 ]
-/** A part of the guest's window: each time costs a wait for the disk. */
+/** A part of the guest's window: each acknowledgement waits for the disk. */
 const acknowledgeEveryBytes = 256 * 1024
 const acknowledgeEveryMs = 1000
 const trimEveryBytes = 4 * 1024 * 1024
 
 export interface Followed {
-  /** Null when the guest ended the stream before it said how the process ended, or said what cannot be. */
+  /** Null if the guest ended the stream without an exit, or reported an impossible one. */
   readonly exited: Extract<ProcessFrame, { readonly type: "exited" }> | null
   readonly processTree: "running" | "gone" | "unconfirmed"
 }
@@ -40,16 +40,16 @@ export interface FollowOptions {
   readonly key: string
   readonly sandboxId: string
   readonly source: OutputSource
-  /** How much of each stream stays readable. */
+  /** How much of each stream is kept. */
   readonly retainBytes: number
 }
 
 const streams: ReadonlyArray<OutputStream> = ["stdout", "stderr"]
 
-/** No process writes so much: whatever its guest says of it next is not to be believed either. */
+/** No process writes so much: nothing more from its guest is trusted. */
 const untellable: Followed = { exited: null, processTree: "unconfirmed" }
 
-/** A defect on this way says nothing of the process: it is as if its guest had not answered. */
+/** A defect here says nothing about the process: it counts as if its guest had not answered. */
 const attached = (guest: Guest, key: string, { stdout, stderr }: StoredOffsets) =>
   Stream.suspend(() => guest.processes.attach(key, { stdoutOffset: stdout, stderrOffset: stderr })).pipe(
     Stream.catchCause((cause) => {
@@ -67,22 +67,22 @@ const followOnce = Effect.fnUntraced(
     const frames = yield* Queue.bounded<ProcessFrame, ProcessUnknown | GuestUnavailable | Cause.Done>(framesMax)
     yield* attached(guest, key, stored).pipe(Stream.runIntoQueue(frames), Effect.forkScoped)
 
-    /** What was stored and could be read, which a crash of the database may have undone since. The splits run ahead of it. */
+    /** Stored offsets, which a crash of the database may still reduce. The splits are ahead of them. */
     let stands = stored
     const isKept = (durable: StoredOffsets, before: StoredOffsets) =>
       durable.stdout >= before.stdout && durable.stderr >= before.stderr
     let untold = 0
-    // The newest offsets count, so one word is as good as many.
+    // Only the newest offsets count, so one signal is enough.
     const toTell = yield* Queue.sliding<void>(1)
     const tellGuest = Effect.suspend(() => {
       if (untold === 0) return Effect.void
       untold = 0
       return Queue.offer(toTell, undefined)
     })
-    // What a quiet command leaves untold counts against all the others of its guest.
+    // The unacknowledged bytes of a quiet command reduce the window of its guest's other commands.
     const tellNowAndThen = tellGuest.pipe(Effect.delay(acknowledgeEveryMs), Effect.forever)
-    // The guest may drop what is on disk, not what a crash of the database could still lose. Nothing waits for the guest to hear it: one that
-    // lost the process says so on the attached stream.
+    // The guest may discard only bytes on disk, because a crash of the database could lose the others. The acknowledgement needs no answer: a guest
+    // that lost the process reports it on the attached stream.
     const acknowledge = Effect.gen(function* () {
       yield* Queue.take(toTell)
       const before = stands
@@ -136,21 +136,21 @@ const followOnce = Effect.fnUntraced(
       for (const stream of streams) {
         if (splits[stream].offset > retainBytes) yield* output.trim(key, stream, retainBytes)
       }
-      // Once the end is told the guest forgets the bytes. The commit that tells it may come after a crash that undid the last of them.
+      // After the end is reported the guest drops the bytes, and that commit may follow a crash that lost the last of them.
       if (stands.stdout + stands.stderr > 0 && !isKept(yield* output.durable(key), stands)) {
         return yield* new Overtaken({ ownerId: key })
       }
       return { exited, processTree } satisfies Followed
     })
-    // None of them ends or fails without the follow.
+    // None of them ends or fails before the follow does.
     return yield* Effect.raceAllFirst([store, Effect.forever(acknowledge), tellNowAndThen])
   },
   (effect) => Effect.scoped(effect)
 )
 
-/** Returns once the process has ended, all its output is stored and on disk, and the guest has settled its tree. */
+/** Returns once the process has ended, all its output is on disk, and the guest has settled its tree. */
 export const followProcess = (options: FollowOptions): Effect.Effect<Followed, ProcessUnknown | GuestUnavailable> =>
-  // A killed process's last bytes arrived after it was asked for them, or the database crashed and forgot some: on from where it stands now.
+  // A killed process's last write arrived after its offsets were read, or the database crashed and lost some: continue from the present offsets.
   Effect.catchTag(followOnce(options), "Overtaken", () => followProcess(options))
 
 const sizeOf = (batch: ReadonlyArray<ProcessFrame>) =>

@@ -1,15 +1,15 @@
-/** A stream whose client takes a piece whenever it has sent the one before. */
+/** A pull stream: its client takes the next piece after it has sent the previous one (backpressure). */
 import { Effect, Exit, Scope } from "effect"
 
 export interface Pulled<A> {
-  /** Calls back once; with null when the stream is over. Not again before it has called back. */
+  /** Calls back once, with null at the end. It is called again only after it has called back. */
   readonly next: (then: (piece: A | null) => void) => void
   readonly close: () => void
 }
 
 /**
- * @param next One piece; null: there will be no more. A failure of it ends the stream.
- * @param run In the background.
+ * @param next One piece; null: the end. A failure ends the stream.
+ * @param run Runs an effect in the background.
  * @param scope Closed with the stream.
  */
 export const pulled = <A>(
@@ -30,7 +30,7 @@ export const pulled = <A>(
       if (isClosed) return give(null)
       run(
         next.pipe(
-          Effect.catchCause((cause) => Effect.as(Effect.logWarning("Output could not be read", cause), null)),
+          Effect.catchCause((cause) => Effect.as(Effect.logWarning("Could not read output", cause), null)),
           Effect.map(give)
         )
       )

@@ -1,4 +1,4 @@
-/** How the commands of a preview are done. */
+/** Runs the commands of a preview. */
 import { Effect, Schedule } from "effect"
 import { previewMachine } from "../../machines/preview.ts"
 import { PreviewContext } from "../../schemas/contexts/Preview.ts"
@@ -8,10 +8,10 @@ import type { EventOf } from "../actor/machineTypes.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { SandboxReach } from "../gateway/SandboxReach.ts"
 
-/** A guest that does not confirm now may later, or its boot ends. */
+/** A guest that does not confirm now may do so later, or its boot ends. */
 const askAgain = Schedule.min([Schedule.exponential(100), Schedule.spaced(5000)])
 
-/** @param forget Told as soon as a host name is dead in this process. */
+/** @param forget Called as soon as a host name is no longer valid in this process. */
 export const previewDefinition = Effect.fnUntraced(function* (forget: (actorId: string) => void) {
   const connections = yield* LiveConnections
   const reach = yield* SandboxReach

@@ -1,7 +1,7 @@
 /**
- * Serves previews by their host names: HTTP/1.1 both ways as it comes, and whatever a connection is upgraded to, byte for byte.
+ * Serves previews by their host names: proxies HTTP/1.1, and upgraded connections byte for byte.
  *
- * Streams are piped, so a slow side holds back the other one, through the guest's flow control into the program itself.
+ * Streams are piped, so backpressure works in both directions, through the guest's flow control up to the program.
  *
  * @source contract.md "Previews"; RFC 9110 section 7.6
  */
@@ -38,7 +38,7 @@ import { type Page, previewPages } from "./previewPages.ts"
 import { previewSchemeOf } from "./previewUrl.ts"
 
 const poolIdleMs = 30_000
-/** Others may be quicker to take what was gathered. */
+/** Other requests may take the gathered places first. */
 const gatherTriesMax = 3
 
 const wantsHtml = ({ headers }: IncomingMessage): boolean => (headers.accept ?? "").includes("text/html")
@@ -70,7 +70,7 @@ const answerPageOnSocket = (socket: Duplex, page: Page): void => {
   endSoon(socket, head(page.status, STATUS_CODES[page.status] ?? "", headers) + page.body)
 }
 
-/** Both ways until both have ended, or either breaks. */
+/** Copies both ways until both sides have ended, or either breaks. */
 const join = (a: Duplex, b: Duplex): void => {
   a.pipe(b).pipe(a)
   for (const [one, other] of [
@@ -88,13 +88,13 @@ const pairsOf = (raw: ReadonlyArray<string>): Array<[string, string]> => {
   return found
 }
 
-/** The parser takes any three digits for a status, and the writer does not; nor can a body go on whose coding is not known. */
+/** The parser accepts any three digits as a status, but the writer does not; a body with an unknown coding cannot be passed on either. */
 const passesOn = (answer: IncomingMessage): boolean => {
   const { statusCode = 0 } = answer
   return statusCode >= 200 && statusCode <= 999 && framingOf(answer) !== null
 }
 
-/** Of an answer on its way to a visitor. The length of one that has no body by its nature is still told. */
+/** Framing of a response for the visitor. A response without a body (HEAD, 304) keeps its Content-Length. */
 const answerFraming = (answer: IncomingMessage, request: IncomingMessage): Framing => {
   const framing = framingOf(answer) ?? "none"
   const hasNoBody = request.method === "HEAD" || answer.statusCode === 204 || answer.statusCode === 304
@@ -103,8 +103,8 @@ const answerFraming = (answer: IncomingMessage, request: IncomingMessage): Frami
 }
 
 /**
- * The path as the program gets it, or null. A whole URL means its own host, whatever Host says (RFC 9112 section 3.2.2): only one
- * that says the same goes on.
+ * The path for the program, or null. An absolute URL overrides the Host header (RFC 9112 section 3.2.2): it is passed on only if
+ * both name the same host.
  */
 const pathOf = ({ url = "/", headers, method }: IncomingMessage): string | null => {
   if (url.startsWith("/") || (url === "*" && method === "OPTIONS")) return url
@@ -113,13 +113,13 @@ const pathOf = ({ url = "/", headers, method }: IncomingMessage): string | null 
   return path!.startsWith("/") ? path! : `/${path}`
 }
 
-/** The program's own reason, if it can be written. */
+/** The program's own reason phrase, if it is writable. */
 const reasonOf = ({ statusCode = 0, statusMessage = "" }: IncomingMessage): string =>
   /^[\t\x20-\x7e\x80-\xff]*$/.test(statusMessage) ? statusMessage : (STATUS_CODES[statusCode] ?? "")
 
-const notAnswered = () => new Error("The program's answer is none to this request.")
+const notAnswered = () => new Error("The program's response does not fit this request.")
 
-/** Hints are advice: what node:http would not write is left out. */
+/** Hints are optional: those that node:http would refuse are left out. */
 const writeHints = (response: ServerResponse, raw: ReadonlyArray<string>): void => {
   const link = pairsOf(raw).flatMap(([name, value]) =>
     // One header may hold several links.
@@ -132,7 +132,7 @@ const writeHints = (response: ServerResponse, raw: ReadonlyArray<string>): void 
   }
 }
 
-/** A connection for one request, outside of any pool. */
+/** A connection for one request, outside any pool. */
 const once =
   (dial: Dial) =>
   (_options: unknown, created: (error: Error | null, stream: Duplex) => void): undefined => {
@@ -156,7 +156,7 @@ const make = Effect.gen(function* () {
   const isUsable = isTagged(previewMachine, "usable")
   const mayGoOn = (actor: { readonly status: string }) => isUsable(actor.status)
 
-  /** A connection whose scope ends with it. */
+  /** Opens a connection with its own scope. */
   const dialOf =
     (target: PreviewTarget): Dial =>
     () =>
@@ -183,7 +183,7 @@ const make = Effect.gen(function* () {
     found?.pool.destroy()
   }
 
-  /** The pool is itself a connection of its preview, so it is cut with it. Null: there is no room for one. */
+  /** The pool counts as a connection of its preview, so it is cut with the preview. Null: the limit is reached. */
   const poolOf = (target: PreviewTarget): PreviewPool | null => {
     const { actorId } = target
     const known = pools.get(actorId)
@@ -231,7 +231,7 @@ const make = Effect.gen(function* () {
     const framing = framingOf(request)
     const path = pathOf(request)
     if (framing === null || path === null) {
-      // Whoever is before us may have understood another end of it.
+      // A proxy in front may have seen another end of the message.
       response.shouldKeepAlive = false
       answerPage(request, response, previewPages.malformed(wantsHtml(request)))
       return
@@ -241,7 +241,7 @@ const make = Effect.gen(function* () {
       mayGoOn,
       cut: (why) => {
         isCut = true
-        // Who has no answer yet gets the one that comes from now on.
+        // A visitor without a response yet gets the one of a closed preview.
         if (why === "stopping" || response.headersSent || response.destroyed) request.socket.destroy()
         else {
           response.shouldKeepAlive = false
@@ -255,7 +255,7 @@ const make = Effect.gen(function* () {
       return
     }
     const { method = "GET" } = request
-    // Only what can be sent again may go on a connection that the program might be closing just now.
+    // A kept-alive connection may be closing, so it carries only requests that can be repeated.
     const canRepeat = !hasBody(framing) && ["GET", "HEAD", "OPTIONS"].includes(method)
     let outgoing: ReturnType<typeof sendRequest> | null = null
     let isCut = false
@@ -282,7 +282,7 @@ const make = Effect.gen(function* () {
         const takesHints = request.httpVersion !== "1.0" && !response.headersSent && !response.destroyed
         if (statusCode === 103 && takesHints) writeHints(response, rawHeaders)
       })
-      // Nobody asked for another protocol. Without a listener the request would end without a word.
+      // The visitor requested no upgrade. Without a listener the request would end without a response.
       sent.on("upgrade", (_answer, stream) => {
         stream.destroy()
         fail(notAnswered())
@@ -318,7 +318,7 @@ const make = Effect.gen(function* () {
     const framing = answerFraming(answer, request)
     response.sendDate = false
     response.writeHead(answer.statusCode ?? 502, reasonOf(answer), responseHeaders(answer, framing))
-    // The head goes at once: a stream of events may send nothing more for long.
+    // The head is sent immediately: an event stream may send nothing more for long.
     response.flushHeaders()
     answer.pipe(response, { end: false })
     answer.once("end", () => {
@@ -379,7 +379,7 @@ const make = Effect.gen(function* () {
         sent.destroy()
         return
       }
-      // Chunks are taken apart here; the end of the connection is the end of the body.
+      // Chunked coding is removed here; the end of the connection marks the end of the body.
       const framing = answerFraming(answer, request)
       const headers = [...responseHeaders(answer, framing === "chunked" ? "none" : framing), "Connection", "close"]
       socket.write(head(answer.statusCode ?? 502, reasonOf(answer), headers))
@@ -398,13 +398,13 @@ const make = Effect.gen(function* () {
     return previewId == null ? Promise.resolve(null) : fork(previews.find(previewId))
   }
 
-  /** Once this process has places at hand, or there are none; at once, as a rule. `then` runs before anybody else can take them. */
+  /** Runs `then` once this process has free places, or there are none; usually immediately. No other request can take them before `then` runs. */
   const withPlaces = (target: PreviewTarget, then: () => void, tries = gatherTriesMax): void | Promise<void> => {
     const gathering = tries > 0 ? connections.gather(target) : null
     return gathering === null ? then() : fork(gathering).then(() => withPlaces(target, then, tries - 1))
   }
 
-  const failed = (cause: unknown) => void runFork(Effect.logError("A preview could not be served", Cause.die(cause)))
+  const failed = (cause: unknown) => void runFork(Effect.logError("Could not serve a preview", Cause.die(cause)))
 
   const gateway: RawGateway = {
     takes: (request) => previewIdOf(request.headers.host, previewDomain) !== undefined,

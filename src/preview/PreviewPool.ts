@@ -1,12 +1,12 @@
 /**
- * Connections into one preview's port, kept open between requests. An `http.Agent` over the guest's streams, which are no sockets.
+ * Kept-alive connections to one preview's port. An `http.Agent` over the guest's streams, which are not sockets.
  *
  * @source node:http Agent: createConnection
  */
 import { Agent, type ClientRequestArgs } from "node:http"
 import type { Duplex } from "node:stream"
 
-/** As many as may be open at all: see ATOLL_CONNECTIONS_PER_SANDBOX. */
+/** The limit on open connections: see ATOLL_CONNECTIONS_PER_SANDBOX. */
 const idleMax = 256
 
 export type Dial = () => Promise<Duplex>
@@ -15,14 +15,14 @@ type Created = (error: Error | null, stream: Duplex) => void
 
 const nothing = () => {}
 
-/** What the Agent calls on a socket beside a stream's methods. */
+/** Adds the socket methods that the Agent calls. */
 const asSocket = (stream: Duplex): Duplex => {
   const socket = stream as Duplex & Partial<Record<"ref" | "unref" | "setKeepAlive" | "setTimeout", () => void>>
   socket.ref ??= nothing
   socket.unref ??= nothing
   socket.setKeepAlive ??= nothing
   socket.setTimeout ??= nothing
-  // The far side may end an idle connection: then it is of no more use, though HTTP/2 would keep its other half.
+  // The program may end an idle connection; it is then useless, although HTTP/2 would keep its other half open.
   return stream.once("end", () => stream.end())
 }
 

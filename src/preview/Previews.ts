@@ -1,5 +1,5 @@
 /**
- * The previews of an account's Sandboxes, and what a host name leads to.
+ * The previews of an account's Sandboxes, and the lookup of host names.
  *
  * @source contract.md "Previews", contract-details.md "Fine print"
  */
@@ -14,7 +14,7 @@ import type {
 import type { ListedPreview, Preview } from "../../schemas/Preview.ts"
 import type { Boot } from "../gateway/SandboxReach.ts"
 
-/** Where an active preview leads. */
+/** The target of an active preview. */
 export interface PreviewTarget extends Boot {
   readonly actorId: string
   readonly port: number
@@ -30,22 +30,22 @@ export class Previews extends Context.Service<
       sandboxId: string,
       options: { readonly requestId: string; readonly port: number }
     ) => Effect.Effect<Preview, NotFound | NetworkDisabled | PreviewExists | PreviewTransportUnavailable>
-    /** Once it returns or fails with CleanupPending the host name is dead in every process. */
+    /** Once it returns, or fails with CleanupPending, the host name is invalid in every process. */
     readonly close: (
       accountId: string,
       sandboxId: string,
       previewId: string,
       options: { readonly requestId: string }
     ) => Effect.Effect<void, NotFound | CleanupPending>
-    /** The same for whatever is open of this Sandbox. */
+    /** The same for all open previews of this Sandbox. */
     readonly closeAll: (
       accountId: string,
       sandboxId: string,
       options: { readonly requestId: string }
     ) => Effect.Effect<void, NotFound | CleanupPending>
-    /** Newest first, those that are over too. */
+    /** Newest first, including closed ones. */
     readonly list: (accountId: string, sandboxId: string) => Effect.Effect<ReadonlyArray<ListedPreview>, NotFound>
-    /** Null for a host name that is unknown, not served yet, or dead. */
+    /** Null for a host name that is unknown, not served yet, or closed. */
     readonly find: (previewId: string) => Effect.Effect<PreviewTarget | null>
   }
 >()("atoll/preview/Previews") {}

@@ -30,7 +30,7 @@ import { Previews, type PreviewTarget } from "./Previews.ts"
 import { previewUrl } from "./previewUrl.ts"
 
 const closeAnswerMs = 3000
-/** How long another process may go on serving what it read: see account/KeyLease.ts for the same idea. */
+/** How long another process may serve from its last read: account/KeyLease.ts has the same idea. */
 const leaseMs = 100
 const leaseMarginMs = 10
 const leasesMax = 10_000
@@ -48,7 +48,7 @@ const make = Effect.gen(function* () {
   const settings = yield* Settings
   const publicPort = yield* PublicPort
   const leases = new Map<string, { readonly target: PreviewTarget; readonly until: number }>()
-  /** When each preview died in this process: a look that began before is worth nothing. */
+  /** When each preview closed in this process: a read that began earlier is outdated. */
   const deaths = new Map<string, number>()
   const forget = (actorId: string) => {
     leases.delete(actorId)
@@ -111,7 +111,7 @@ const make = Effect.gen(function* () {
       requestId,
       idempotency: null
     })
-    // Looking and inserting are one step for the Sandbox, in whichever process.
+    // The check and the insert are one step for the Sandbox, across processes.
     yield* Effect.gen(function* () {
       yield* sql`select pg_advisory_xact_lock(hashtextextended(${`preview ${sandboxId}`}, 0))`
       const open = yield* findOpen(sandboxId)
@@ -192,7 +192,7 @@ const make = Effect.gen(function* () {
     )
   })
 
-  // --- what a host name leads to ------------------------------------------------------------------------------------
+  // --- lookup of host names -----------------------------------------------------------------------------------------
 
   const lookUp = Effect.fnUntraced(function* (actorId: string) {
     const began = performance.now()

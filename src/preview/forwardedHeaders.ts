@@ -1,8 +1,8 @@
 /**
- * The headers of a message on their way through the gateway: order, spelling and repetition are kept, what belongs to one hop goes.
+ * The headers of a message through the gateway: order, spelling and repetition are kept, hop-by-hop headers are removed.
  *
- * How long a body is, and whose request it is, are never a header that goes through: they are left out, whatever names them, and said
- * anew from what the parser found (Framing.ts) and from the connection (gateway/Clients.ts). So nothing that a visitor writes can make the gateway and the
+ * Headers about the body's length and the client's identity are never passed on: all of them are removed, and written
+ * again from the parser's result (Framing.ts) and from the connection (gateway/Clients.ts). So no visitor can make the gateway and the
  * program see different messages.
  *
  * @source RFC 9110 sections 6.5.1 (trailers), 7.6.1 (Connection), RFC 9112 section 6.3
@@ -16,7 +16,7 @@ export type RawHeaders = Array<string>
 
 type Pair = readonly [name: string, value: string]
 
-/** Of this hop alone, the ones that frame a body included. */
+/** Hop-by-hop headers, including those that frame a body. */
 const ofOneHop = new Set([
   "connection",
   "content-length",
@@ -39,7 +39,7 @@ const pairs = (raw: ReadonlyArray<string>): Array<Pair> => {
   return found
 }
 
-/** A message of known length has no trailers to announce: node:http throws at it. */
+/** A message of known length must not announce trailers: node:http throws. */
 const endToEnd = ({ headers, rawHeaders }: IncomingMessage, framing: Framing): Array<Pair> => {
   const named = new Set((headers.connection ?? "").split(",").map((name) => nameOf(name.trim())))
   return pairs(rawHeaders).filter(([spelled]) => {
@@ -51,22 +51,22 @@ const endToEnd = ({ headers, rawHeaders }: IncomingMessage, framing: Framing): A
 const bodylessByDefault = new Set(["GET", "HEAD", "DELETE", "OPTIONS", "TRACE"])
 
 export interface Hop {
-  /** Protocol, as the visitor used it. */
+  /** The visitor's protocol. */
   readonly scheme: "http" | "https"
   /** The visitor's address. */
   readonly address: string
-  /** What the visitor said of addresses before its own; null: nothing. */
+  /** The visitor's own X-Forwarded-For; null: none. */
   readonly said: string | null
 }
 
 /**
- * What a visitor may not say: how the request came here is ours to tell, and an expectation was met here. `Proxy` would become the
+ * Headers that a visitor must not set: the gateway writes how the request arrived, and has handled an expectation. `Proxy` would become the
  * HTTP_PROXY of a CGI program.
  */
 const isRewritten = (name: string): boolean =>
   name.startsWith("x-forwarded-") || ["expect", "forwarded", "host", "proxy", "x-real-ip"].includes(name)
 
-/** An API key that a client sends everywhere is none of the program's business. */
+/** An API key that a client sends everywhere must not reach the program. */
 const isApiKey = (name: string, value: string): boolean =>
   name === "authorization" && looksLikeSecret(value.replace(/^bearer\s+/i, ""))
 
@@ -75,11 +75,11 @@ const isVisitors = ([spelled, value]: Pair): boolean => {
   return !isRewritten(name) && !isApiKey(name, value)
 }
 
-/** The request as the program in the Sandbox gets it. Host stays what the visitor asked for, so that its links and origin checks hold. */
+/** The request for the program in the Sandbox. Host is unchanged, so that the program's links and origin checks work. */
 export const requestHeaders = (request: IncomingMessage, framing: Framing, hop: Hop): RawHeaders => {
   const { headers, method } = request
   const sent: RawHeaders = [
-    // Once, whatever came: the one that the preview was found by.
+    // Exactly one: the Host by which the preview was found.
     "Host",
     headers.host ?? "",
     ...endToEnd(request, framing).filter(isVisitors).flat(),
@@ -96,7 +96,7 @@ export const requestHeaders = (request: IncomingMessage, framing: Framing, hop: 
   return sent
 }
 
-/** The same for a request that changes protocol, which has no body: that part of it belongs to both hops. */
+/** The same for an upgrade request, which has no body: its Upgrade headers apply to both hops. */
 export const upgradeHeaders = (request: IncomingMessage, hop: Hop): RawHeaders => [
   ...requestHeaders(request, "none", hop),
   "Connection",
@@ -105,20 +105,20 @@ export const upgradeHeaders = (request: IncomingMessage, hop: Hop): RawHeaders =
   request.headers.upgrade ?? ""
 ]
 
-/** A cookie for the whole preview domain would reach every other preview: it becomes this host's own. */
+/** A cookie for the whole preview domain would reach every other preview, so it is limited to this host. */
 const hostOnly = ([name, value]: Pair): Pair => [
   name,
   nameOf(name) === "set-cookie" ? value.replace(/;\s*domain\s*=[^;]*/gi, "") : value
 ]
 
-/** The answer as the visitor gets it. The address is a capability, so it is not told to other sites unless the program says so. */
+/** The response for the visitor. The address is a capability, so other sites do not get it as a referrer unless the program allows it. */
 export const responseHeaders = (response: IncomingMessage, framing: Framing): RawHeaders => {
   const kept = endToEnd(response, framing).flatMap(hostOnly)
   kept.push(...framingHeaders(framing))
   return response.headers["referrer-policy"] === undefined ? [...kept, "Referrer-Policy", "same-origin"] : kept
 }
 
-/** The answer that changes protocol: that part of it belongs to both hops, and it has no body (RFC 9110 section 8.6). */
+/** The response that changes protocol: its Upgrade headers apply to both hops, and it has no body (RFC 9110 section 8.6). */
 export const changeHeaders = (response: IncomingMessage): RawHeaders => [
   ...endToEnd(response, "none").flatMap(hostOnly),
   "Connection",
@@ -127,7 +127,7 @@ export const changeHeaders = (response: IncomingMessage): RawHeaders => [
   response.headers.upgrade ?? ""
 ]
 
-/** Trailers of a request or an answer. Whoever merges them into the headers must learn nothing else from them than from headers. */
+/** Trailers of a request or response, filtered like headers, because some programs merge them into the headers. */
 export const trailersOf = ({ rawTrailers }: IncomingMessage): Array<[string, string]> =>
   pairs(rawTrailers)
     .filter((pair) => !ofOneHop.has(nameOf(pair[0])) && nameOf(pair[0]) !== "trailer" && isVisitors(pair))

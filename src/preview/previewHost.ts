@@ -1,7 +1,7 @@
-/** Which preview a Host header names. */
+/** Finds the preview id in a Host header. */
 
 /**
- * @returns Undefined when it is not below the preview domain (the API's own), null when it names no preview.
+ * @returns Undefined for a host outside the preview domain (the API's own), null for one that names no preview.
  */
 export const previewIdOf = (host: string | undefined, domain: string): string | null | undefined => {
   if (host === undefined) return undefined

@@ -1,4 +1,4 @@
-/** What the gateway says itself. Nothing in it depends on whether a preview ever existed. */
+/** The gateway's own pages. None of them reveals whether a preview ever existed. */
 
 export interface Page {
   readonly status: number
@@ -17,7 +17,7 @@ const page = (status: number, title: string, text: string, wantsHtml: boolean, r
   contentType: wantsHtml ? "text/html; charset=utf-8" : "text/plain; charset=utf-8",
   body: wantsHtml
     ? reloads
-      ? html(title, `${text} This page loads itself again.`, `<meta http-equiv="refresh" content="${reloadSeconds}">`)
+      ? html(title, `${text} This page reloads by itself.`, `<meta http-equiv="refresh" content="${reloadSeconds}">`)
       : html(title, text)
     : `${title}. ${text}${reloads ? " Try again soon." : ""}\n`,
   headers: {
@@ -30,15 +30,9 @@ const page = (status: number, title: string, text: string, wantsHtml: boolean, r
 
 export const previewPages = {
   notFound: (wantsHtml: boolean) =>
-    page(404, "No such preview", "It never was, it was closed, or its hour is over.", wantsHtml, false),
+    page(404, "No such preview", "It never existed, was closed, or has expired after an hour.", wantsHtml, false),
   malformed: (wantsHtml: boolean) =>
-    page(
-      400,
-      "This request cannot be passed on",
-      "Its length, its coding or its host can be read in two ways.",
-      wantsHtml,
-      false
-    ),
+    page(400, "This request cannot be passed on", "Its length, its coding or its host is ambiguous.", wantsHtml, false),
   nothingListens: (port: number, wantsHtml: boolean) =>
     page(502, "Nothing listens yet", `No program in the Sandbox listens on port ${port}.`, wantsHtml, true),
   sandboxSilent: (wantsHtml: boolean) =>
@@ -46,7 +40,7 @@ export const previewPages = {
   brokeOff: (wantsHtml: boolean) =>
     page(502, "No answer", "The program in the Sandbox closed the connection without an answer.", wantsHtml, false),
   unserved: (wantsHtml: boolean) =>
-    page(503, "Not now", "The service cannot reach its database for now.", wantsHtml, true),
+    page(503, "Not now", "The service cannot reach its database at the moment.", wantsHtml, true),
   tooMany: (wantsHtml: boolean) =>
-    page(503, "Too many connections", "This Sandbox has as many open connections as it may.", wantsHtml, true)
+    page(503, "Too many connections", "This Sandbox has reached its limit of open connections.", wantsHtml, true)
 }

@@ -1,18 +1,18 @@
-/** The address of a preview as its visitors use it. */
+/** The public address of a preview. */
 import type { SettingsShape } from "../Config.ts"
 
 type Serving = Pick<SettingsShape, "previewScheme" | "tlsCertFile">
 
-/** As a visitor uses it, if no trusted proxy says better. */
+/** The visitor's scheme, unless a trusted proxy names another. */
 export const previewSchemeOf = ({ previewScheme, tlsCertFile }: Serving): "http" | "https" => {
   if (previewScheme !== "auto") return previewScheme
   return tlsCertFile === null ? "http" : "https"
 }
 
-/** @param port That Atoll listens on. */
+/** @param port The port on which Atoll listens. */
 export const previewUrl = (settings: Serving, hostname: string, port: number): string => {
   const scheme = previewSchemeOf(settings)
-  // With https by the setting it is a proxy's, on its port.
+  // Https by the setting comes from a proxy, on its own port.
   const isProxys = settings.previewScheme === "https"
   const isDefault = port === (scheme === "https" ? 443 : 80)
   return `${scheme}://${isProxys || isDefault ? hostname : `${hostname}:${port}`}/`

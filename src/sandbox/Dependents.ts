@@ -1,4 +1,4 @@
-/** Everything that lives in a Sandbox and ends with it: operations, previews, accesses, grants. */
+/** The resources in a Sandbox that end with it: operations, previews, accesses, grants. */
 
 import { Context, Effect, Layer, Ref, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -11,9 +11,9 @@ import { generationOf } from "../store/SnapshotFields.ts"
 
 export interface DependentKind {
   readonly machine: AnyStateMachine
-  /** The states in which it must hear of the end. In each of them it waits for a command or a deadline: that is how it is found. */
+  /** States in which a dependent must be told of the end. In each it waits for a command or a deadline; the query uses that to find it. */
   readonly openStates: ReadonlyArray<string>
-  /** Those of them in which one waits for others to end: it hears before they do, the newest first. */
+  /** Of those: states in which a dependent waits for others to end. These are told first, the newest first. */
   readonly waitingStates?: ReadonlyArray<string>
   readonly event: (reason: PublicReason) => AnyEvent
 }
@@ -23,8 +23,8 @@ export class Dependents extends Context.Service<
   {
     readonly register: (kind: DependentKind) => Effect.Effect<void>
     /**
-     * Tells every open dependent of a generation and those before it: what a later one has begun meanwhile goes on.
-     * Returns when each has heard; repeated calls do no harm.
+     * Tells every open dependent of this generation and earlier ones; those of a later generation go on.
+     * Returns when each has been told; safe to repeat.
      */
     readonly close: (sandboxId: string, generation: number, reason: PublicReason) => Effect.Effect<void>
   }
@@ -62,7 +62,7 @@ export class Dependents extends Context.Service<
                 open,
                 ({ id, revision }) =>
                   host.send(machine, id, event(reason), { cause: "cascade", revision }).pipe(
-                    // It ended by itself meanwhile.
+                    // It has already ended.
                     Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void),
                     Effect.orDie
                   ),

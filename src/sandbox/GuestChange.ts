@@ -1,17 +1,17 @@
-/** A client's change that a guest is asked for, in the contract's terms. */
+/** Runs a client's change in a guest, and maps its failures to the contract's errors. */
 import { Effect, Predicate } from "effect"
 import { SandboxUnavailable } from "../../schemas/Errors.ts"
 import type { GuestUnavailable } from "../runtime/Guest.ts"
 import { changeBegins } from "../store/Change.ts"
 
-/** It was never asked, so nothing was done. */
+/** The request never reached the guest, so nothing was done. */
 export const unanswered = () =>
   new SandboxUnavailable({
     message: "The Sandbox does not answer. Try again; if that does not help, stop and start it.",
     details: { status: null }
   })
 
-/** It was asked, and how that ended is not known: a caller that simply repeats it may do everything twice. */
+/** The request reached the guest, but its result is unknown: a blind repetition may do everything twice. */
 const unknown = () =>
   new SandboxUnavailable({
     message:
@@ -19,7 +19,7 @@ const unknown = () =>
     details: { status: null, outcome: "unknown" }
   })
 
-/** From now on it may have been done, whatever becomes of the answer; a guest that is lost on the way leaves the outcome unknown. */
+/** Marks the point of no return: from here the change may apply even if the response is lost. If the guest is lost after it, the outcome is unknown. */
 export const guestChange = <A, E, R>(
   change: Effect.Effect<A, E | GuestUnavailable, R>
 ): Effect.Effect<A, Exclude<E, GuestUnavailable> | SandboxUnavailable, R> =>

@@ -1,38 +1,39 @@
 /**
- * Until when the machines of one host were listened to. Usually that is now: a death is heard at once. But whoever was away, or frozen, hears
- * of it long after; then it is the last moment before. A gap is over only once the machines were compared with the Sandboxes: what is found dead until then
+ * How long a host's machines were observed without a gap. Usually until now: a death is reported immediately. A process that was away or frozen learns
+ * of a death late; then it uses the last observed moment. A gap ends only after the machines were compared with the Sandboxes: a machine found dead
+ * in that comparison may have died at any time in the gap.
  * may have died at any time in it.
  */
 import { Clock, Effect } from "effect"
 
 interface Gap {
-  /** The last moment before it, epoch milliseconds; null: there was none. */
+  /** The last observed moment before the gap, epoch milliseconds; null: none. */
   readonly from: number | null
   readonly until: number
 }
 
 export interface Hearing {
-  /** They are listened to now, as since the last time; unless that is too long ago. */
+  /** The machines are observed now, and were since the last call, unless that is too long ago. */
   readonly listen: () => void
-  /** They are not listened to any more. */
+  /** The machines are no longer observed. */
   readonly lose: () => void
-  /** Epoch milliseconds: a machine that is found dead now was alive then, as far as anybody knows. Null: nobody knows of any such moment. */
+  /** Epoch milliseconds: a machine that is found dead now was last known alive then. Null: unknown. */
   readonly seenAt: () => number | null
-  /** Until when nothing was missed, epoch milliseconds; null: what died meanwhile has not been told. */
+  /** Until when no event was missed, epoch milliseconds; null: deaths in the gap have not been reported yet. */
   readonly heardUntil: () => number | null
-  /** All that was dead at this instant has been told. */
+  /** All machines dead at this instant have been reported. */
   readonly toldUntil: (at: number) => void
 }
 
 /**
- * @param before When they were listened to last, epoch milliseconds; null: never.
- * @param gapAfterMs Silent for longer than this, nobody knows whether they were listened to.
+ * @param before When the machines were last observed, epoch milliseconds; null: never.
+ * @param gapAfterMs After a longer silence it is unknown whether they were observed.
  */
 export const makeHearing = (before: number | null, gapAfterMs: number): Effect.Effect<Hearing> =>
   Effect.map(Clock.Clock, (clock) => {
     const instant = () => ({
       at: clock.currentTimeMillisUnsafe(),
-      // Of a clock that is set, the other one knows nothing; and it stands still while a whole machine does.
+      // The monotonic clock ignores clock changes, but stops while the whole machine is suspended.
       ticks: Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
     })
     let last = instant()

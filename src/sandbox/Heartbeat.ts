@@ -1,9 +1,9 @@
 /**
- * Until when the machines of this host were listened to. Usually that is now: a death is heard at once. But a service that was down, or a
- * process that was frozen, hears of it long after; then it is the last beat before.
+ * How long this host's machines were observed without a gap. Usually until now: a death is reported immediately. A service that was down, or a
+ * process that was frozen, learns of a death late; then it uses the last heartbeat.
  *
- * A beat is one row of the database, written every few seconds while a Sandbox runs. A gap between two beats is over only once the machines
- * were compared with the Sandboxes: what is found dead until then may have died at any time in it.
+ * The heartbeat is one row of the database, written every few seconds while a Sandbox runs. A gap between two beats ends only after the machines
+ * were compared with the Sandboxes: a machine found dead in that comparison may have died at any time in the gap.
  */
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -14,15 +14,15 @@ import { worker } from "../worker/Worker.ts"
 import { makeHearing } from "./Hearing.ts"
 
 const beatEveryMs = 5_000
-/** Silent for longer than this between two beats, the process was held up. */
+/** A longer silence between two beats means that the process was frozen. */
 const gapAfterMs = 2 * beatEveryMs
 
 export class Heartbeat extends Context.Service<
   Heartbeat,
   {
-    /** Epoch milliseconds: a machine that is found dead now was alive then, as far as anybody knows. Null: nobody knows of any such moment. */
+    /** Epoch milliseconds: a machine that is found dead now was last known alive then. Null: unknown. */
     readonly seenAt: Effect.Effect<number | null>
-    /** All that was dead at this instant has been told. */
+    /** All machines dead at this instant have been reported. */
     readonly toldUntil: (at: number) => Effect.Effect<void>
   }
 >()("atoll/sandbox/Heartbeat") {
@@ -55,7 +55,7 @@ export class Heartbeat extends Context.Service<
         )
       }).pipe(
         Effect.tapError((error) => (isTransient(error) ? watch.fault(error) : Effect.void)),
-        // The next beat is as good.
+        // The next beat replaces it.
         Effect.catchIf(isTransient, () => Effect.void)
       )
       yield* worker("heartbeat store", Effect.forever(Effect.andThen(Effect.sleep(beatEveryMs), store)))

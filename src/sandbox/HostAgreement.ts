@@ -1,6 +1,6 @@
 /**
- * The machines of one host and its Sandboxes, brought to agree: machines without a Sandbox are destroyed, Sandboxes without their machine learn
- * it, and since when. It remembers what it saw: one look alone does not tell what a runtime is just about to tell itself.
+ * The reconciler of one host: destroys machines without a Sandbox, and tells Sandboxes without their machine since when it is gone. It keeps state
+ * between passes: a single pass cannot tell a dead machine from one whose death the runtime is about to report.
  *
  * @source design.md invariant 3
  */
@@ -12,7 +12,7 @@ import type { InventoryEntry, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import type { RuntimeNews } from "./RuntimeNews.ts"
 import { isUp, removedStates, runtimelessStates } from "./sandboxStates.ts"
 
-/** A Sandbox that should have a machine there, of this generation. Busy: something is being done to its runtime. */
+/** A Sandbox that should have a machine of this generation there. Busy: a command is changing its runtime. */
 export interface Expected {
   readonly id: string
   readonly status: string
@@ -21,15 +21,15 @@ export interface Expected {
   readonly isBusy: boolean
 }
 
-/** The Sandbox of something that was found. */
+/** The Sandbox of an inventory entry. */
 export interface Found {
   readonly id: string
   readonly status: string
   readonly revision: number
   readonly isBusy: boolean
-  /** It lives on another host: what was found here of it is not it. */
+  /** It lives on another host: this host's entry is a leftover. */
   readonly isElsewhere: boolean
-  /** This host was to boot it first, and did not: what is left of that is nobody's. */
+  /** This host was to boot it first, and did not: its leftovers can be destroyed. */
   readonly wasRefused?: boolean
 }
 
@@ -40,50 +40,50 @@ export interface WatchedHost<E> {
   readonly stop: (sandboxId: string, generation: number) => Effect.Effect<void, RuntimeUnavailable>
   readonly destroy: (sandboxId: string) => Effect.Effect<void, RuntimeUnavailable>
   readonly news: RuntimeNews
-  /** Until when its machines were listened to; null: nobody knows. */
+  /** Until when its machines were observed; null: unknown. */
   readonly seenAt: Effect.Effect<number | null>
-  /** All that was dead at this instant has been told. */
+  /** All machines dead at this instant have been reported. */
   readonly toldUntil: (at: number) => Effect.Effect<void>
 }
 
 export interface Look {
-  /** Nothing had to be ended. */
+  /** No machine had to be destroyed. */
   readonly isClean: boolean
-  /** A machine is gone whose runtime has not told why: it is worth looking again soon. */
+  /** A machine is gone without a report from the runtime: run the next pass soon. */
   readonly isPuzzled: boolean
   readonly inventory: ReadonlyArray<InventoryEntry>
 }
 
-/** How long a runtime has to tell why a machine ended, before it is told without a reason. */
+/** How long the runtime may take to report why a machine ended, before the reconciler reports it without a reason. */
 export const SECOND_LOOK_MS = 2_000
 
-/** So many entries of one look are named in the log; a host may list what it likes, and more than a log should have. */
+/** Log lines of one pass name at most so many entries: the host decides how many it lists. */
 const NAMED_MAX = 64
 
-/** Nothing is left of it on its host. */
+/** The host has nothing of it. */
 const LOST = { code: "LOST", message: publicText`The runtime was not found on its host.` }
-/** What every runtime says of one that it knows no more of. */
+/** The reason that every runtime gives when it does not know a better one. */
 const ENDED = { code: "CRASHED", message: publicText`The Sandbox ended without being asked to.` }
 
-/** What an inventory entry calls for, given its Sandbox. Commands of a Sandbox that are under way are left to it. */
+/** The action for an inventory entry, given its Sandbox. Entries of a Sandbox with running commands are left to those. */
 const remedyOf = (entry: InventoryEntry, found: Found | undefined): "destroy" | "end" | "tell" | null => {
   if (found === undefined) return "destroy"
   if (found.isElsewhere && found.wasRefused === true) return "destroy"
-  // Its volume may be all that there is of it.
+  // The volume may be the only copy.
   if (found.isElsewhere) return entry.state === "volume" ? null : "end"
   if (found.isBusy) return null
   if (removedStates.includes(found.status)) return "destroy"
-  // The Sandbox decides, in its own order of events: it may be starting by now.
+  // The Sandbox decides when it handles the event: it may be starting by now.
   if (entry.state !== "volume" && runtimelessStates.includes(found.status)) return "tell"
   return null
 }
 
-/** A look at both, and what follows from it. */
+/** One pass: reads both sides, and acts on the differences. */
 export const agreement = <E>(host: WatchedHost<E>): Effect.Effect<Look, E | RuntimeUnavailable | MailboxFull> => {
   const { news } = host
-  /** Sandboxes whose volume is here and whose machine was not at the last look, with their generation. */
+  /** Sandboxes that had a volume but no machine in the last pass, with their generation. */
   let missed: ReadonlyMap<string, number> = new Map()
-  /** When each machine was last found, and when they were last looked for; null: not yet. */
+  /** When each machine was last found, and the time of the last pass; null: none yet. */
   let foundAt: ReadonlyMap<string, number> = new Map()
   let lookedAt: number | null = null
 
@@ -97,7 +97,7 @@ export const agreement = <E>(host: WatchedHost<E>): Effect.Effect<Look, E | Runt
   }
 
   return Effect.gen(function* () {
-    // Candidates first, then the inventory: a Sandbox that came up in between is not taken for a lost one.
+    // Sandboxes first, then the inventory: so a Sandbox that boots in between does not look lost.
     const expected = yield* host.expected
     const now = yield* Clock.currentTimeMillis
     const inventory = yield* host.inventory
@@ -112,10 +112,10 @@ export const agreement = <E>(host: WatchedHost<E>): Effect.Effect<Look, E | Runt
       remedies++
       const isNamed = remedies <= NAMED_MAX
       if (isNamed) yield* Effect.logWarning(`Reconciling ${entry.sandboxId} (${entry.state}): ${remedy}`)
-      // One that cannot be ended now must not keep the others from it.
+      // A failed action must not block the others.
       yield* mend(entry, remedy, found?.revision ?? 0).pipe(
         Effect.catchCause((cause) =>
-          isNamed ? Effect.logWarning(`${entry.sandboxId} could not be reconciled`, cause) : Effect.void
+          isNamed ? Effect.logWarning(`Could not reconcile ${entry.sandboxId}`, cause) : Effect.void
         )
       )
     }
@@ -128,7 +128,7 @@ export const agreement = <E>(host: WatchedHost<E>): Effect.Effect<Look, E | Runt
     const missing = new Map<string, number>()
     const stillFoundAt = new Map([...alive.keys()].map((id) => [id, now]))
     const heardUntil = yield* host.seenAt
-    // Nobody heard of it: it may have died at any time since it was last found, or came up after all were last looked for.
+    // No report came: it may have died at any time since it was last found, or it booted after the last pass.
     const seenAt = (id: string) => {
       const found = foundAt.get(id) ?? lookedAt
       return heardUntil === null || found === null ? heardUntil : Math.min(heardUntil, found)
@@ -144,10 +144,10 @@ export const agreement = <E>(host: WatchedHost<E>): Effect.Effect<Look, E | Runt
       }
       const lastSeenAt = seenAt(id)
       if (lastSeenAt !== null) stillFoundAt.set(id, lastSeenAt)
-      // What is under way may end it, or find it dead.
+      // A running command may end the machine, or find it dead.
       if (isBusy) isAllTold = false
       else if (!here.has(id)) yield* news.down(id, generation, LOST, lastSeenAt, revision)
-      // The runtime knows best why it ended, and is about to tell.
+      // The runtime knows the reason best, and is about to report it.
       else if (missed.get(id) !== generation) {
         isAllTold = false
         missing.set(id, generation)

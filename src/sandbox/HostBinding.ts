@@ -1,13 +1,13 @@
 /**
- * The inventory of one host says nothing about the Sandboxes of another. Should the operator have given this database's Sandboxes to
- * another data folder while this process lived (or was frozen), there is no inventory any more: nothing is destroyed or told as lost by it.
+ * The inventory of a host proves nothing about Sandboxes of another host. If the operator moves this database's Sandboxes to another data folder
+ * while this process runs (or is frozen), its inventory fails from then on: so it destroys no machine and reports none as lost.
  */
 import { Effect, Layer } from "effect"
 import { Runtime, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import { Installation } from "../store/Installation.ts"
 
 export const HostBinding = {
-  /** A Runtime in the place of another one. */
+  /** Wraps a Runtime. */
   layer: Layer.effect(
     Runtime,
     Effect.gen(function* () {
@@ -18,7 +18,7 @@ export const HostBinding = {
           ? runtime.inventory
           : Effect.fail(
               new RuntimeUnavailable({
-                message: "This database's Sandboxes live in another data folder by now. Stop this process."
+                message: "This database's Sandboxes now live in another data folder. Stop this process."
               })
             )
       )

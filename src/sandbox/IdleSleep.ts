@@ -1,6 +1,6 @@
 /**
- * Sandboxes that were running before this process could let them sleep (an older version, a setting that was off) wait for no deadline:
- * they are asked for one at the start.
+ * Running Sandboxes from a time without sleep (an older version, a setting that was off) have no idle deadline. At the start each of them
+ * is told to set one.
  */
 
 import { Effect, Layer, Schema } from "effect"

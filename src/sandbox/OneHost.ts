@@ -1,4 +1,4 @@
-/** The Placement of a service that carries its Sandboxes itself: there is one place, and whether it has room is its driver's to say. */
+/** The Placement of a service that carries its Sandboxes itself: it has one host, whose driver decides about capacity. */
 import { Effect, Layer } from "effect"
 import { UnsupportedByRuntime } from "../../schemas/Errors.ts"
 import { Runtime } from "../runtime/Runtime.ts"
@@ -19,7 +19,7 @@ export const OneHost = {
             ? here
             : Effect.fail(
                 new UnsupportedByRuntime({
-                  message: `Sandboxes of this server are of the runtime ${kind}. Send that, or none.`
+                  message: `Sandboxes of this server have the runtime ${kind}. Send that, or none.`
                 })
               ),
         obstacle: () => nothing,

@@ -1,11 +1,11 @@
-/** On which host a Sandbox lives: chosen once, for its volume is there. */
+/** The host of a Sandbox: chosen once, because the volume stays there. */
 import { Context, type Effect } from "effect"
 import type { UnsupportedByRuntime } from "../../schemas/Errors.ts"
 import type { LostHost } from "./hostLost.ts"
 
 export interface Wanted {
   readonly sandboxId: string
-  /** Null: as the operator likes. */
+  /** Null: the operator's default. */
   readonly runtime: "vm" | "namespace" | null
   readonly networkEnabled: boolean
   readonly vcpus: number
@@ -14,32 +14,32 @@ export interface Wanted {
 }
 
 export interface Place {
-  /** Null: the one host there is; or none has room, and the boot will be refused. */
+  /** Null: the service's only host; or no host has capacity, and the boot will be refused. */
   readonly hostId: string | null
   readonly runtime: "vm" | "namespace"
 }
 
-/** How the host of a Sandbox stands. there: it serves, as far as is known. silent: nobody reaches it now, and it may come back any time. */
+/** State of a Sandbox's host. there: it serves, as far as is known. silent: unreachable now, but it may return at any time. */
 export type Standing = { readonly is: "there" | "silent" } | LostHost
 
 export class Placement extends Context.Service<
   Placement,
   {
-    /** Called in the transaction of a create: the room that it takes is given back with that. */
+    /** Called in the transaction of a create: a rollback frees the capacity. */
     readonly place: (wanted: Wanted) => Effect.Effect<Place, UnsupportedByRuntime>
-    /** Why a Sandbox that was placed there cannot be started now, one sentence; null: nothing is known to be against it. */
+    /** Why a Sandbox cannot be started on its host now, as one sentence; null: no known reason. */
     readonly obstacle: (sandboxId: string) => Effect.Effect<string | null>
-    /** Asked when something of a Sandbox could not be done at its host. */
+    /** Called after a command failed at the Sandbox's host. */
     readonly standing: (sandboxId: string) => Effect.Effect<Standing>
-    /** For so long a host may fail to answer, in ms, before its standing says so. */
+    /** How long a host may fail to answer, in ms, before its standing changes. */
     readonly unsureForMs: number
-    /** Whether it can sleep there. */
+    /** Whether the Sandbox can sleep on its host. */
     readonly suspends: (sandboxId: string) => Effect.Effect<boolean>
-    /** Ids of the hosts whose Sandboxes this process looks after; null: all Sandboxes are its own. */
+    /** Ids of the hosts that this process supervises; null: it carries all Sandboxes itself. */
     readonly attended: Effect.Effect<ReadonlyArray<string> | null>
-    /** Nothing of this generation runs, or will when its host returns: what it was promised is free, but for its volume. */
+    /** Frees vCPUs and memory: nothing of this generation runs, or will run when the host returns. The volume stays reserved. */
     readonly leave: (sandboxId: string, generation: number) => Effect.Effect<void>
-    /** Nothing of it is left, or ever was: all of its room is free. */
+    /** Frees everything: the Sandbox has nothing on any host. */
     readonly release: (sandboxId: string) => Effect.Effect<void>
   }
 >()("atoll/sandbox/Placement") {}

@@ -1,5 +1,5 @@
 /**
- * A Sandbox that something is to be done in: it runs, or wakes for it, or is waited for while it boots.
+ * A Sandbox ready for work: it runs, wakes on demand, or is waited for while it boots.
  *
  * @source contract-details.md "Behaviour that the contract leaves open" (a `pending` Sandbox)
  */
@@ -13,7 +13,7 @@ import { Actors } from "../store/Actors.ts"
 import { ownLivingSandbox } from "./ownSandbox.ts"
 import { isAsleep, isAwaited, isUp } from "./sandboxStates.ts"
 
-/** `status`: what it is instead; null when it went away meanwhile. */
+/** `status`: its present state; null if it was deleted meanwhile. */
 export class NotRunning extends Schema.TaggedError<NotRunning>()("NotRunning", {
   status: Schema.NullOr(Schema.String)
 }) {}
@@ -36,9 +36,9 @@ export const unavailableUnlessRunning = <A, E, R>(
 const bootAnswerMs = 20_000
 
 /**
- * NotFound also for a deleted one.
+ * NotFound also for a deleted Sandbox.
  *
- * @param admit Asked once the Sandbox is known to be the account's, before its state is looked at and before it is woken.
+ * @param admit Runs once the Sandbox is known to belong to the account, before its state is checked and before it is woken.
  */
 export const runningSandbox = Effect.fnUntraced(function* <E = never>(
   accountId: string,
@@ -46,7 +46,7 @@ export const runningSandbox = Effect.fnUntraced(function* <E = never>(
   admit: Effect.Effect<void, E> = Effect.void
 ) {
   const host = yield* ActorHost
-  // The guest of this generation decides what still runs, so what its owner remembers will do.
+  // The guest of this generation decides what still runs, so the owner's cached state is good enough.
   const known = host.peek(sandboxMachine, sandboxId)
   if (known?.accountId === accountId && isUp(known.value)) {
     yield* admit

@@ -1,4 +1,4 @@
-/** How long `wait=running` waits for a Sandbox to run, in ms. */
+/** Time limit of `wait=running`, in ms. */
 import { Context } from "effect"
 import { runningWaitSeconds } from "../../schemas/Limits.ts"
 

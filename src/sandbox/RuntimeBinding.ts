@@ -1,6 +1,6 @@
 /**
- * The Sandboxes that exist were made by one driver; another one would neither find their machines nor their volumes. A start with
- * another driver ends with a sentence, unless nothing is left of them.
+ * Existing Sandboxes are bound to the driver that made them: another one would find neither their machines nor their volumes. A start with
+ * another driver ends with a sentence, unless no Sandbox has anything left on the host.
  */
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"

@@ -1,6 +1,6 @@
 /**
- * What is heard of machines, told to their Sandboxes. A Sandbox that this is no news for, or that there is not, is not told: by its state at the
- * revision that whoever tells it has read, or a later one.
+ * Reports events of machines to their Sandboxes. A report that changes nothing, or is about an unknown Sandbox, is dropped. The check uses the
+ * Sandbox's state at the revision that the reporter has read, or a later one.
  */
 
 import { Effect } from "effect"
@@ -20,16 +20,16 @@ export const runtimeNews = Effect.map(ActorHost, (host) => {
     )
   return {
     /**
-     * @param seenAt Epoch milliseconds: it was alive then; null: nobody knows.
-     * @param revision Of whoever has read nothing: 0. What it tells is compared with what is stored later.
+     * @param seenAt Epoch milliseconds at which it was last known alive; null: unknown.
+     * @param revision The revision that the reporter has read; 0: none. The report is compared with that revision or a later one.
      */
     down: (sandboxId: string, generation: number, reason: PublicReason, seenAt: number | null, revision = 0) =>
       tell(sandboxId, { type: "RUNTIME_DOWN", generation, reason, ...(seenAt === null ? {} : { seenAt }) }, revision),
-    /** It runs, and perhaps nobody wants it to. */
+    /** Its machine runs, perhaps although it should not. */
     found: (sandboxId: string, revision: number) => tell(sandboxId, { type: "RUNTIME_FOUND" }, revision),
     /**
-     * A former owner's freezing came about after the Sandbox had been woken: it sleeps, so let it say so. Whoever uses it then, or does
-     * already, wakes it.
+     * The previous owner froze the machine after the Sandbox had been woken. The machine sleeps, so the Sandbox goes to sleep as well; a present or
+     * later use wakes it.
      */
     asleep: (sandboxId: string, revision: number) =>
       Effect.logWarning(`${sandboxId} runs, and was found frozen: it sleeps`).pipe(

@@ -1,6 +1,6 @@
 /**
- * Keeps the Sandboxes' states and the machines of this host in agreement: deaths become events, machines without a Sandbox are
- * destroyed, Sandboxes without their machine learn it, and since when: a death is told with the last moment at which the machine was seen alive.
+ * Reconciles the Sandboxes with the machines of this host. Deaths become events, machines without a Sandbox are destroyed, and Sandboxes
+ * without their machine are told. A death carries the last moment at which the machine was seen alive.
  *
  * @source design.md invariant 3
  */
@@ -62,10 +62,10 @@ export const RuntimeWatch = {
         Stream.runForEach(({ sandboxId, generation, reason }) =>
           heartbeat.seenAt.pipe(
             Effect.flatMap((seenAt) => news.down(sandboxId, generation, reason, seenAt)),
-            Effect.catchCause((cause) => Effect.logError(`The death of ${sandboxId} was not recorded`, cause))
+            Effect.catchCause((cause) => Effect.logError(`Could not record the death of ${sandboxId}`, cause))
           )
         ),
-        // A runtime that tells nothing has an empty stream.
+        // A runtime without such reports has an empty stream.
         Effect.andThen(Effect.never),
         (downs) => worker("runtime downs", downs)
       )
@@ -75,7 +75,7 @@ export const RuntimeWatch = {
           news
             .stall(stall)
             .pipe(
-              Effect.catchCause((cause) => Effect.logError(`The stall of ${stall.sandboxId} was not recorded`, cause))
+              Effect.catchCause((cause) => Effect.logError(`Could not record the stall of ${stall.sandboxId}`, cause))
             )
         ),
         Effect.andThen(Effect.never),
@@ -98,7 +98,7 @@ export const RuntimeWatch = {
           ;({ isPuzzled } = seen)
         }),
         Effect.catchCause((cause) =>
-          Effect.logWarning("The host's machines could not be compared with the Sandboxes", cause)
+          Effect.logWarning("Could not compare the host's machines with the Sandboxes", cause)
         )
       )
 

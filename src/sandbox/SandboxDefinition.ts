@@ -1,4 +1,4 @@
-/** How the commands of a Sandbox are done: by the runtime driver, and by telling what lives in the Sandbox that it is gone. */
+/** Runs the commands of a Sandbox: calls the runtime driver, and tells the resources in the Sandbox that it has ended. */
 import { Clock, Effect, Schedule, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { hasNeverRun, ofThisVersion, sandboxMachine } from "../../machines/sandbox.ts"
@@ -26,7 +26,7 @@ type SandboxEvent = EventOf<typeof sandboxMachine>
 type SandboxScope = CommandScope<SandboxContext, SandboxEvent>
 
 const bootTries = 3
-/** Those of a host that nobody can reach are many, until it is lost or the boot has taken too long. */
+/** While a host is unreachable its boots retry often, until the host is lost or the boot times out. */
 const bootAgain = Schedule.min([Schedule.exponential(250), Schedule.spaced(2_000)])
 
 const bootFailed = publicText`The Sandbox could not be booted. Start it again.`
@@ -42,7 +42,7 @@ const specOf = (context: SandboxContext): SandboxSpec => ({
   networkEnabled: context.networkEnabled
 })
 
-/** Trying again is all that can be done: a runtime that cannot be ended or removed now will be, later. */
+/** Retries without end: a runtime that cannot be stopped or removed now can be later. */
 const untilDone = Schedule.min([Schedule.exponential(200), Schedule.spaced(10_000)])
 
 export const sandboxDefinition = Effect.gen(function* () {
@@ -56,14 +56,14 @@ export const sandboxDefinition = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const measured = yield* bootMetrics((yield* Settings).parallelStarts)
 
-  /** An operation that runs, or is still being ended, keeps its Sandbox awake. */
+  /** True while an operation runs or is being ended: it keeps its Sandbox awake. */
   const hasOperations = (sandboxId: string) =>
     sql`select 1 from actors where sandbox_id = ${sandboxId} and kind = 'operation' and pending <> '[]'::jsonb limit 1`.pipe(
       Effect.orDie,
       Effect.map((rows) => rows.length > 0)
     )
 
-  /** The instant before which it cannot have been idle for long enough. */
+  /** The earliest instant at which it may have been idle for long enough. */
   const idleAt = Effect.fnUntraced(function* (context: SandboxContext, sleepAfterMs: number) {
     const used = (yield* hasOperations(context.sandboxId))
       ? yield* Clock.currentTimeMillis
@@ -85,7 +85,7 @@ export const sandboxDefinition = Effect.gen(function* () {
       where sandbox_id = ${sandboxId} and kind = 'operation' and duration_ms is not null`
   })
 
-  /** Epoch milliseconds; now while it goes on, and never before it was. What is not known to have been no use counts as one. */
+  /** Epoch milliseconds of the last use; now while one continues, and never before the start. Where uses may be unknown, it assumes one. */
   const lastUse = Effect.fnUntraced(function* ({ sandboxId, startedAt }: SandboxContext) {
     if (yield* hasOperations(sandboxId)) return yield* Clock.currentTimeMillis
     const { ended_at } = yield* Effect.orDie(findLastEnd(sandboxId))
@@ -108,7 +108,7 @@ export const sandboxDefinition = Effect.gen(function* () {
       const began = performance.now()
       let tries = 0
       let lost: LostHost | null = null
-      /** A host that is silent is waited for: what is frozen there may wake yet. */
+      /** Retries while the host is silent: a frozen machine there may still wake. */
       const mayAgain = Effect.map(placement.standing(sandboxId), (standing) => {
         tries++
         if (isLost(standing)) lost = standing
@@ -120,7 +120,7 @@ export const sandboxDefinition = Effect.gen(function* () {
           schedule: bootAgain,
           while: (error) => (error._tag === "RuntimeUnavailable" ? mayAgain : Effect.succeed(false))
         }),
-        // It expires: nothing of it is kept, its room neither.
+        // The Sandbox expires: its volume and its reservation go.
         Effect.tapError((error) =>
           error._tag === "RuntimeRefused" && hasNeverRun(context) ? placement.release(sandboxId) : Effect.void
         ),
@@ -142,7 +142,7 @@ export const sandboxDefinition = Effect.gen(function* () {
       )
     })
 
-  /** Once, or told why it need not be done: the host is lost. */
+  /** One try. If the host is lost, the result is that reason instead. */
   const stopped = (sandboxId: string, generation: number): Effect.Effect<SandboxEvent, RuntimeUnavailable> =>
     runtime.stop(sandboxId, generation).pipe(
       Effect.as<SandboxEvent>({ type: "RUNTIME_STOPPED", generation }),
@@ -155,7 +155,7 @@ export const sandboxDefinition = Effect.gen(function* () {
       )
     )
 
-  /** Once. Of a host that was taken out of the fleet nothing is left to be removed. */
+  /** One try. A host that was removed from the fleet has nothing left to destroy. */
   const destroyed = (sandboxId: string): Effect.Effect<void, RuntimeUnavailable> =>
     runtime
       .destroy(sandboxId)
@@ -207,7 +207,7 @@ export const sandboxDefinition = Effect.gen(function* () {
     )
   }
 
-  /** A Sandbox that never ran costs nothing. */
+  /** A Sandbox that never ran has no cost. */
   const meter = (sandboxId: string) =>
     ledger.foldSandbox(sandboxId).pipe(
       Effect.flatMap((folded) => (folded === null ? Effect.void : wallets.changed(folded.accountId))),
@@ -217,7 +217,7 @@ export const sandboxDefinition = Effect.gen(function* () {
   return defineActor(sandboxMachine, {
     context: SandboxContext,
     migrate: ofThisVersion,
-    // Each of the lane "runtime" supersedes the earlier ones: the driver's calls may be cut anywhere.
+    // In the lane "runtime" each command supersedes the earlier ones: the driver's calls may be interrupted anywhere.
     commands: {
       provision: {
         lane: "runtime",
@@ -246,7 +246,7 @@ export const sandboxDefinition = Effect.gen(function* () {
         lane: null,
         run: (scope, { generation, ...reason }) => {
           const { context } = scope.state()
-          // A command that an older version stored names no generation.
+          // A command stored by an older version has no generation.
           return Effect.as(
             dependents.close(context.sandboxId, generation ?? context.generation, committedReason(reason)),
             null

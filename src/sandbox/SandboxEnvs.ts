@@ -1,11 +1,11 @@
 /**
- * The variables that Sandboxes give to every command. They are secrets: they lie sealed in a table of their own, and whatever is shown of a
- * Sandbox (its context, its log, events, backups' listings) has only their names and the version that counts.
+ * The variables that a Sandbox gives to every command. They are secrets: a separate table stores them encrypted, and everything else about a
+ * Sandbox (its context, its log, events, listings of backups) has only their names and the present version.
  *
- * A version never changes, so whoever has its name may keep what is in it. A change stores a new one first and lets the machine name it
- * afterwards; the one before is removed then. One that no machine came to name (the service was killed between) goes with its Sandbox.
+ * A version never changes, so its content may be cached. A change first stores a new version, then the machine's transition names it, then the
+ * previous version is deleted. A version that no transition names (the service was killed in between) is deleted with its Sandbox.
  *
- * Sealed under a key of the server, and bound to the Sandbox and the version.
+ * They are encrypted with a key of the server, bound to the Sandbox and the version.
  */
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -20,7 +20,7 @@ import { serverKey } from "../store/ServerKeys.ts"
 export type Env = Readonly<Record<string, string>>
 
 const remembered = 1000
-/** A version that is gone was replaced; so often in a row it is not. */
+/** A missing version was replaced meanwhile; that does not happen so often in a row. */
 const lookTimes = 5
 const noEnv: Env = {}
 
@@ -28,7 +28,7 @@ const EnvJson = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String
 const encode = Schema.encodeSync(EnvJson)
 const decode = Schema.decodeSync(EnvJson)
 
-/** Throws for what was sealed for another Sandbox, or by another server. */
+/** Throws for variables that were sealed for another Sandbox, or by another server. */
 const open = (key: Uint8Array, boundTo: string, sealed: Uint8Array): Env => {
   const text = unseal(key, boundTo, sealed)
   if (text === null) throw new Error(`The variables of ${boundTo} were not sealed by this server.`)
@@ -38,15 +38,15 @@ const open = (key: Uint8Array, boundTo: string, sealed: Uint8Array): Env => {
 export class SandboxEnvs extends Context.Service<
   SandboxEnvs,
   {
-    /** Null for no variables at all. Stored by `keep`. */
+    /** Null if there are no variables. `keep` stores the result. */
     readonly name: (env: Env) => KeptEnv | null
-    /** Stores what `name` named, in the caller's transaction if there is one. */
+    /** Stores the result of `name`, in the caller's transaction if there is one. */
     readonly keep: (sandboxId: string, kept: KeptEnv, env: Env) => Effect.Effect<void>
-    /** The variables of that version; where it was replaced meanwhile, the present ones. */
+    /** The variables of that version; if it was replaced meanwhile, the present ones. */
     readonly read: (sandboxId: string, version: string | null) => Effect.Effect<Env>
-    /** The present ones. */
+    /** The present variables. */
     readonly present: (sandboxId: string) => Effect.Effect<Env>
-    /** @param version Null: all of the Sandbox. */
+    /** @param version Null: all versions of the Sandbox. */
     readonly forget: (sandboxId: string, version: string | null) => Effect.Effect<void>
   }
 >()("atoll/sandbox/SandboxEnvs") {
@@ -84,7 +84,7 @@ export class SandboxEnvs extends Context.Service<
           }
           version = yield* versionOf(sandboxId)
         }
-        return yield* Effect.die(new Error(`The variables of ${sandboxId} are not found.`))
+        return yield* Effect.die(new Error(`The variables of ${sandboxId} are missing.`))
       })
 
       return SandboxEnvs.of({

@@ -1,9 +1,9 @@
 /**
- * When each Sandbox was last used, and whether it is in use now: whoever works in one, or connects to something in one, says so here.
+ * When each Sandbox was last used, and whether it is in use now. Commands and connections report their use here.
  *
- * Kept in memory, so a use costs nothing. Several processes on one database also tell each other: of what goes on or went on since, every few
- * seconds, in one statement; and where Sandboxes sleep before a use begins, at most four times in the time after which one does. A use is
- * begun before its Sandbox's state is looked at, and what freezes a Sandbox looks for uses after its state is committed: of the two, one
+ * Uses are kept in memory, so one costs nothing. Several processes on one database exchange them: one statement every few seconds for all present
+ * and recent uses. If Sandboxes sleep when idle, a use is also stored before it begins, at most four times in the idle time. A use
+ * begins before its Sandbox's state is read, and a freeze checks for uses after its state is committed: of the two, one
  * always sees the other.
  */
 import { Clock, Context, Effect, Layer, Option, Schema, type Scope } from "effect"
@@ -13,7 +13,7 @@ import { Runtime } from "../runtime/Runtime.ts"
 import { Int8, int8Column, textColumn } from "../store/Columns.ts"
 import { worker } from "../worker/Worker.ts"
 
-/** What is told to others is known to them by so much later, with patience for a database that is slow. */
+/** Interval of the exchange, and how late other processes may learn of a use, with allowance for a slow database. */
 const tellEveryMs = 5_000
 const toldWithinMs = 15_000
 
@@ -26,21 +26,21 @@ interface Use {
 export class SandboxUse extends Context.Service<
   SandboxUse,
   {
-    /** How long nobody may use a Sandbox before it sleeps; null: it never does. */
+    /** After how long without use a Sandbox sleeps; null: never. */
     readonly sleepAfterMs: number | null
-    /** In use until the answer is called. */
+    /** Marks a use, until the returned function is called. */
     readonly begin: (sandboxId: string) => () => void
-    /** In use for as long as the effect runs. */
+    /** Marks a use while the effect runs. */
     readonly during: (sandboxId: string) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
-    /** In use for as long as the scope lasts. */
+    /** Marks a use while the scope lasts. */
     readonly scoped: (sandboxId: string) => Effect.Effect<void, never, Scope.Scope>
-    /** Epoch milliseconds from which on uses are known. */
+    /** Epoch milliseconds since which uses are recorded. */
     readonly since: number
-    /** A use of another process may be later than the latest that is known, by up to so much. */
+    /** A use in another process may be later than the latest known one by up to this time. */
     readonly lateByMs: number
-    /** Epoch milliseconds of the latest use that is known; now if it is going on; 0: none is known. */
+    /** Epoch milliseconds of the latest known use; now during a use; 0: none. */
     readonly latest: (sandboxId: string) => Effect.Effect<number>
-    /** The Sandbox is no more. */
+    /** The Sandbox was deleted. */
     readonly forget: (sandboxId: string) => Effect.Effect<void>
   }
 >()("atoll/sandbox/SandboxUse") {
@@ -90,7 +90,7 @@ export class SandboxUse extends Context.Service<
           )
       }
 
-      /** Before a use of one that may sleep. */
+      /** Stores the use before it begins, if the Sandbox may sleep. */
       const tellsOthers = isShared && sleepAfterMs !== null
       const tellOthers = (sandboxId: string) =>
         Effect.suspend(() =>
@@ -102,7 +102,7 @@ export class SandboxUse extends Context.Service<
       if (isShared) {
         const untold = () => [...uses].filter(([id, { open, at }]) => open > 0 || at > (toldAt.get(id) ?? 0))
         yield* Effect.suspend(() => tell(untold())).pipe(
-          Effect.catchCause((cause) => Effect.logWarning("Uses of Sandboxes could not be told", cause)),
+          Effect.catchCause((cause) => Effect.logWarning("Could not store the uses of Sandboxes", cause)),
           Effect.delay(Math.min(tellEveryMs, (sleepAfterMs ?? Number.POSITIVE_INFINITY) / 4)),
           Effect.forever,
           (telling) => worker("sandbox uses", telling)

@@ -1,4 +1,4 @@
-/** A Sandbox's snapshot as the contract shows it. */
+/** Converts a Sandbox's snapshot to the contract's form. */
 import { deletesAt, ofThisVersion, stopsAt } from "../../machines/sandbox.ts"
 import type { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import type { Sandbox, SandboxStatus } from "../../schemas/Sandbox.ts"
@@ -37,6 +37,6 @@ const viewOf = (status: string, context: SandboxContext): Sandbox => ({
   deletedAt: instantOrNull(context.deletedAt)
 })
 
-/** Also of one that an older version stored. */
+/** Also for a snapshot stored by an older version. */
 export const sandboxView = (status: string, context: SandboxContext): Sandbox =>
   viewOf(status, ofThisVersion(status, context))

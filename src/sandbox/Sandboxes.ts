@@ -1,7 +1,7 @@
 /**
- * The Sandboxes of an account: what the HTTP handlers ask for, and nothing of HTTP.
+ * The service for the Sandboxes of an account. The HTTP handlers call it; it knows no HTTP.
  *
- * Every call names the account that asks: a Sandbox of another account is NOT_FOUND. A malformed cursor is INVALID_REQUEST with the
+ * Every call names the calling account: a Sandbox of another account is NOT_FOUND. A malformed cursor is INVALID_REQUEST with the
  * path `["cursor"]`. `requestId` goes into the transition log.
  *
  * @source contract.md "Sandboxes", contract-details.md "Behaviour that the contract leaves open"
@@ -31,7 +31,7 @@ import type { SandboxHistory, TransitionList } from "../../schemas/Transition.ts
 type Unreachable = NotFound | UnsupportedByRuntime | SandboxUnavailable
 type Limit = CreditExhausted | SandboxLimitReached | StorageLimitReached
 
-/** `limit` null: all of them, unless a cursor is given (then 100). */
+/** `limit` null: all Sandboxes, unless a cursor is given (then 100). */
 export interface SandboxFilter {
   /** Any of them. */
   readonly status: ReadonlyArray<SandboxStatus> | null
@@ -57,7 +57,7 @@ export class Sandboxes extends Context.Service<
       readonly idempotencyKey: string
       readonly fingerprint: string
       readonly request: CreateSandboxRequest
-      /** Answers, as a replay does, once it runs or will not by itself, or when `RunningWait` is over. */
+      /** Like a replay, answers once the Sandbox runs or will not without a new start, or after `RunningWait`. */
       readonly wait?: "running" | undefined
     }) => Effect.Effect<
       { readonly sandbox: Sandbox; readonly replayStatus: 201 | 202 },
@@ -72,7 +72,7 @@ export class Sandboxes extends Context.Service<
       options: {
         readonly requestId: string
         readonly request: UpdateSandboxRequest
-        /** Whether the caller may delete Sandboxes, and so say when they are. */
+        /** Whether the caller may delete Sandboxes, and so set when they are deleted. */
         readonly mayDelete: boolean
       }
     ) => Effect.Effect<Sandbox, Unreachable | InvalidRequest | ScopeRequired>
@@ -82,9 +82,9 @@ export class Sandboxes extends Context.Service<
       options: {
         readonly requestId: string
         readonly idempotencyKey: string | null
-        /** From then on (epoch milliseconds) the account has no credit; null: no end of it is in sight. */
+        /** When the account's credit ends (epoch milliseconds); null: no end is planned. */
         readonly exhaustedAt: number | null
-        /** Waits for as long as `RunningWait` says. */
+        /** Waits as long as `RunningWait` says. */
         readonly wait?: "running" | undefined
       }
     ) => Effect.Effect<Sandbox, Unreachable | Limit>
@@ -103,7 +103,7 @@ export class Sandboxes extends Context.Service<
       sandboxId: string,
       page: Page
     ) => Effect.Effect<TransitionList, Unreachable | InvalidRequest>
-    /** Of all that lives and lived in it. */
+    /** The logs of all present and former resources in it. */
     readonly history: (
       accountId: string,
       sandboxId: string,

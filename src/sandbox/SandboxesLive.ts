@@ -74,7 +74,7 @@ const view = (record: SandboxRecord): Sandbox => {
   return made
 }
 
-/** A limit that was only found while provisioning is answered to every replay of the create. */
+/** A limit found only during provisioning is the answer to every replay of the create. */
 const limitOf = ({ statusReason }: Pick<Sandbox, "statusReason">) =>
   statusReason?.code === "STORAGE_LIMIT_REACHED"
     ? new StorageLimitReached({ message: statusReason.message, details: { limitBytes: null } })
@@ -121,14 +121,14 @@ const make = Effect.gen(function* () {
     return Effect.sync(unheard)
   })
 
-  /** Until a start has come to its end, well or not; a service that stops answers with what there is. */
+  /** Waits until a start has succeeded or failed; a service that stops answers with the present state. */
   const waitForStart = (id: string, timeoutMs: number) =>
     Effect.raceFirst(
       wait(id, notStartingStates, timeoutMs),
       Effect.andThen(untilStopping, wait(id, notStartingStates, 0))
     )
 
-  /** Until everything that lived in the Sandbox has heard of its end: whoever was told of the end finds it so everywhere. */
+  /** Waits until all dependents of the Sandbox were told of its end, so that a caller sees the end everywhere. */
   const untilDependentsHeard = (id: string) =>
     journal.load(id).pipe(
       Effect.repeat({
@@ -260,7 +260,7 @@ const make = Effect.gen(function* () {
 
   // --- the rest -----------------------------------------------------------------------------------------------------
 
-  /** Deleted while we looked: not found. Otherwise the state does not allow it: 502. */
+  /** Deleted meanwhile: not found. Otherwise the state does not allow the request: 502. */
   const refused = (code: string, status: string) =>
     code === "SANDBOX_DELETED" && isGone(status) ? new NotFound() : new SandboxUnavailable({ details: { status } })
 
@@ -270,13 +270,13 @@ const make = Effect.gen(function* () {
     MailboxFull: unavailable
   }
 
-  /** What a client asks is decided by nothing older than what was read of the Sandbox for it. */
+  /** A client's request is decided on no older state than the one that was read for it. */
   const asked = ({ revision }: SandboxRecord, requestId: string) => ({ cause: "client", requestId, revision })
 
   const send = (record: SandboxRecord, type: "START" | "STOP" | "DELETE", requestId: string) =>
     host.send(sandboxMachine, record.id, { type }, asked(record, requestId)).pipe(Effect.catchTags(refusals))
 
-  /** Null: another change came first. */
+  /** Null: another change was committed first. */
   const change = Effect.fnUntraced(function* (
     record: SandboxRecord,
     { request, requestId }: Parameters<Sandboxes["Service"]["update"]>[2]
@@ -348,7 +348,7 @@ const make = Effect.gen(function* () {
       const state = yield* send(record, "START", requestId)
       return isUp(state.value) ? sandboxView(state.value, state.context) : yield* booted(answer, record)
     }
-    // The Sandbox's own: a start has no 409, so the same key at another Sandbox is another start.
+    // The key is scoped to the Sandbox: a start has no 409, so the same key at another Sandbox is another start.
     const key = { kind: `sandbox.start:${sandboxId}`, key: idempotencyKey, fingerprint: sandboxId }
     // A key is taken by the commit of its START: one that is taken has nothing left to do.
     const startOnce: Effect.Effect<void, CreditExhausted | SandboxUnavailable | ActorError | KeyContended> =
@@ -371,7 +371,7 @@ const make = Effect.gen(function* () {
     return yield* booted(answer, record)
   })
 
-  /** A limit that refused the boot, or a host that was lost under it, is the answer to whoever asked for it. */
+  /** If a limit refused the boot, or its host was lost, the client gets that as the answer. */
   const booted = (answer: Effect.Effect<Sandbox>, before: SandboxRecord) =>
     settled(answer, before).pipe(
       Effect.filterOrFail(({ status, statusReason }) => startObstacle(status, statusReason) !== "limit", limitOf),
@@ -381,7 +381,7 @@ const make = Effect.gen(function* () {
       )
     )
 
-  /** One that was deleted while its answer was waited for is not found. */
+  /** A Sandbox that was deleted during the wait is not found. */
   const settled = (answer: Effect.Effect<Sandbox>, before: SandboxRecord) =>
     Effect.flatMap(answer, (sandbox) =>
       isGone(sandbox.status) && !isGone(before.status) ? Effect.fail(new NotFound()) : Effect.succeed(sandbox)

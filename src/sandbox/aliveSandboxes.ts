@@ -1,4 +1,4 @@
-/** Which rows of `actors` are Sandboxes that are alive, in the words that their index has. */
+/** Selects the rows of `actors` that are alive Sandboxes, with the condition of the index. */
 import type { SqlClient } from "effect/sql"
 import { quotedStates } from "../actor/taggedStates.ts"
 import { aliveStates, upStates } from "./sandboxStates.ts"

@@ -1,12 +1,12 @@
-/** A boot whose time begins when its turn at the host comes: a host boots only so many at once. */
+/** A boot whose time limit starts when its turn comes: a host runs only a few boots concurrently. */
 import { Clock, Deferred, Effect } from "effect"
 
-/** A shorter wait is part of the boot, and costs no commit. */
+/** A shorter wait counts as part of the boot, and costs no commit. */
 const worthTelling = 0.1
 
 /**
- * `boot` calls `turn` when it no longer waits for others. While it waits, and once more when it waited for long, `waits` is told the
- * instant (epoch milliseconds) before which the boot is not too long.
+ * `boot` calls `turn` when it no longer waits for others. While it waits, and once more after a long wait, `waits` receives the
+ * instant (epoch milliseconds) before which the boot has not timed out.
  */
 export const bootInTurn = <E>(
   boot: (turn: () => void) => Effect.Effect<void, E>,

@@ -1,17 +1,17 @@
-/** How Sandboxes come up: how long it takes, how it ends, and how many wait for their turn. */
+/** Metrics of boots: duration, result, and how many wait for their turn. */
 import { Context, Effect, Exit, Metric } from "effect"
 import type { AnyEvent } from "../actor/ActorDefinition.ts"
 import { measuredGauge } from "../metric/measured.ts"
 
 const context = Context.empty()
 
-/** `ended`: it was stopped, deleted or out of time before it was up. */
+/** `ended`: it was stopped, deleted or timed out before it was up. */
 type Outcome = "up" | "refused" | "failed" | "ended"
 
 const durationOf = (outcome: Outcome) =>
   Metric.histogram("atoll_boot_duration_seconds", {
     description:
-      "From the first try to boot or wake a Sandbox to its end, by how it ended: up, refused (the host is full), failed, or ended by a stop, a deletion or its time-out.",
+      "Time from the first try to boot or wake a Sandbox to its end, by result: up, refused (the host is full), failed, or ended by a stop, a deletion or its time-out.",
     boundaries: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120],
     attributes: { outcome }
   })
@@ -40,9 +40,9 @@ const outcomesByEvent: Readonly<Record<string, Outcome>> = {
 const outcomeOf = (exit: Exit.Exit<AnyEvent>): Outcome =>
   Exit.isSuccess(exit) ? (outcomesByEvent[exit.value.type] ?? "failed") : "ended"
 
-/** What measures a boot, which tells by its event how it ended. */
+/** Measures a boot; its event tells the result. */
 export const bootMetrics = Effect.fnUntraced(function* (parallelStarts: number) {
-  // They are there before the first boot: nobody sees the growth of what begins at 1.
+  // The metrics exist before the first boot: a counter that first appears at 1 shows no increase.
   for (const duration of Object.values(durations)) duration.valueUnsafe(context)
   let inProgress = 0
   yield* measuredGauge(running, () => inProgress)

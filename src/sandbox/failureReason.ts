@@ -1,5 +1,5 @@
 /**
- * Why a command of a Sandbox failed, as its customer may read it. A cause that is not known may name paths, users and processes of the host: the
+ * The reason of a failed command in a form that the customer may read. An unknown cause may name paths, users and processes of the host: so the
  * customer gets a sentence and a reference, and the operator finds the cause in the log by that reference.
  */
 import { Effect } from "effect"

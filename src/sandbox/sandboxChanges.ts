@@ -1,4 +1,4 @@
-/** What a change by a client comes to: a JSON Merge Patch (RFC 7396) of what a Sandbox is, held to the same bounds as a new one. */
+/** Applies a client's change: a JSON Merge Patch (RFC 7396) of a Sandbox's properties, with the same limits as for a new one. */
 import { Effect, Schema } from "effect"
 import type { Lifetime, SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import { InvalidRequest } from "../../schemas/Errors.ts"
@@ -14,7 +14,7 @@ const noLifetime: Lifetime = { stopAfterSeconds: null, stopAfterIdleSeconds: nul
 
 type GivenLifetime = CreateSandboxRequest["lifetime"]
 
-/** Null where nothing ends it. */
+/** Null: the Sandbox has no lifetime. */
 export const lifetimeOf = (before: Lifetime | null, given: GivenLifetime): Lifetime | null => {
   if (given === null) return null
   const lifetime = { ...noLifetime, ...before, ...given }

@@ -1,8 +1,8 @@
 /**
- * The logs of all that lives and lived in a Sandbox, in pages: the thing that was made last first, each from its beginning.
+ * The logs of all present and former resources in a Sandbox, in pages: the newest resource first, each from its beginning.
  *
- * A page costs what is in it, however much there is: things are found by the index over a Sandbox's things, and a thing's revision says how
- * many steps its log has, so no more logs are read than the page has room for.
+ * A page costs what it contains, however long the history is: an index over a Sandbox's resources finds them, and a resource's revision tells
+ * how many entries its log has, so no more logs are read than fit on the page.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -40,8 +40,8 @@ const positionOf = (list: ListBinding, cursor: string | null) =>
   })
 
 /**
- * Each kind by itself: so each is read in the order of its index. The thing that the cursor names may have no step left, so of its kind one
- * more is listed than the page has room for.
+ * Each kind separately, in the order of its index. The resource that the cursor names may have no entry left, so one more resource
+ * is listed than fits on the page.
  */
 const listed = innerKinds
   .map(

@@ -1,20 +1,20 @@
-/** What the states of a Sandbox mean for others, from the tags of its machine. */
+/** The meaning of a Sandbox's states for other code, by the tags of its machine. */
 import { sandboxMachine } from "../../machines/sandbox.ts"
 import { isTagged, taggedStates } from "../actor/taggedStates.ts"
 
 /** It counts toward limits and quotas. */
 export const countedStates = taggedStates(sandboxMachine, "counted")
-/** Nothing of it is on the host, or shall be. */
+/** Its host has nothing of it, and must have nothing. */
 export const removedStates = taggedStates(sandboxMachine, "removed")
 /** Its host has a runtime of its generation. */
 export const aliveStates = taggedStates(sandboxMachine, "alive")
-/** Processes of its generation may be there, or come back. */
+/** Processes of its generation may be there, or return. */
 export const inhabitedStates = taggedStates(sandboxMachine, "inhabited")
-/** It has none, and its host shall have none. Its lifetime may delete it. */
+/** It has no runtime, and must have none. Its lifetime may delete it. */
 export const runtimelessStates = taggedStates(sandboxMachine, "runtimeless")
-/** Its runtime was seen to end. */
+/** The end of its runtime was observed. */
 export const endedStates = taggedStates(sandboxMachine, "ended")
-/** No start of it is under way, nor will be unless somebody asks. */
+/** No start is in progress or planned. */
 export const notStartingStates = taggedStates(sandboxMachine, "notStarting")
 /** The volume is not there, or not for long. */
 export const volumelessStates = taggedStates(sandboxMachine, "volumeless")

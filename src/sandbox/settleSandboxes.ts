@@ -9,17 +9,17 @@ import { Int8, textColumn } from "../store/Columns.ts"
 import { generationOf } from "../store/SnapshotFields.ts"
 import { countedStates, runtimelessStates } from "./sandboxStates.ts"
 
-/** A boot is waited for before it can be stopped, and a machine may be slow to end. */
+/** A boot must finish before it can be stopped, and a machine may end slowly. */
 const settleWithinMs = 180_000
 const lookEveryMs = 50
 
-/** They go on. `message` is one sentence. */
+/** Some Sandboxes still run. `message` is one sentence. */
 export class NotSettled extends Schema.TaggedError<NotSettled>()("NotSettled", { message: Schema.String }) {}
 
-/** It has a runtime, or had one a moment ago. */
+/** States with a runtime, or shortly after its end. */
 export const unsettledStates = countedStates.filter((state) => !runtimelessStates.includes(state))
 
-/** Tells every Sandbox of those states the event, and waits until none is in one and no command of theirs is open. Returns how many there were. */
+/** Sends the event to every Sandbox in those states, and waits until none is left in them and none of their commands is open. Returns their number. */
 export const settleSandboxes = Effect.fn("settleSandboxes")(function* (
   states: ReadonlyArray<string>,
   eventFor: (generation: number) => EventOf<typeof sandboxMachine>
@@ -47,7 +47,7 @@ export const settleSandboxes = Effect.fn("settleSandboxes")(function* (
     ({ id, generation, revision }) =>
       host
         .send(sandboxMachine, id, eventFor(generation), { cause: "operator", revision })
-        // It is on its way out already.
+        // It is stopping already.
         .pipe(Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void)),
     { concurrency: 16, discard: true }
   )

@@ -1,11 +1,11 @@
 /**
  * The sealed capability of a service access: a JWE that only the server can open or make.
  *
- * It is stored nowhere: the same claims under the same key and nonce are the same text, so an access keeps only which key and nonce it
- * was sealed with. A nonce belongs to one access, whose claims never change.
+ * It is not stored: the same claims with the same key and nonce give the same text, so an access stores only its key's day and its
+ * nonce. A nonce belongs to one access, whose claims never change.
  *
- * `dir` with A256GCM; the key is of the day on which it was sealed, which its `kid` names. A capability lives an hour, so only the keys
- * of today and yesterday open any, and older ones are forgotten.
+ * `dir` with A256GCM. There is a key for each day, named by `kid`. A capability lives an hour, so only the keys
+ * of today and yesterday are needed, and older ones are deleted.
  *
  * @source RFC 7516 (JWE), RFC 7518 sections 4.5 and 5.3
  */
@@ -35,9 +35,9 @@ const ClaimsJson = Schema.fromJsonString(Claims)
 const encode = Schema.encodeSync(ClaimsJson)
 const decode = Schema.decodeOption(ClaimsJson)
 
-/** What it takes, beside the claims and the server's key, to seal a capability again. */
+/** The inputs, beside the claims and the server's key, for sealing the same capability again. */
 export interface Sealing {
-  /** Of the key, as 2026-01-31. */
+  /** Day of the key, as 2026-01-31. */
   readonly day: string
   /** 96 random bits, base64url. */
   readonly nonce: string
@@ -58,10 +58,10 @@ const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 export class Capability extends Context.Service<
   Capability,
   {
-    /** With the key of today. */
+    /** With today's key. */
     readonly newSealing: Effect.Effect<Sealing>
     readonly seal: (claims: Claims, sealing: Sealing) => Effect.Effect<string>
-    /** Null for what this server did not seal, or long ago. Whether it has expired is not looked at. */
+    /** Null if this server did not seal it, or sealed it long ago. Does not check the expiry. */
     readonly open: (sealed: string) => Effect.Effect<Claims | null>
   }
 >()("atoll/serviceAccess/Capability") {
@@ -100,7 +100,7 @@ export class Capability extends Context.Service<
           } catch {
             return null
           }
-          // Asked before any key is looked for: a stranger's `kid` makes none.
+          // Checked before a key is looked up: a forged `kid` must not create one.
           if (kid === undefined || (kid !== dayOf(now) && kid !== dayOf(now - dayMs))) return null
           const key = yield* keyOf(kid, now)
           const plain = yield* Effect.promise(() =>

@@ -1,4 +1,4 @@
-/** How the commands of a service access are done. */
+/** Runs the commands of a service access. */
 import { Effect } from "effect"
 import { serviceAccessMachine } from "../../machines/serviceAccess.ts"
 import { ServiceAccessContext } from "../../schemas/contexts/ServiceAccess.ts"
@@ -12,7 +12,7 @@ export const serviceAccessDefinition = Effect.gen(function* () {
 
   return defineActor(serviceAccessMachine, {
     context: ServiceAccessContext,
-    // The end supersedes everything before it.
+    // The end supersedes all earlier commands.
     commands: {
       confirmSandbox: { lane: "connections", run: (scope) => reach.confirmation(scope.state().context) },
       cutOtherClients: {

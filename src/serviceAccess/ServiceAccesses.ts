@@ -24,10 +24,10 @@ interface Asked {
   readonly request: ServiceAccessRequest
 }
 
-/** One TCP connection that a capability lets in. */
+/** A TCP connection that a capability admits. */
 export interface Admission extends Boot {
   readonly actorId: string
-  /** The caller's, in lower case. */
+  /** The caller's UUID, in lower case. */
   readonly generationId: string
   readonly port: number
   readonly client: string
@@ -52,9 +52,9 @@ export class ServiceAccesses extends Context.Service<
       generationId: string,
       options: { readonly requestId: string }
     ) => Effect.Effect<ServiceAccessRevoke, Unreachable>
-    /** What a capability says. Unauthenticated: it is none of ours, or has expired. */
+    /** The claims of a capability. Unauthenticated: it is not from this server, or has expired. */
     readonly recognise: (capability: string) => Effect.Effect<Claims, Unauthenticated | UnsupportedByRuntime>
-    /** Retains `client`. Unauthenticated: it was revoked. NotFound: it does not open that port. */
+    /** Retains `client`. Unauthenticated: the access was revoked. NotFound: it does not include that port. */
     readonly admit: (
       claims: Claims,
       port: number,

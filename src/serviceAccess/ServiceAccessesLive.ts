@@ -57,7 +57,7 @@ const make = Effect.gen(function* () {
   const capabilities = yield* Capability
   const way = yield* sandboxWay<typeof serviceAccessMachine, Sealing>(yield* serviceAccessDefinition)
 
-  /** Whose Sandbox it is comes before whether the feature is on. */
+  /** The account is checked before the feature's setting. */
   const findSandbox = Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
     yield* way.ownSandbox(accountId, sandboxId)
     if (settings.serviceAccess === "off") return yield* new UnsupportedByRuntime()
@@ -85,7 +85,7 @@ const make = Effect.gen(function* () {
     }
   })
 
-  /** Once it is usable. One that was usable and is over is not handed out again. */
+  /** Waits until the access is usable. An access that has ended is not returned again. */
   const answer = Effect.fnUntraced(function* (actorId: string, sealing: Sealing) {
     const state = yield* way.opened(actorId)
     if (state === null || isConfirming(state.value) || wasNeverUsable(state.value)) {

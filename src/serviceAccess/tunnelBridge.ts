@@ -1,6 +1,6 @@
 /**
- * One TCP connection inside one WebSocket, the same on both ends: messages are its bytes. With the subprotocol `atoll.tunnel` bytes are
- * binary, and the text message `end` is the end of one direction; without it the first end ends both. A slow side holds back the other.
+ * One TCP connection inside one WebSocket, the same on both ends. Messages carry its bytes. With the subprotocol `atoll.tunnel` bytes are
+ * binary, and the text message `end` ends one direction; without it the first end ends both. Backpressure works in both directions.
  *
  * @source RFC 6455; schemas/ServiceAccess.ts
  */
@@ -8,14 +8,14 @@ import type { Duplex } from "node:stream"
 import type { WebSocket } from "ws"
 
 export const tunnelProtocol = "atoll.tunnel"
-/** Either side may send messages of up to this size. */
+/** Maximum size of a message from either side. */
 export const tunnelMessageMaxBytes = 1024 * 1024
 
 const endOfDirection = "end"
 const bufferedMaxBytes = 256 * 1024
 const pingEveryMs = 30_000
 
-/** Carries until both directions have ended or either side breaks; then both are closed. */
+/** Copies until both directions have ended or either side breaks; then closes both. */
 export const bridge = (socket: WebSocket, stream: Duplex): void => {
   const halfCloses = socket.protocol === tunnelProtocol
   let sentEnd = false
@@ -26,7 +26,7 @@ export const bridge = (socket: WebSocket, stream: Duplex): void => {
     if (sentEnd && gotEnd) socket.close(1000)
   }
   const pings = setInterval(() => {
-    // Of one whose bytes the other side does not take, nothing is read, so no answer either.
+    // While the other side takes no bytes, the socket is paused, and a pong cannot arrive either.
     if (!isAlive && !socket.isPaused) return socket.terminate()
     isAlive = false
     socket.ping()

@@ -1,4 +1,4 @@
-/** The client's end of a service access: a local TCP port whose connections each become one tunnel. */
+/** The client's end of a service access: a local TCP port; each of its connections becomes one tunnel. */
 import type { IncomingMessage } from "node:http"
 import { createServer, type Server, type Socket } from "node:net"
 import { WebSocket } from "ws"
@@ -7,18 +7,18 @@ import { bridge, tunnelMessageMaxBytes, tunnelProtocol } from "./tunnelBridge.ts
 const refusalMaxBytes = 64 * 1024
 
 export interface TunnelClientOptions {
-  /** Of the service, `http://…` or `https://…`. */
+  /** The service's URL, `http://…` or `https://…`. */
   readonly url: string
   readonly capability: string
-  /** In the Sandbox. */
+  /** The port in the Sandbox. */
   readonly port: number
-  /** Connections of the same client live together; a newer client takes the place of the older. */
+  /** Connections of the same client coexist; a newer client replaces the older. */
   readonly client: string
-  /** Told in one sentence why a connection could not be carried. */
+  /** Called with one sentence when a connection is refused. */
   readonly onRefused: (sentence: string) => void
 }
 
-/** What the service said instead of a handshake. */
+/** The service's error instead of a handshake. */
 const sentenceOf = async (answer: IncomingMessage): Promise<string> => {
   let body = ""
   for await (const chunk of answer) {
@@ -29,12 +29,12 @@ const sentenceOf = async (answer: IncomingMessage): Promise<string> => {
     const { message } = JSON.parse(body) as { readonly message?: unknown }
     if (typeof message === "string") return message
   } catch {
-    // Some proxy's page.
+    // An error page of a proxy.
   }
   return `The service answered ${answer.statusCode}.`
 }
 
-/** A server to listen with. */
+/** Makes the server for the local port. */
 export const tunnelServer = ({ url, capability, port, client, onRefused }: TunnelClientOptions): Server => {
   const target = new URL("/api/v2/tunnel", url)
   target.protocol = target.protocol === "https:" ? "wss:" : "ws:"

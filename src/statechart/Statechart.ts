@@ -1,27 +1,27 @@
 /**
- * One machine as plain data: all that a reader, a drawing or a table of it needs, without the machine itself.
+ * One machine as plain data: everything that a reader, a drawing or a table needs, without the machine itself.
  *
- * `npm run machines` writes it to `docs/machines/{kind}.json`, with the place of everything in `drawing`.
+ * `npm run machines` writes it to `docs/machines/{kind}.json`, with all positions in `drawing`.
  */
 
-/** What a transition, an entry or an exit asks the service to do after its commit. */
+/** A command that a transition, an entry or an exit requests; the service runs it after the commit. */
 export interface Command {
   readonly name: string
-  /** `schedule` and `unschedule` set and forget a named deadline. */
+  /** The name of the deadline that `schedule` and `unschedule` set and clear. */
   readonly deadline: string | null
 }
 
 export interface ChartState {
   readonly name: string
   readonly description: string
-  /** Nothing leads out of it. */
+  /** No transition leaves it. */
   readonly isFinal: boolean
   readonly tags: ReadonlyArray<string>
   readonly entry: ReadonlyArray<Command>
   readonly exit: ReadonlyArray<Command>
-  /** Events that it answers with itself. */
+  /** Events that leave it unchanged. */
   readonly unchanged: ReadonlyArray<string>
-  /** Events that it refuses (also those whose guards all say no), with the reason's code. */
+  /** Events that it refuses (also those that no guard accepts), with the reason's code. */
   readonly refuses: Readonly<Record<string, string>>
 }
 
@@ -31,10 +31,10 @@ export interface ChartTransition {
   readonly from: string
   readonly event: string
   readonly guard: string | null
-  /** Null: it stays, and neither leaves nor enters the state. */
+  /** Null: an internal transition, without exit and entry. */
   readonly to: string | null
   readonly commands: ReadonlyArray<Command>
-  /** Actions that only note something in the context. */
+  /** Actions that only change the context. */
   readonly notes: ReadonlyArray<string>
   readonly description: string
 }
@@ -67,32 +67,32 @@ export interface Box extends Point {
   readonly height: number
 }
 
-/** Transitions that are written as one line. */
+/** Transitions that share one line of text. */
 export interface DrawnLine {
   readonly event: string
   readonly guard: string | null
   readonly commands: ReadonlyArray<string>
-  /** More than one where they differ only in what they note, or lead from every state. */
+  /** Several if they differ only in their context changes, or lead from every state. */
   readonly transitions: ReadonlyArray<string>
 }
 
 export interface DrawnState extends Box {
   readonly name: string
-  /** What it takes without being left: written in its box. */
+  /** Internal transitions, written in its box. */
   readonly inner: ReadonlyArray<DrawnLine>
 }
 
-/** One line for all transitions from one state to another, or out of one and into it again. */
+/** One line for all transitions between two states, or from a state to itself. */
 export interface DrawnEdge {
   /** `from>to`. */
   readonly id: string
-  /** Null: every state; drawn from the box for any state. */
+  /** Null: every state; the line starts at the box for any state. */
   readonly from: string | null
   readonly to: string
-  /** From the border of `from` to that of `to`, with right angles only. */
+  /** From the border of `from` to the border of `to`, with right angles only. */
   readonly points: ReadonlyArray<Point>
   readonly label: Box
-  /** From above. */
+  /** From top to bottom. */
   readonly lines: ReadonlyArray<DrawnLine>
 }
 
@@ -100,7 +100,7 @@ export interface Drawing {
   readonly width: number
   readonly height: number
   readonly states: ReadonlyArray<DrawnState>
-  /** The box that stands for any state; null where no edge needs it. */
+  /** The box for any state; null if no edge needs it. */
   readonly anyState: Box | null
   readonly edges: ReadonlyArray<DrawnEdge>
   /** From the dot to the border of the initial state. */

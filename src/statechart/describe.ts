@@ -1,4 +1,4 @@
-/** What a machine's configuration says, in the order in which it is written. */
+/** Extracts a machine's configuration, in its written order. */
 import type { AnyStateMachine } from "xstate"
 import type { StateMeta } from "../../machines/meta.ts"
 import type { ChartState, ChartTransition, Command, Description, Named } from "./Statechart.ts"
@@ -42,7 +42,7 @@ const transitionsOf = (listed: string | Many<TransitionConfig>): ReadonlyArray<T
 
 const typeOf = (action: string | ActionConfig) => (typeof action === "string" ? action : action.type)
 
-/** A deadline's name is the same whatever the context is. */
+/** A deadline's name does not depend on the context. */
 const deadlineOf = (action: string | ActionConfig): string | null => {
   if (typeof action === "string" || (action.type !== "schedule" && action.type !== "unschedule")) return null
   const { params } = action
@@ -50,19 +50,19 @@ const deadlineOf = (action: string | ActionConfig): string | null => {
   return name
 }
 
-/** `is` with `{ status: "low" }` reads `is low`. */
+/** `is` with `{ status: "low" }` becomes `is low`. */
 const guardOf = (guard: string | ActionConfig | undefined): string | null => {
   if (guard === undefined || typeof guard === "string") return guard ?? null
   return [guard.type, ...Object.values(guard.params ?? {})].join(" ")
 }
 
-/** Docs of events, guards and commands, by name: the doc comments of the machine's file, which no running program has. */
+/** Doc comments of events, guards and commands, by name, from the machine's file; a running program does not have them. */
 export interface MachineDocs {
   readonly events: ReadonlyArray<Named>
   readonly implementations: ReadonlyMap<string, string>
 }
 
-/** Throws where the machine names no version. */
+/** Throws if the machine has no version. */
 export const describe = (machine: AnyStateMachine, docs: MachineDocs): Description => {
   const config = machine.config as unknown as MachineConfig
   const version = Number(config.version)

@@ -1,4 +1,4 @@
-/** A machine's file without what the machine says itself, in few bytes: what a browser needs besides the machine to have the whole again. */
+/** The compact part of a machine's file that the machine itself does not contain: a browser rebuilds the rest from the machine. */
 import type { AnyStateMachine } from "xstate"
 import { describe } from "./describe.ts"
 import { drawingOf, type Places, placesOf } from "./places.ts"
@@ -9,7 +9,7 @@ type Descriptions = Readonly<Record<string, string>>
 
 export interface Drawn {
   readonly events: Descriptions
-  /** Of guards and commands. */
+  /** Descriptions of guards and commands. */
   readonly implementations: Descriptions
   readonly places: Places
 }
@@ -23,7 +23,7 @@ export const drawnOf = ({ events, guards, commands, drawing }: Statechart): Draw
   places: placesOf(drawing)
 })
 
-/** The file that `drawnOf` was given. */
+/** Rebuilds the input of `drawnOf`. */
 export const statechartOf = (machine: AnyStateMachine, { events, implementations, places }: Drawn): Statechart => {
   const description = describe(machine, {
     events: Object.entries(events).map(([name, description]) => ({ name, description })),

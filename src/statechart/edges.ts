@@ -1,4 +1,4 @@
-/** Which lines are drawn: one for all transitions of one pair of states, so that a diagram shows ways and not a bundle of wires. */
+/** The lines of a drawing: one for all transitions between the same two states. */
 import type { ChartTransition, Command, Description, DrawnEdge, DrawnLine } from "./Statechart.ts"
 
 export const commandText = ({ name, deadline }: Command): string => (deadline === null ? name : `${name} ${deadline}`)
@@ -24,8 +24,8 @@ const linesOf = (transitions: ReadonlyArray<ChartTransition>): ReadonlyArray<Dra
 }
 
 /**
- * Between states; what does not leave its state is written in it. What leads to one state from every state alike is drawn once, from the
- * box for any state: else a machine that may go from each state to each would be all wires.
+ * Edges between states; internal transitions are written in their state. Transitions to one state from every other state are drawn once, from the
+ * box for any state: otherwise a machine with many of them would be unreadable.
  */
 export const edgesOf = ({
   states,
@@ -43,7 +43,7 @@ export const edgesOf = ({
   )
 }
 
-/** By state: what it takes without being left. */
+/** Internal transitions by state. */
 export const innerOf = ({
   transitions
 }: Pick<Description, "transitions">): ReadonlyMap<string, ReadonlyArray<DrawnLine>> =>

@@ -1,4 +1,4 @@
-/** What lies on what in a drawing. */
+/** Overlaps and crossings in a drawing. */
 import type { Box, Point } from "./Statechart.ts"
 
 export type Segment = readonly [Point, Point]
@@ -19,13 +19,13 @@ const spanOf = ([a, b]: Segment): Box => ({
 
 const isHorizontal = ([a, b]: Segment) => a.y === b.y
 
-/** True where a horizontal or vertical segment passes through a box; one along its border does not. */
+/** True if a horizontal or vertical segment passes through a box, not only along its border. */
 export const passes = (segment: Segment, box: Box): boolean => {
   const { x, y, width, height } = spanOf(segment)
   return x < box.x + box.width && x + width > box.x && y < box.y + box.height && y + height > box.y
 }
 
-/** True where a horizontal and a vertical segment cross, or two of one direction lie on each other. */
+/** True if a horizontal and a vertical segment cross, or two parallel ones overlap. */
 export const cross = (a: Segment, b: Segment): boolean => {
   if (isHorizontal(a) === isHorizontal(b)) {
     const [one, other] = [spanOf(a), spanOf(b)]

@@ -1,9 +1,9 @@
-/** What of a drawing is lit at one moment of an actor's life: where it is, which way it came, and what may happen next. */
+/** The highlighted parts of a drawing at one moment of an actor's life: its state, its last transition, and the possible next ones. */
 import type { Statechart } from "./Statechart.ts"
 
 /** One row of an actor's log. */
 export interface LoggedTransition {
-  /** Null: its beginning. */
+  /** Null: the actor's first entry. */
   readonly from: string | null
   readonly event: string
   readonly to: string
@@ -11,25 +11,25 @@ export interface LoggedTransition {
 
 export interface Moment {
   readonly state: string
-  /** What led to it; null: not known. */
+  /** The last transition; null: unknown. */
   readonly last: LoggedTransition | null
-  /** Events that this state would take now. */
+  /** Events that this state would accept now. */
   readonly nextEvents: ReadonlyArray<string>
 }
 
-/** Names of states, and ids of edges and transitions, as the statechart has them. */
+/** Names of states, and ids of edges and transitions, from the statechart. */
 export interface Lit {
   readonly current: string
-  /** Where it came from; null at its beginning, where it stayed, and where that is not known. */
+  /** The previous state; null at the beginning, after an internal transition, and if unknown. */
   readonly previous: string | null
-  /** True: the arrow from the dot is the way that it came. */
+  /** True: the last transition is the arrow from the initial dot. */
   readonly isBeginning: boolean
   readonly lastEdges: ReadonlySet<string>
-  /** More than one where guards chose between transitions of one event to one state: the log does not say which. */
+  /** Several if guards chose between transitions of one event to one state: the log does not say which. */
   readonly lastTransitions: ReadonlySet<string>
   readonly nextEdges: ReadonlySet<string>
   readonly nextTransitions: ReadonlySet<string>
-  /** States that something may lead to next, besides the current one. */
+  /** Possible next states, besides the current one. */
   readonly nextStates: ReadonlySet<string>
 }
 

@@ -1,4 +1,4 @@
-/** Sizes of what is written, in SVG user units: a layout makes room by them, and a drawing writes by them. */
+/** Text sizes in SVG user units, for the layout and the drawing. */
 export const measures = {
   margin: 24,
   /** One row of text: events, guards, commands. */

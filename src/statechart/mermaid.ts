@@ -1,4 +1,4 @@
-/** A machine as Mermaid's `stateDiagram-v2`, which GitHub and many editors draw. */
+/** Writes a machine as Mermaid's `stateDiagram-v2`, which GitHub and many editors draw. */
 import { edgesOf, innerOf, lineText } from "./edges.ts"
 import type { Description, DrawnLine } from "./Statechart.ts"
 

@@ -1,4 +1,4 @@
-/** An edge's points as the `d` of an SVG path whose corners are round. */
+/** An edge's points as the `d` of an SVG path with round corners. */
 import type { Point } from "./Statechart.ts"
 
 const radius = 8

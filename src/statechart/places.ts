@@ -1,14 +1,14 @@
-/** A drawing without what its machine says itself: where everything is, in few bytes. All lengths as in a Drawing. */
+/** The compact positions of a drawing; its machine provides the rest. All lengths as in a Drawing. */
 import { edgesOf, innerOf } from "./edges.ts"
 import type { Box, Description, Drawing, Point } from "./Statechart.ts"
 
 type Corner = readonly [x: number, y: number, width: number, height: number]
 
-/** States and edges are in their description's order, for which a machine knows their names. */
+/** States and edges are in the order of their description, which has their names. */
 export interface Places extends Pick<Drawing, "width" | "height" | "anyState"> {
   readonly initial: ReadonlyArray<number>
   readonly states: ReadonlyArray<Corner>
-  /** The way, and the label as seen from where that begins. */
+  /** The path, and the label relative to its start. */
   readonly edges: ReadonlyArray<readonly [way: ReadonlyArray<number>, label: Corner]>
 }
 
@@ -26,7 +26,7 @@ const box = ([x, y, width, height]: Corner, from: Point = { x: 0, y: 0 }): Box =
   height
 })
 
-/** Where it begins, and how far it goes on from there: down, to the right, down, and so on; 0 down where it begins to the right. Throws where it has other angles. */
+/** The start, and then the lengths: down, right, down, and so on; a first length of 0 if the path begins to the right. Throws for other angles. */
 const wayOf = (points: ReadonlyArray<Point>): ReadonlyArray<number> => {
   const [first, second] = points
   const isDown = first?.x === second?.x
@@ -59,7 +59,7 @@ export const placesOf = ({ width, height, anyState, initial, states, edges }: Dr
   edges: edges.map(({ points, label }) => [wayOf(points), corner(label, points[0])])
 })
 
-/** The drawing that `placesOf` was made of. */
+/** Rebuilds the input of `placesOf`. */
 export const drawingOf = (
   description: Pick<Description, "states" | "transitions">,
   { width, height, anyState, initial, states, edges }: Places

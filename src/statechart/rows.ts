@@ -1,22 +1,22 @@
-/** How a transition is written on a diagram: `EVENT [guard] / command`, as UML has it, in one row where it is short. */
+/** A transition as text on a diagram: `EVENT [guard] / command`, as in UML, in one row if it is short. */
 import { commandText } from "./edges.ts"
 import type { ChartState, DrawnLine } from "./Statechart.ts"
 
-/** What a piece of text is; a drawing gives each its colour. */
+/** The role of a piece of text, which determines its colour. */
 export interface Piece {
   readonly role: "event" | "guard" | "command" | "when"
   readonly text: string
 }
 
-/** Written in the box that stands for any state. */
+/** Text of the box for any state. */
 export const anyStateText = "any state"
 
 export type Row = ReadonlyArray<Piece>
 
-/** Longer ones are broken before the guard and before the commands. */
+/** Longer rows are broken before the guard and before the commands. */
 const rowMax = 30
 
-/** Columns by which the rows after an event's are moved to the right. */
+/** Indent of the rows after an event's first row. */
 const indent = "  "
 
 export const rowText = (row: Row): string => row.map(({ text }) => text).join(" ")
@@ -42,7 +42,7 @@ export const rowsOf = ({ event, guard, commands }: DrawnLine): ReadonlyArray<Row
   return rows
 }
 
-/** What a state does by itself. */
+/** Entry and exit commands of a state. */
 export const stateRows = ({ entry, exit }: ChartState): ReadonlyArray<Row> => [
   ...entry.map(
     (command): Row => [

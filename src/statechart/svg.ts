@@ -1,7 +1,7 @@
 /**
- * A machine's diagram as one SVG file: with its own background, light or dark as the reader likes it, and without anything from elsewhere.
+ * A machine's diagram as one SVG file: with its own background, light or dark by the reader's preference, and without external resources.
  *
- * Lines lie below labels, and labels below nothing: a label has the background's colour and interrupts its own line.
+ * Labels lie above lines: a label has the background's colour and interrupts its own line.
  */
 import { measures } from "./measures.ts"
 import { pathOf } from "./path.ts"
@@ -42,7 +42,7 @@ const rowSpans = (row: Row): string =>
     .map(({ role, text }) => (role === "event" ? escaped(text) : `<tspan class="${role}">${escaped(text)}</tspan>`))
     .join(" ")
 
-/** Rows from `top` on. */
+/** Rows of text from `top` down. */
 const rowTexts = (rows: ReadonlyArray<Row>, x: number, top: number): ReadonlyArray<string> =>
   rows.map(
     (row, index) =>

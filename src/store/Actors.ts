@@ -1,7 +1,7 @@
 /**
- * What is committed about actors, for reading: single rows (many asked at once go out as one query), lists and logs.
+ * Reads of committed actors: single rows (concurrent reads go out as one query), lists and logs.
  *
- * Always from the database, so every process reads the same; never from an actor's memory.
+ * They always read the database, never an actor's memory, so every process sees the same.
  */
 import { Cause, Context, Effect, Layer, Queue } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -79,7 +79,7 @@ const columns =
   "id, kind, account_id, sandbox_id, revision, status, created_at, snapshot -> 'context' as context, payload"
 const batchMax = 256
 
-/** Sandboxes are read far more often than they change: the database is asked always, but what this process has of a revision is not sent again. */
+/** Sandboxes are read far more often than they change. The database is always asked, but does not send again the revision that this process already has. */
 const readStatement = `
   select a.id, a.kind, a.account_id, a.sandbox_id, a.revision, a.status, a.created_at,
     case when a.revision = known.revision then null else a.snapshot -> 'context' end as context, a.payload
@@ -154,7 +154,7 @@ export class Actors extends Context.Service<
         list: (filter) => {
           const conditions = [sql`kind = ${filter.kind}`, sql`account_id = ${filter.accountId}`]
           if (filter.sandboxId != null) conditions.push(sql`sandbox_id = ${filter.sandboxId}`)
-          // The Sandbox's is indexed.
+          // A Sandbox's status has an index.
           const status = filter.kind === "sandbox" ? sql`kind = 'sandbox' and sandbox_status` : sql`status`
           if (filter.status != null) conditions.push(sql`${status} = any(${textColumn(filter.status)}::text[])`)
           if (filter.workspaceId != null) conditions.push(sql`workspace_id = ${filter.workspaceId}`)

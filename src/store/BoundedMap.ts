@@ -1,8 +1,8 @@
-/** At most so many entries, in the order in which they were set last; the first makes room for a new one. */
+/** A map of bounded size, ordered by last write. When it is full, a new entry evicts the oldest. */
 export class BoundedMap<K, V> {
   readonly #entries = new Map<K, V>()
   readonly #max: number
-  /** Set last: it stands where it belongs, and a `Map` from which nothing is deleted makes no new table (see Gathering.ts). */
+  /** The key written last. It is in its place already, and a `Map` without deletes allocates no new table (see Gathering.ts). */
   #last: K | null = null
 
   constructor(max: number) {

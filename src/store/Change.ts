@@ -1,13 +1,13 @@
 /**
- * The moment from which on what a client asked for may have been done, whatever becomes of the answer: whoever sends the change on (to an
- * actor, the database or a guest) tells it first.
+ * Point of no return: from here the client's change may apply even if the response is lost. The code that sends the change on (to an
+ * actor, the database or a guest) reports this first.
  *
- * What fails before it changed nothing. What fails after it (a commit whose answer was lost, a wait that was given up, a read that follows)
+ * A failure before this point changed nothing. A failure after it (a commit whose answer was lost, a wait that timed out, a later read)
  * leaves the outcome unknown.
  */
 import { Context, Effect } from "effect"
 
-/** Who wants to know of it: whoever answers the client. Nobody, by default. */
+/** The listener: the code that answers the client. The default does nothing. */
 export const ChangeWitness = Context.Reference<() => void>("atoll/store/ChangeWitness", {
   defaultValue: () => () => {}
 })

@@ -1,8 +1,8 @@
 /**
- * Columns on their way in and out.
+ * Conversion of columns.
  *
- * In: array parameters for `unnest`, one a column. Types are said outright: an inferred array type fails on nulls and on empty arrays.
- * Out: rows are held to schemas (`SqlSchema`), but for those of each request and transition. What the driver has no plain type for is here.
+ * Parameters: one array for `unnest` for each column. Types are explicit, because an inferred array type fails on nulls and on empty arrays.
+ * Results: schemas check rows (`SqlSchema`), except those of each request and transition. Types that the driver has no plain value for are here.
  */
 import { PgTypes } from "@effect/sql-pg"
 import { Result, Schema, SchemaTransformation } from "effect"
@@ -16,14 +16,14 @@ export const textColumn = column<string>(PgTypes.OID.text)
 export const int4Column = column<number>(PgTypes.OID.int4)
 export const int8Column = column<bigint>(PgTypes.OID.int8)
 export const boolColumn = column<boolean>(PgTypes.OID.bool)
-/** Each element as JSON text, to be cast to jsonb. */
+/** Each element as JSON text; the statement casts it to jsonb. */
 export const jsonColumn = (values: ReadonlyArray<unknown>): unknown =>
   textColumn(values.map((value) => JSON.stringify(value ?? null)))
 
-/** An int8, which the driver reads as a bigint, as a number; one that a number does not hold exactly is refused. */
+/** An int8 as a number. The driver reads a bigint; a value that a number cannot hold exactly is refused. */
 export const Int8 = Schema.BigInt.pipe(
   Schema.decodeTo(Schema.Int, SchemaTransformation.transform({ decode: Number, encode: BigInt }))
 )
 
-/** The same of its text: as it is in JSON, whose own numbers are not exact. A numeric comes as text too, and of any size is a BigIntFromString. */
+/** An int8 from its text, as JSON carries it (JSON numbers are not exact). A numeric also arrives as text; use BigIntFromString for any size. */
 export const Int8FromText = Schema.NumberFromString.check(Schema.isInt())

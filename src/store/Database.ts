@@ -1,5 +1,5 @@
 /**
- * The connections to Postgres: one pool for everything, and a small one of its own for the journal, so that commits
+ * The connections to Postgres: one pool for requests, and small separate pools. The journal has its own, so that commits
  * never queue behind queries.
  *
  * @source design.md "Data"; lab.md "Planner trap" (force_generic_plan), "Durable transitions" (two connections)
@@ -27,7 +27,7 @@ export class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("Da
   message: Schema.String
 }) {}
 
-/** The journal's connections: commits and first revisions of actors, and what loads them. Creations with a quota go with their transaction. */
+/** The journal's connections: they commit transitions, insert actors and load them. Creations with a quota use their own transaction. */
 export class JournalDatabase extends Context.Service<JournalDatabase, PgClient.PgClient>()(
   "atoll/store/JournalDatabase"
 ) {}
@@ -41,21 +41,20 @@ export class OutputDatabase extends Context.Service<OutputDatabase, PgClient.PgC
 ) {}
 
 /**
- * The connections of statements that may take minutes: migrations, backups and the removal of what is past its retention. Their transactions
- * may rest for as long.
+ * The connections for statements that may take minutes: migrations, backups and retention. Their transactions may be idle for as long.
  */
 export class MaintenanceDatabase extends Context.Service<MaintenanceDatabase, PgClient.PgClient>()(
   "atoll/store/MaintenanceDatabase"
 ) {}
 
-/** Connections of the pool for requests that are kept for as long as the process lives. */
+/** Reserves connections of the request pool for the life of the process. */
 export class KeptConnections extends Context.Service<
   KeptConnections,
   {
     /**
-     * Declares a permanent user of a connection, and answers with the way to get it. Fails where the pool would have none left for requests.
+     * Registers a permanent user of a connection and returns the effect that acquires it. Fails if the pool would have none left for requests.
      *
-     * @param user For the operator: what the connection is kept for.
+     * @param user Purpose of the connection, for the operator.
      */
     readonly keep: (
       user: string
@@ -64,8 +63,8 @@ export class KeptConnections extends Context.Service<
 >()("atoll/store/KeptConnections") {}
 
 /**
- * The connections that read what was committed for those who watch. What they read stands behind an
- * index in the order in which it is wanted; a plan that was made while the table was small must not go another way later.
+ * The connections that read committed transitions for event streams. An index has these rows in the wanted order. A plan that was made while the
+ * table was small must not bypass that index later.
  */
 export class EventsDatabase extends Context.Service<EventsDatabase, PgClient.PgClient>()(
   "atoll/store/EventsDatabase"
@@ -76,7 +75,7 @@ const eventsConnections = 2
 const maintenanceConnections = 2
 const keepAliveMs = 15_000
 
-/** How long a connection may be silent to a statement while the server answers others. */
+/** How long a statement may wait for its answer while the server answers others. */
 const silenceMaxSeconds = { brief: 15, client: 30, maintenance: Number.POSITIVE_INFINITY }
 
 const openNow = (pool: string) =>
@@ -87,13 +86,13 @@ const openNow = (pool: string) =>
 
 const busyNow = (pool: string) =>
   Metric.gauge("atoll_database_connections_busy", {
-    description: "Connections to the database that wait for an answer, by pool; those that go by TLS are not seen to.",
+    description: "Connections to the database that wait for an answer, by pool. Connections with TLS are not counted.",
     attributes: { pool }
   })
 
 const mostEver = (pool: string) =>
   Metric.gauge("atoll_database_connections_max", {
-    description: "Connections to the database that may be open, by pool: what is asked beyond that waits.",
+    description: "Most connections to the database, by pool. Further queries wait.",
     attributes: { pool }
   })
 
@@ -101,7 +100,7 @@ const servesNowGauge = Metric.gauge("atoll_database_up", {
   description: "1 while the database answers this process and takes changes, else 0."
 })
 
-/** Of the pool `atoll-NAME`, or `atoll` itself. */
+/** The name of the pool: `NAME` of `atoll-NAME`, `requests` of `atoll`. */
 const poolNamed = (applicationName: string): string => applicationName.replace(/^atoll-?/, "") || "requests"
 
 interface PoolOptions {
@@ -109,11 +108,11 @@ interface PoolOptions {
   readonly connectionsMax: number
   readonly startupParameters: Readonly<Record<string, string>>
   readonly sockets: DatabaseSockets
-  /** Makes a socket of the pool of this name. */
+  /** Makes a socket for the pool of this name. */
   readonly open: (pool: string) => Duplex
 }
 
-/** What every connection is made with, and the gauges of its pool. */
+/** Options of every connection, and the gauges of its pool. */
 const connecting = ({ applicationName, connectionsMax, startupParameters, sockets, open }: PoolOptions) =>
   Effect.gen(function* () {
     const { connect } = yield* DatabaseServer
@@ -126,7 +125,7 @@ const connecting = ({ applicationName, connectionsMax, startupParameters, socket
       stream: () => open(name),
       applicationName,
       connectTimeout,
-      // To compile a statement takes longer than any of ours runs. The embedded server does not either.
+      // JIT compilation takes longer than any of our statements runs. The embedded server has it off, too.
       startupParameters: { jit: "off", ...startupParameters }
     }
   })
@@ -136,7 +135,7 @@ const pool = (options: PoolOptions) =>
     PgClient.make({ ...made, maxConnections: options.connectionsMax, idleTimeout: "60 seconds" })
   ).pipe(Effect.provide(Reactivity.layer), Effect.orDie)
 
-/** Of the pool for requests. */
+/** The reservations of the request pool. */
 const keptOf = (client: PgClient.PgClient, connectionsMax: number): KeptConnections["Service"] => {
   const users = new Set<string>()
   return {
@@ -154,7 +153,7 @@ const keptOf = (client: PgClient.PgClient, connectionsMax: number): KeptConnecti
   }
 }
 
-/** While it starts: a server that starts, recovers, ends or is full will do; a database that is not there will not. */
+/** During the start: waits for a server that starts, recovers, stops or is full, but not for a database that does not exist. */
 const worthWaiting = (error: SqlError.SqlError): boolean =>
   error.reason._tag === "ConnectionError" || /^(53|57)/.test(sqlStateOf(error) ?? "")
 
@@ -182,7 +181,7 @@ const probe = Effect.gen(function* () {
   if (found.standby) return yield* refuse("is a read-only standby; name the primary.")
 })
 
-/** Waits up to ATOLL_DATABASE_WAIT_MS for a database that does not answer, then makes sure that it will do. */
+/** Waits up to ATOLL_DATABASE_WAIT_MS until the database answers, then checks that it is suitable. */
 const ready = Effect.gen(function* () {
   const { databaseWaitMs } = yield* Settings
   const { connect, label } = yield* DatabaseServer
@@ -211,7 +210,7 @@ const ready = Effect.gen(function* () {
   )
 })
 
-/** Fails while the database answers nothing, or takes no changes. */
+/** Fails while the database does not answer or is read-only. */
 const servesNow = (client: SqlClient.SqlClient) =>
   Effect.flatMap(
     client<{ readonly read_only: boolean }>`select current_setting('transaction_read_only')::bool as read_only`,
@@ -281,7 +280,7 @@ const pools = Layer.effectContext(
       connectionsMax: 1,
       startupParameters: brief,
       sockets,
-      // It is silent for days where nothing happens: only the network can tell that the other end is gone.
+      // The connection may be silent for days. Only keep-alive finds a dead peer.
       open: (name) => sockets.open(silenceMaxSeconds.client)(name).setKeepAlive(true, keepAliveMs)
     })
     yield* measuredGauge(servesNowGauge, () => (watch.serves() ? 1 : 0))
@@ -301,8 +300,8 @@ const pools = Layer.effectContext(
 )
 
 export const Database = {
-  /** All pools on a database that answers. Nothing is migrated: see Migrations.ts. */
+  /** All pools, on a database that answers. Migrations.ts does the migrations. */
   layer: Layer.effectDiscard(ready).pipe(Layer.provideMerge(pools), Layer.provideMerge(DatabaseServer.layer)),
-  /** The same on a server chosen by the caller. */
+  /** The same, on a server that the caller chooses. */
   layerOn: Layer.effectDiscard(ready).pipe(Layer.provideMerge(pools))
 }

@@ -1,9 +1,9 @@
 /**
- * Who may own the actors of a database: one process alone, or any number that share them as a cluster. An advisory lock, held by a
- * connection for as long as the process lives, keeps the two apart; it ends with the process, however that ends. Of those that share them, a second
- * one keeps services of a fleet and processes that carry Sandboxes themselves apart.
+ * Decides whether a database has one exclusive process or a cluster. Advisory locks, held by one connection for the life of the process, exclude
+ * one mode from the other; the locks end with the process, even after a crash. In a cluster, a second lock separates services of a fleet
+ * from processes that carry Sandboxes themselves.
  *
- * A connection that breaks loses the claim and gets it again; meanwhile the journal's revision check fences whoever came between.
+ * A connection that breaks loses the locks and takes them again. Meanwhile the journal's revision check fences any other owner.
  */
 import { Clock, Deferred, Effect, Layer } from "effect"
 import type { SqlClient, SqlConnection } from "effect/sql"
@@ -13,16 +13,16 @@ import { DatabaseUnusable, KeptConnections } from "./Database.ts"
 
 /** "atoll" in ASCII: advisory locks of a database share one space of numbers. */
 const lockKey = 0x61746f6c6cn
-/** A predecessor may still be ending. */
+/** The predecessor may still be stopping. */
 const waitMs = 10_000
 const tryEveryMs = 250
 const lookEveryMs = 5_000
 
-/** By ATOLL_ROLE. */
+/** One lock for each ATOLL_ROLE. */
 const roleKeys = { all: lockKey + 1n, service: lockKey + 2n }
 type Role = keyof typeof roleKeys
 
-/** How many sessions have a claim on this database: an expression of a select. */
+/** How many sessions hold a claim on this database: an expression for a select. */
 export const claimHolders = (sql: SqlClient.SqlClient) => sql.unsafe(holdersOf(lockKey))
 
 const holdersOf = (key: bigint): string => `(
@@ -63,7 +63,7 @@ const claim = (mode: "alone" | "shared", role: Role) =>
         else if ((yield* Clock.currentTimeMillis) >= giveUpAt) yield* Deferred.fail(claimed, why)
       })
 
-    /** Of those that share them. Each takes its own before it looks for the others: of two that come at once at most one goes on. */
+    /** Locks the role, in a cluster. Each process takes its own lock before it looks for the other: of two that start concurrently at most one continues. */
     const holdRole = Effect.fnUntraced(function* (connection: SqlConnection.Connection) {
       const other = role === "all" ? "service" : "all"
       yield* connection.executeUnprepared("select pg_advisory_lock_shared($1)", [roleKeys[role]], undefined)
@@ -77,7 +77,7 @@ const claim = (mode: "alone" | "shared", role: Role) =>
       return false
     })
 
-    /** Until its connection breaks, if the lock is free. */
+    /** Holds the lock, if it is free, until the connection breaks. */
     const hold = Effect.scoped(
       Effect.gen(function* () {
         const connection = yield* waitingFor("a connection to the database", reserve)
@@ -98,7 +98,7 @@ const claim = (mode: "alone" | "shared", role: Role) =>
   })
 
 export const DatabaseClaim = {
-  /** Alone without an ATOLL_CLUSTER_PORT, shared with one. */
+  /** Exclusive without an ATOLL_CLUSTER_PORT, shared with one. */
   layer: Layer.effectDiscard(
     Effect.flatMap(Settings, ({ clusterPort, role }) =>
       claim(clusterPort === 0 ? "alone" : "shared", role === "service" ? "service" : "all")

@@ -1,5 +1,5 @@
 /**
- * Whose fault a failed statement is: the database's, which may serve it later, or the statement's own, which no repetition mends.
+ * Classifies a failed statement: a fault of the database, which may serve it later, or an error of the statement, which no retry mends.
  *
  * @source PostgreSQL "Appendix A. PostgreSQL Error Codes"
  */
@@ -11,8 +11,8 @@ const transientClasses: ReadonlySet<string> = new Set(["08", "53", "57", "58", "
 
 const transientStates: ReadonlySet<string> = new Set([
   "25006", // a standby, or a server that was made read-only
-  "25P03", // we asked nothing for so long that the server took the transaction back
-  "55P03", // a lock was not to be had in time
+  "25P03", // the transaction was idle for too long, and the server rolled it back
+  "55P03", // a lock was not available in time
   "72000" // the snapshot is too old
 ])
 
@@ -24,7 +24,7 @@ const transientReasons: ReadonlySet<string> = new Set([
   "StatementTimeoutError"
 ])
 
-/** Five characters; null when the server said nothing (a connection that broke). */
+/** Five characters; null if the server did not answer (a broken connection). */
 export const sqlStateOf = (error: SqlError.SqlError): string | null => {
   const { cause } = error.reason
   return typeof cause === "object" && cause !== null && "code" in cause && /^[0-9A-Z]{5}$/.test(String(cause.code))
@@ -32,23 +32,23 @@ export const sqlStateOf = (error: SqlError.SqlError): string | null => {
     : null
 }
 
-/** Somebody said no: the server, or the system that it runs on. */
+/** True if the server, or its operating system, returned an error. */
 export const wasAnswered = ({ reason: { cause } }: SqlError.SqlError): boolean =>
   typeof cause === "object" && cause !== null && "code" in cause
 
-/** The same statement may succeed later: the database does not serve for now, or served somebody else first. */
+/** True if the same statement may succeed later: the database is unavailable, or another transaction came first. */
 export const isTransient = (error: SqlError.SqlError): boolean => {
-  // Nothing was asked yet: whatever keeps us out (no connection left, a password that was changed), it is not the statement.
+  // No statement was sent yet. The cause (no free connection, a changed password) is not the statement.
   if (error.reason.operation === "connect" || transientReasons.has(error.reason._tag)) return true
   const state = sqlStateOf(error)
   return state !== null && (transientStates.has(state) || transientClasses.has(state.slice(0, 2)))
 }
 
-/** XX is the server's own: a damaged page, a failed assertion. Trying again does not mend it, yet it is not ours. */
+/** Class XX is an internal error of the server: a damaged page, a failed assertion. A retry does not mend it, yet it is not our error. */
 export const isDatabaseFault = (fault: unknown): fault is SqlError.SqlError =>
   SqlError.isSqlError(fault) && (isTransient(fault) || (sqlStateOf(fault)?.startsWith("XX") ?? false))
 
-/** What went wrong, in the words of whoever noticed: the server, or the system call. */
+/** The reason in the words of the server or of the system call. */
 export const reasonOf = (error: SqlError.SqlError): string => {
   const cause = error.reason.cause
   const inner = cause instanceof AggregateError ? cause.errors[0] : cause
@@ -56,12 +56,12 @@ export const reasonOf = (error: SqlError.SqlError): string => {
   return text || (error.reason.message ?? error.reason._tag)
 }
 
-/** As long as it takes: for what must not be lost, and for what nobody waits for. */
+/** Retries without end: for data that must not be lost, and for work that no caller waits for. */
 export const untilServed = {
   firstAfterMs: 50,
   schedule: Schedule.min([Schedule.exponential(100), Schedule.spaced(2000)]),
   while: isTransient
 }
 
-/** A moment: for what a caller waits for, and may be repeated. */
+/** Retries briefly: for repeatable statements that a caller waits for. */
 export const forAMoment = { schedule: Schedule.exponential(50), times: 5, while: isTransient }

@@ -1,5 +1,5 @@
 /**
- * The outage of the database, for the log: a line that only says that something failed because of it is one statement more that was not served.
+ * Keeps the outage of the database out of the log: during an outage, an error that only repeats it is counted, not logged.
  */
 import { type Cause, Context } from "effect"
 import { SqlError } from "effect/sql"
@@ -7,7 +7,7 @@ import { sqlStateOf } from "./DatabaseFault.ts"
 
 const causesMax = 5
 
-/** Refused or broken connections, a server that ends, starts or is full, and one that takes no changes. */
+/** Refused or broken connections, a server that stops, starts or is full, and a read-only server. */
 const outageStates = /^(?:08|53|57P|25006)/
 
 const isOutage = (error: SqlError.SqlError): boolean => {
@@ -17,7 +17,7 @@ const isOutage = (error: SqlError.SqlError): boolean => {
     : outageStates.test(state)
 }
 
-/** Null: it is, or led to, something else as well. */
+/** The fault of the outage behind an error; null if the error has another cause as well. */
 const outageFault = (fault: unknown): SqlError.SqlError | null => {
   let inner = fault
   for (let depth = 0; depth < causesMax; depth++) {
@@ -34,21 +34,21 @@ const faultsOf = (cause: Cause.Cause<unknown>): ReadonlyArray<unknown> =>
   )
 
 export interface Outages {
-  /** An outage lasts, or has just ended: what failed in it is still being reported. */
+  /** True during an outage and shortly after it, while its failures are still being reported. */
   readonly lasts: () => boolean
-  /** A statement that was not served; begins an outage if there is none. */
+  /** Reports a statement that the database did not serve; begins an outage if there is none. */
   readonly met: (error: SqlError.SqlError) => void
 }
 
 export class DatabaseOutage {
   #outages: Outages | null = null
 
-  /** From now on these are the outages that are meant. */
+  /** Sets the source of outages. */
   follow(outages: Outages): void {
     this.#outages = outages
   }
 
-  /** Whether a log line with this cause says only that the database does not serve. Counts it. */
+  /** True if a log line with this cause only says that the database does not serve. Counts it. */
   explains(cause: Cause.Cause<unknown>): boolean {
     const outages = this.#outages
     if (outages === null) return false
@@ -67,5 +67,5 @@ export class DatabaseOutage {
 
 const ofProcess = new DatabaseOutage()
 
-/** Of the database of this process, or of a test's own service. */
+/** The outage of this process's database, or of a test's own service. */
 export const Outage = Context.Reference<DatabaseOutage>("atoll/store/Outage", { defaultValue: () => ofProcess })

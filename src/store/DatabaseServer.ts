@@ -1,4 +1,4 @@
-/** Which Postgres this process talks to: the one of `DATABASE_URL`, or the embedded one. */
+/** The Postgres of this process: the server of `DATABASE_URL`, or the embedded one. */
 import type { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { Settings } from "../Config.ts"
@@ -7,9 +7,9 @@ import { EmbeddedPostgres } from "../postgres/EmbeddedPostgres.ts"
 export class DatabaseServer extends Context.Service<
   DatabaseServer,
   {
-    /** How to reach it. `path` is the socket file itself. */
+    /** Connection options. `path` is the socket file itself. */
     readonly connect: Pick<PgClient.PgClientConfig, "url" | "path" | "username" | "database">
-    /** For people: where it is, without any secret. */
+    /** Its address for people, without secrets. */
     readonly label: string
   }
 >()("atoll/store/DatabaseServer") {

@@ -1,6 +1,6 @@
 /**
- * The sockets of a pool, and which of them wait for an answer: a server that was frozen, or is behind a network that was cut, sends no
- * error, so whoever waits for it must be told otherwise.
+ * The sockets of a pool, and which of them wait for an answer. A server that is frozen or cut off sends no error, so its silence has to be
+ * detected here.
  */
 import { connect, type NetConnectOpts, type Socket } from "node:net"
 import type { PgClient } from "@effect/sql-pg"
@@ -8,7 +8,7 @@ import { Redacted } from "effect"
 
 const defaultPort = 5432
 
-/** Where the client itself would connect to (libpq's URI, its socket folder, or the socket file itself). */
+/** The address that the client itself would use (libpq's URI, its socket folder, or the socket file). */
 const addressOf = ({ url, path }: Pick<PgClient.PgClientConfig, "url" | "path">): NetConnectOpts => {
   if (path !== undefined) return { path }
   const parsed = new URL(Redacted.value(url!))
@@ -20,17 +20,17 @@ const addressOf = ({ url, path }: Pick<PgClient.PgClientConfig, "url" | "path">)
 
 interface Watched {
   readonly socket: Socket
-  /** Of which pool. */
+  /** The name of its pool. */
   readonly pool: string
-  /** After so many looks this one is given up, although the server answers others. */
+  /** This socket is closed after so many checks without an answer, even if the server answers others. */
   readonly patienceLooks: number
-  /** Looks since the server last sent something, while it has something to answer. */
+  /** Checks since the server last sent something; null while no answer is due. */
   waitedLooks: number | null
-  /** TLS goes past us: nobody sees who waits for whom. */
+  /** With TLS the protocol is not visible, so waiting cannot be detected. */
   isSealed: boolean
 }
 
-/** The end of every answer: ReadyForQuery, five bytes long but for its letter, the last of which is the transaction's state. */
+/** The end of every answer: ReadyForQuery. Its letter, its length 5, then one byte for the transaction's state. */
 const readyForQuery = Buffer.from([0x5a, 0, 0, 0, 5])
 const tlsAccepted = 0x53
 
@@ -47,9 +47,9 @@ export class DatabaseSockets {
   }
 
   /**
-   * Makes the sockets of a pool. Throws while the server is silent: to wait for it is the watch's work.
+   * Makes the sockets of a pool. Throws while the server is silent; the watch waits for it.
    *
-   * @param patienceLooks After so many looks one silent connection is given up, although the server answers others.
+   * @param patienceLooks A silent connection is closed after so many checks, even if the server answers others.
    */
   open(patienceLooks: number): (pool: string) => Socket {
     return (pool) => {
@@ -58,10 +58,10 @@ export class DatabaseSockets {
     }
   }
 
-  /** The same for the watch itself. */
+  /** For the watch: connects even while the server is silent. */
   readonly openAnyway = (pool: string): Socket => this.#connect(pool, Number.POSITIVE_INFINITY)
 
-  /** How many connections of a pool are open, and how many of them wait for an answer: those that go by TLS are not seen to. */
+  /** How many connections of a pool are open, and how many of them wait for an answer; waiting is not visible with TLS. */
   countOf(pool: string): { readonly open: number; readonly busy: number } {
     let open = 0
     let busy = 0
@@ -92,7 +92,7 @@ export class DatabaseSockets {
     return socket
   }
 
-  /** Called at a steady pace. */
+  /** One check of all sockets; called at a steady rate. */
   look(): void {
     for (const watched of this.#watched) {
       if (!watched.isSealed && watched.waitedLooks !== null && watched.waitedLooks++ >= watched.patienceLooks)
@@ -100,7 +100,7 @@ export class DatabaseSockets {
     }
   }
 
-  /** The whole server is silent: gives up whatever waits for it, and waits for no more. */
+  /** The whole server is silent: closes the sockets that wait for it, and refuses new ones. */
   silent(): void {
     this.#isSilent = true
     for (const watched of this.#watched) if (watched.isSealed || watched.waitedLooks !== null) cut(watched)

@@ -1,8 +1,8 @@
 /**
- * Whether the database serves: asked once a second on a connection of its own, and told by every statement that met a fault of it.
+ * Watches whether the database serves: one probe a second on a separate connection, and reports of faults from all statements.
  *
- * An outage is logged when it begins and when it ends, not once a request. A server that is silent (frozen, or cut off) sends no error, so
- * whatever waits for it is given up here: statements by their sockets, callers by their patience.
+ * The log has one line at the beginning and one at the end of an outage, not one for each request. A silent server (frozen or cut off) sends no
+ * error, so waits end here: statements by closing their sockets, callers by a time limit.
  */
 import { Cause, Clock, Context, Effect, Exit, Fiber } from "effect"
 import { ConnectionError, SqlError } from "effect/sql/SqlError"
@@ -13,16 +13,16 @@ import type { DatabaseSockets } from "./DatabaseSockets.ts"
 import { Gathering, type Member } from "./Gathering.ts"
 
 const lookEveryMs = 1000
-/** Patience is counted in these, not in time: a process that was itself held up has not waited. */
+/** Time limits are counted in these steps, not in time: a process that was frozen itself has not waited. */
 const stepMs = 250
-/** Who asks whether the database serves is not told yes while it has owed an answer for so long. */
+/** `serves` is false while the probe has been unanswered for so long. */
 const lateAfterMs = 1000
-/** An outage is over when the database served for so long without a fault. */
+/** An outage ends when the database has served for so long without a fault. */
 const overAfterMs = 2000
-/** What failed in an outage is reported for so long after its end. */
+/** Failures of an outage may be reported for so long after its end. */
 const reportedWithinMs = 15_000
 
-/** What a caller is told whose patience ended. The work itself may still be done. */
+/** The error of a caller whose time limit passed. The work itself may still be done. */
 const unserved = (): SqlError =>
   new SqlError({
     reason: new ConnectionError({ cause: new Error("the database does not serve"), operation: "wait" })
@@ -42,15 +42,15 @@ interface Outage {
 export class DatabaseWatch extends Context.Service<
   DatabaseWatch,
   {
-    /** The database answered when it was last asked, and takes changes. */
+    /** True if the database answered the last probe and accepts writes. */
     readonly serves: () => boolean
-    /** A statement met a fault of the database. Logged if it is the first of an outage. */
+    /** Reports a fault of the database. Logs the first of an outage. */
     readonly fault: (error: SqlError) => Effect.Effect<void>
-    /** Repeats it, for as long as it takes, while it meets a fault of the database. Fails with what no repetition mends. */
+    /** Repeats the statement, without end, while it meets a fault of the database. Fails with an error that no retry mends. */
     readonly untilServed: <A, R>(statement: Effect.Effect<A, SqlError, R>) => Effect.Effect<A, SqlError, R>
     /**
-     * As `Effect.callback`, for what somebody else does as soon as the database serves. Dies with a transient SqlError when an outage has
-     * lasted for longer than a caller should wait; `resume` may be called all the same, and does nothing then.
+     * `Effect.callback` with a time limit, for work that proceeds once the database serves. Dies with a transient SqlError when an outage
+     * outlasts the limit; a later call of `resume` does nothing.
      */
     readonly patiently: <A, E>(
       register: (resume: (outcome: Effect.Effect<A, E>) => void) => void
@@ -59,18 +59,18 @@ export class DatabaseWatch extends Context.Service<
 >()("atoll/store/DatabaseWatch") {}
 
 /**
- * The watch, and the loop that looks, which ends when it is interrupted.
+ * The watch, and its loops, which end by interruption.
  *
  * @param probe Fails while the database does not serve.
- * @param patienceMs Silent for so long, the server counts as one that does not serve; and so long a caller waits in an outage for what will
- *   be done anyway, or may be asked again.
+ * @param patienceMs The time limit: a server silent for so long counts as unavailable, and a caller waits so long in an outage for work that
+ *   will be done anyway or may be asked again.
  */
 export const databaseWatch = (probe: Effect.Effect<unknown, SqlError>, sockets: DatabaseSockets, patienceMs: number) =>
   Effect.gen(function* () {
     const clock = yield* Clock.Clock
     const context = yield* Effect.context<never>()
     const callers = new Gathering<Caller>()
-    /** Of a clock that nobody sets: an hour back would be an hour of patience. */
+    /** Monotonic: if the wall clock went back an hour, a wait would last an hour longer. */
     const elapsedMs = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
     let answers = true
     let outage: Outage | null = null
@@ -85,7 +85,7 @@ export const databaseWatch = (probe: Effect.Effect<unknown, SqlError>, sockets: 
           return Effect.void
         }
         outage = { since: now, lastFaultAt: now, faults: 1 }
-        return Effect.logWarning(`The database does not serve: ${reasonOf(error)}. What is to be stored waits for it.`)
+        return Effect.logWarning(`The database does not serve: ${reasonOf(error)}. Writes wait until it is back.`)
       })
 
     const served: Effect.Effect<void> = Effect.suspend(() => {
@@ -104,13 +104,13 @@ export const databaseWatch = (probe: Effect.Effect<unknown, SqlError>, sockets: 
     told.follow({
       lasts,
       met: (error) => {
-        // It began in the outage that is over.
+        // A late failure of an outage that is over.
         if (outage === null && lasts()) return
         Effect.runForkWith(context)(fault(error))
       }
     })
 
-    /** Since it was asked. */
+    /** Steps since the probe was sent. */
     let owedSteps = 0
     const silentSteps = Math.max(1, Math.ceil(patienceMs / stepMs))
 

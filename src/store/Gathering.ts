@@ -1,13 +1,13 @@
 /**
- * A set whose members come and go all the time; each knows its own place, and leaving is a swap with the last.
+ * A set for members that enter and leave all the time. Each member stores its index; leaving swaps it with the last.
  *
- * A `Set` that is added to and deleted from makes a new table every few dozen changes, and V8 links the old one to the new. The first is
- * soon in the old generation, and from there all that stood in any later one is kept until the next full collection: with requests in
- * it, a fifth of what they allocate, and copied twice.
+ * A `Set` with many adds and deletes makes a new table every few dozen changes, and V8 links the old table to the new one. The first table
+ * soon moves to the old generation, and then keeps the members of all later tables alive until the next full collection. With requests as
+ * members, that was a fifth of their allocations, copied twice.
  */
 
 export interface Member {
-  /** In the gathering; -1 outside. Nobody else's business. */
+  /** Its index in the gathering; -1 outside. Only the gathering uses it. */
   place: number
 }
 
@@ -18,7 +18,7 @@ export class Gathering<M extends Member> {
     member.place = this.#members.push(member) - 1
   }
 
-  /** Does nothing when it has left before. */
+  /** Does nothing if the member has already left. */
   delete(member: M): void {
     const { place } = member
     if (place < 0) return
@@ -29,7 +29,7 @@ export class Gathering<M extends Member> {
     this.#members[place] = last
   }
 
-  /** Those who are there now, in no order. Whoever comes or goes meanwhile changes nothing of it. */
+  /** A copy of the present members, in no order. */
   all(): ReadonlyArray<M> {
     return [...this.#members]
   }

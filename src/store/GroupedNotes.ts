@@ -1,10 +1,10 @@
 /**
- * Rows that are written in groups, because they must not cost their callers a statement. Until then they are in memory, and in the spool of the data
+ * Rows that are written in groups, so that a caller does not pay for a statement. Until then they are in memory, and in the spool of the data
  * folder (`NoteSpool.ts`), so that a killed service loses none.
  *
- * The first note starts the wait that the others join; nothing happens while there are none. A note leaves memory when it is written, and a failed
- * write is tried again; one that the database refuses for good is dropped alone. While the database does not keep up, further notes are in the
- * spool only, and are read from there afterwards. Where the spool cannot take one either, it is dropped, and their number is logged.
+ * The first note starts a delay that later notes join; without notes nothing runs. A note leaves memory when it is written. A failed
+ * write is retried; a note that the database permanently rejects is dropped alone. While the database does not keep up, further notes are only in
+ * the spool, and are read from there afterwards. A note that the spool cannot take either is dropped; the log tells how many.
  */
 import { Data, Effect, FiberSet, type Scope } from "effect"
 import type { SqlError } from "effect/sql"
@@ -20,15 +20,15 @@ class Refused extends Data.TaggedError("Refused")<{ readonly reason: unknown }> 
 
 export interface GroupedNotes<A> {
   readonly note: (one: A) => void
-  /** Writes what is not written yet, at once. */
+  /** Writes all pending notes now. */
   readonly write: Effect.Effect<void>
 }
 
-/** What is noted is written `writeAfterMs` later, and when the scope closes. `insert` must bear to be given a note twice. */
+/** Writes notes `writeAfterMs` later, and when the scope closes. `insert` must tolerate the same note twice. */
 export const groupedNotes = Effect.fnUntraced(function* <A>(options: {
-  /** The notes, in the words of the log. */
+  /** A plural noun for the notes, for the log. */
   readonly what: string
-  /** Of their file in the spool: letters. What a note holds must be plain JSON. */
+  /** Name of their file in the spool: letters. A note must be plain JSON. */
   readonly name: string
   readonly writeAfterMs: number
   readonly insert: (notes: ReadonlyArray<A>) => Effect.Effect<unknown, SqlError.SqlError>
@@ -49,13 +49,13 @@ export const groupedNotes = Effect.fnUntraced(function* <A>(options: {
       unwritten = unwritten.filter((one) => !gone.has(one))
     })
 
-  /** A note that cannot be encoded is found as one is that the database refuses. */
+  /** Treats a note that cannot be encoded like a note that the database rejects. */
   const encoded = (batch: ReadonlyArray<A>) =>
     Effect.suspend(() => insert(batch)).pipe(
       Effect.catchDefect((defect) => Effect.fail(new Refused({ reason: defect })))
     )
 
-  /** One bad note must not hold up its neighbours, who may be another tenant's: the batch is parted to find it. */
+  /** One bad note must not hold up the others, which may be another tenant's: the batch is split to find it. */
   const insertAll = (batch: ReadonlyArray<A>): Effect.Effect<void, SqlError.SqlError> =>
     Effect.matchEffect(encoded(batch), {
       onSuccess: () => forget(batch),
@@ -79,7 +79,7 @@ export const groupedNotes = Effect.fnUntraced(function* <A>(options: {
       spooled = 0
       unwritten = [...(spool!.read() as ReadonlyArray<A>)]
     }
-    // None came since the last one was written: nothing waits between.
+    // No note arrived since the last write: the spool holds nothing unwritten.
     spool?.empty()
     if (dropped > 0) {
       yield* Effect.logWarning(`${dropped} ${what} were lost: the database did not keep up`)
@@ -106,7 +106,7 @@ export const groupedNotes = Effect.fnUntraced(function* <A>(options: {
 
   yield* Effect.addFinalizer(() => write)
 
-  /** Of processes that were killed. */
+  /** Writes the notes of processes that were killed. */
   const postLeft = Effect.gen(function* () {
     for (const { notes, forget: forgetFile } of spool?.left ?? []) {
       for (let at = 0; at < notes.length; at += batchMax) {

@@ -1,12 +1,12 @@
 /**
- * Places that are bounded over all processes of a cluster: of an account's streams, of connections into a Sandbox.
+ * Semaphores over all processes of a cluster: for an account's streams, for connections into a Sandbox.
  *
- * Each process has some in the database, and gives and takes those in its memory, so a statement is sent only when it needs more than it has
- * had lately. What it has not needed for a second it gives back. Its places count for as long as its lease (`ProcessLeases`) is good, so those of
- * one that died are free when its actors are somebody else's. One that was frozen for longer finds that it is known no more, and has
- * what it uses written down again, others' bounds or not: nobody is cut off for that, and nobody gets more.
+ * Each process holds some permits in the database and hands them out from memory, so it sends a statement only when it needs more than it
+ * recently had. It returns permits that were unused for a second. Its permits count while its lease (`ProcessLeases`) is valid, so the permits of
+ * a dead process are free when other processes take over its actors. A process that was frozen for longer finds itself unregistered, and
+ * stores the permits in use again, even beyond the bound: no stream is cut for that, and no new one is admitted.
  *
- * A process alone counts in its memory, and asks nobody.
+ * A single process counts in memory, without the database.
  */
 import { Clock, Context, Deferred, Effect, FiberSet, Latch, Layer, Option, Schema, Semaphore } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -14,12 +14,12 @@ import { Settings } from "../Config.ts"
 import { worker } from "../worker/Worker.ts"
 import { int4Column, textColumn } from "./Columns.ts"
 
-/** What was not in use between two looks, nor between the two before, is given back. */
+/** Permits unused between two checks, and between the two before, are returned. */
 const lookEveryMs = 500
-/** Who finds none looks again, for longer than another process keeps what it does not use. */
+/** A caller that finds none retries for longer than another process keeps unused permits. */
 const patienceDefaultMs = 1_800
 const againMs = 300
-/** So many are had at a time, as a share of all there are. */
+/** A process takes at least this share of the bound at a time. */
 const sharesOfAll = 64
 
 export interface Bound {
@@ -28,38 +28,38 @@ export interface Bound {
   readonly most: number
 }
 
-/** Ends the use of places; more calls do nothing. */
+/** Releases the permits; further calls do nothing. */
 export type Release = () => void
 
 interface Places {
   most: number
   inUse: number
-  /** The most in use, or wanted, since the last look, and between the two before. */
+  /** The most in use, or wanted, since the last check, and between the two before. */
   peak: number
   peakBefore: number
-  /** Those that this process may give. */
+  /** Permits that this process may hand out. */
   mine: number
-  /** The same as the database has it. */
+  /** The same number, as stored in the database. */
   stored: number
-  /** Asked for, beyond those in use. */
+  /** Requested beyond those in use. */
   asked: number
 }
 
-/** `id` null: this process is not known, or not any more. */
+/** `id` null: this process is not registered (any more). */
 const Claimed = Schema.Struct({ id: Schema.NullOr(Schema.String), subject: Schema.String, places: Schema.Int })
 
 export class HeldPlaces extends Context.Service<
   HeldPlaces,
   {
-    /** A place of each, at once; null where this process has none to give. */
+    /** Takes one permit of each bound without waiting; null if this process has none free. */
     readonly take: (bounds: ReadonlyArray<Bound>) => Release | null
-    /** Has so many of each at hand for `take`, as far as that can be. Null: they are. */
+    /** Acquires so many permits of each for `take`, as far as possible. Null: this process has them already. */
     readonly gather: (bounds: ReadonlyArray<Bound>, many: number) => Effect.Effect<void> | null
-    /** A place of each; null: all are in use. */
+    /** Takes one permit of each, and waits for them; null: all are in use. */
     readonly enter: (bounds: ReadonlyArray<Bound>) => Effect.Effect<Release | null>
   }
 >()("atoll/store/HeldPlaces") {
-  /** @param patienceMs How long `gather` looks again. */
+  /** @param patienceMs How long `gather` retries. */
   static readonly layerOf = (patienceMs: number) =>
     Layer.effect(
       HeldPlaces,
@@ -67,7 +67,7 @@ export class HeldPlaces extends Context.Service<
         const { clusterPort, clusterHost } = yield* Settings
         const sql = yield* SqlClient.SqlClient
         const isAlone = clusterPort === 0
-        /** As `ProcessLeases` has it: one process lives there at a time. */
+        /** The key of `ProcessLeases`: an address has one process at a time. */
         const address = `${clusterHost}:${clusterPort}`
         const known = new Map<string, Places>()
         const some = yield* Latch.make()
@@ -106,7 +106,7 @@ export class HeldPlaces extends Context.Service<
           }
         }
 
-        // Looking at what others have and writing down what is had are one step for a subject, in whichever process.
+        // Counting the others' permits and storing the new ones is one atomic step for a subject, across processes.
         const claimPlaces = SqlSchema.findAll({
           Request: Schema.Array(
             Schema.Struct({ subject: Schema.String, wanted: Schema.Int, inUse: Schema.Int, most: Schema.Int })
@@ -153,7 +153,7 @@ export class HeldPlaces extends Context.Service<
         })
 
         let process: string | null = null
-        /** Under a new id nothing is stored yet. */
+        /** Under a new id the database stores nothing yet. */
         const isNow = (id: string | null) => {
           if (id === process) return
           process = id
@@ -191,7 +191,7 @@ export class HeldPlaces extends Context.Service<
           )
         }).pipe(writing.withPermit)
 
-        /** One at a time, for all that was asked for while the one before was under way. */
+        /** One claim at a time; it serves all requests that arrived during the previous one. */
         const run = yield* FiberSet.makeRuntime()
         let next: Deferred.Deferred<void> | null = null
         let isClaiming = false
@@ -239,9 +239,7 @@ export class HeldPlaces extends Context.Service<
             some.await.pipe(
               Effect.andThen(Effect.sleep(lookEveryMs)),
               Effect.andThen(look),
-              Effect.catchCause((cause) =>
-                Effect.logWarning("Places that are not in use could not be given back", cause)
-              ),
+              Effect.catchCause((cause) => Effect.logWarning("Could not return unused permits", cause)),
               Effect.forever
             )
           )

@@ -1,8 +1,8 @@
 /**
- * The database and the data folder belong together, both ways. Machines and volumes that the database does not know are destroyed as
- * orphans, and Sandboxes whose machine is not found here are told as lost: so a start on the wrong pair must end before it looks for any.
+ * Binds the database and the data folder to each other. The service destroys machines and volumes that the database does not know,
+ * and reports Sandboxes without a machine as lost. So a start with the wrong pair must end before it looks for any.
  *
- * The folder carries the database's id (`installation`) and an id of its own (`host`), which the database remembers.
+ * The folder stores the database's id (`installation`) and the folder's id (`host`), which the database stores, too.
  */
 import { hostname } from "node:os"
 import { resolve } from "node:path"
@@ -22,7 +22,7 @@ const Bond = Schema.Struct({
   host_id: Schema.NullOr(Schema.String),
   host_label: Schema.NullOr(Schema.String),
   sandboxes: Schema.Int,
-  /** Processes that live on this database, this one included. */
+  /** Processes that use this database, this one included. */
   processes: Schema.Int
 })
 
@@ -31,16 +31,16 @@ export class Installation extends Context.Service<
   {
     /** The runtime driver of the Sandboxes that exist; null before the first. */
     readonly driver: string | null
-    /** This data folder's id; null: of a service of a fleet, which has none for Sandboxes. */
+    /** This data folder's id; null for a service of a fleet, which keeps no Sandboxes in its folder. */
     readonly host: string | null
-    /** Whether the Sandboxes of the database still are this folder's: the operator may have given them to another one. */
+    /** Whether the Sandboxes of the database still belong to this folder: the operator may have moved them to another one. */
     readonly isOurs: Effect.Effect<boolean>
   }
 >()("atoll/store/Installation") {
   /**
-   * Binds a new data folder; fails with a sentence when the folder is another database's, or the database another folder's. Needs the DatabaseClaim.
+   * Binds a new data folder. Fails with a sentence if the folder belongs to another database, or the database to another folder. Needs the DatabaseClaim.
    *
-   * @param removedStates Of a Sandbox that has nothing on any host.
+   * @param removedStates States of a Sandbox that has nothing on any host.
    */
   static readonly layer = (removedStates: ReadonlyArray<string>) =>
     Layer.effect(
@@ -90,7 +90,7 @@ export class Installation extends Context.Service<
         })
 
         const { host, bond } = yield* Effect.gen(function* () {
-          // Whoever else starts just now waits for this row.
+          // Another process that starts concurrently waits for this row.
           yield* sql`select 1 from installation for update`
           const bond = yield* findBond()
           if (before !== null && before !== bond.id) {
@@ -102,7 +102,7 @@ export class Installation extends Context.Service<
           if (bond.is_fleet) yield* endFleet(sql, host)
           const { host_id: bound, sandboxes, processes } = bond
           const isFree =
-            // Of a time when the database did not remember its folder: the folder remembers the database.
+            // Older databases do not store their folder's id; the folder stores the database's.
             bound === null
               ? before !== null || sandboxes === 0
               : processes <= 1 && (sandboxes === 0 || bound === lostHost)
@@ -125,8 +125,8 @@ export class Installation extends Context.Service<
     )
 
   /**
-   * Of a service whose Sandboxes live on hosts: no folder is bound, and none is asked for. Sandboxes that an Atoll of the role `all` kept in its data
-   * folder are that host's from now on. Needs the DatabaseClaim.
+   * For a service whose Sandboxes live on hosts: binds no data folder. Sandboxes that an Atoll of the role `all` kept in its data
+   * folder belong to that host from now on. Needs the DatabaseClaim.
    */
   static readonly ofFleet = (states: FleetStates) =>
     Layer.effect(

@@ -1,7 +1,7 @@
 /**
- * The journal: where an actor's transition becomes durable.
+ * The journal: makes an actor's transitions durable.
  *
- * Group commit: records gather while the last batch is being written, and one statement over `unnest` writes them all.
+ * Group commit: records accumulate during the previous write, and one statement over `unnest` writes them all.
  * Each update carries `where revision = n - 1`, so two owners of one actor can never both commit.
  *
  * @source design.md "The actor"; lab.md "Durable transitions" (two connections overlap one's fsync with the other's work)
@@ -57,19 +57,19 @@ export class Journal extends Context.Service<
   Journal,
   {
     /**
-     * Calls back once the outcome is durable. Never calls back while the database does not answer; the batch is retried.
+     * Calls back once the outcome is durable. While the database does not answer, the batch is retried and the callback waits.
      *
-     * @param span Whose part the writing is.
+     * @param span The parent span of the write.
      */
     readonly commit: (commit: ActorCommit, done: (outcome: CommitOutcome) => void, span?: Tracer.AnySpan | null) => void
-    /** `fenced`: the id or the idempotency key exists already. */
+    /** `fenced`: the id or the idempotency key already exists. */
     readonly insert: (actor: ActorInsert) => Effect.Effect<CommitOutcome>
     readonly load: (id: string) => Effect.Effect<ActorRow | null>
-    /** Told after each commit of this process whose actors have new transitions, by their accounts; more than once, maybe. Call the result to hear no more. */
+    /** Reports, after each commit of this process, the accounts whose actors have new transitions; possibly more than once. Call the result to unsubscribe. */
     readonly onWritten: (listener: (accountIds: ReadonlyArray<string>) => void) => () => void
-    /** For transitions that were written in a caller's own transaction, after its commit. */
+    /** Reports transitions that a caller wrote in its own transaction; call it after the commit. */
     readonly tellWritten: (accountIds: ReadonlyArray<string>) => void
-    /** Actors that wait for a command or for a deadline up to `dueBefore`. */
+    /** Actors with a pending command, or with a deadline up to `dueBefore`. */
     readonly waiting: (dueBefore: number) => Effect.Effect<
       ReadonlyArray<{
         readonly id: string
@@ -86,7 +86,7 @@ export class Journal extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* JournalDatabase
       const traced = yield* tracing
-      // One a connection: ATOLL_JOURNAL_CONNECTIONS.
+      // One writer for each connection: ATOLL_JOURNAL_CONNECTIONS.
       const writers = (sql.config as PgClient.PgPoolConfig).maxConnections ?? writersDefault
       const { untilServed, patiently } = yield* DatabaseWatch
       const commits = yield* Queue.unbounded<Job<EncodedCommit, CommitOutcome>>()

@@ -1,5 +1,5 @@
 /**
- * Records as the journal's statements take them. Done one by one before a record joins a batch, so that one that cannot be encoded
+ * Encodes records for the journal's statements. Each is encoded before it joins a batch, so that a record that cannot be encoded
  * (an instant that is no integer, a value that JSON cannot carry) is refused alone.
  */
 import { watchedKey } from "./accountKey.ts"
@@ -10,7 +10,7 @@ import { stillPendingText } from "./StillPending.ts"
 const json = (value: unknown): string => JSON.stringify(value ?? null)
 const instant = (value: number | null): bigint | null => (value === null ? null : BigInt(value))
 
-/** `labels: null`: as they were, or none. */
+/** `labels: null`: unchanged, or none. */
 const encodeColumns = (columns: DerivedColumns, before: DerivedColumns | null) => ({
   endedAt: instant(columns.endedAt),
   outcome: columns.outcome,
@@ -20,7 +20,7 @@ const encodeColumns = (columns: DerivedColumns, before: DerivedColumns | null) =
   labels: columns.labels === null || columns.labels === before?.labels ? null : json(columns.labels)
 })
 
-/** Throws what makes it no record. */
+/** Throws if the record cannot be encoded. */
 export const encodeCommit = (commit: ActorCommit) => {
   const { transition } = commit
   const columns = derivedColumns(commit.kind, commit.snapshot)
@@ -49,7 +49,7 @@ export const encodeCommit = (commit: ActorCommit) => {
   }
 }
 
-/** Throws what makes it no record. */
+/** Throws if the record cannot be encoded. */
 export const encodeInsert = ({ row, input, payload, dueAt, createdAt, transition, idempotency }: ActorInsert) => ({
   id: row.id,
   kind: row.kind,

@@ -1,18 +1,18 @@
 /** What the journal writes and reads: an actor's row, its transitions, and the outcomes of writing them. */
 
-/** A command of a transition, not done yet. `key` is `revision.index`. */
+/** A pending command of a transition. `key` is `revision.index`. */
 export interface PendingCommand {
   readonly key: string
   readonly type: string
   readonly params: unknown
 }
 
-/** Named instants that an actor waits for: epoch milliseconds, and the event that each one fires. */
+/** An actor's named deadlines: epoch milliseconds, and the event that each one sends. */
 export type Deadlines = Readonly<
   Record<string, { readonly at: number; readonly event: { readonly type: string } & Record<string, unknown> }>
 >
 
-/** What XState needs to go on: nothing of its internals. */
+/** The state that XState needs to continue, without its internals. */
 export interface StoredSnapshot {
   readonly value: string
   readonly context: unknown
@@ -28,7 +28,7 @@ export interface ActorRow {
   readonly snapshot: StoredSnapshot
   readonly pending: ReadonlyArray<PendingCommand>
   readonly deadlines: Deadlines
-  /** The instant of its last transition, epoch milliseconds: none of it lies before. */
+  /** Epoch milliseconds of its last transition; the next one is never earlier. */
   readonly changedAt: number
 }
 
@@ -38,33 +38,33 @@ export interface TransitionRecord {
   readonly from: string | null
   readonly to: string
   readonly commands: ReadonlyArray<PendingCommand>
-  /** Commands of earlier transitions that are not done yet; absent: none. */
+  /** Pending commands of earlier transitions; absent: none. */
   readonly stillPending?: ReadonlyArray<PendingCommand>
   readonly cause: string
   readonly requestId: string | null
 }
 
-/** One actor's next revision; `transition: null` only tidies pending commands and deadlines and keeps the revision. */
+/** One actor's next revision. `transition: null` only updates pending commands and deadlines, and keeps the revision. */
 export interface ActorCommit {
   readonly actorId: string
   readonly kind: string
-  /** As the row has it: its transitions are found by it. */
+  /** The row's account; transitions are indexed by it. */
   readonly accountId: string
   readonly revision: number
   readonly snapshot: StoredSnapshot
-  /** The one that the row has: what is derived from it is written only where it differs. */
+  /** The row's present snapshot: derived columns are written only where they differ. */
   readonly replaces: StoredSnapshot
-  /** Null: as they were. */
+  /** Null: unchanged. */
   readonly pending: ReadonlyArray<PendingCommand> | null
-  /** Null: as they were. */
+  /** Null: unchanged. */
   readonly deadlines: Deadlines | null
   readonly dueAt: number | null
   readonly transition: TransitionRecord | null
-  /** The key of the call that this commit answers: taken with it, in one statement. One that is taken already fences the commit. */
+  /** The key of the call that this commit answers, stored in the same statement. An existing key fences the commit. */
   readonly idempotency?: IdempotencyKey | null
 }
 
-/** A client's key for one kind of call, and what makes two of its requests the same. */
+/** A client's key for one kind of call, and the fingerprint that two equal requests share. */
 export interface IdempotencyKey {
   readonly kind: string
   readonly key: string
@@ -75,7 +75,7 @@ export interface IdempotencyKey {
 export interface ActorInsert {
   readonly row: ActorRow
   readonly input: unknown
-  /** Kept beside the snapshot and never rewritten by transitions; dropped when the actor no longer needs it. */
+  /** Stored beside the snapshot. Transitions never rewrite it; it is dropped when the actor no longer needs it. */
   readonly payload: unknown
   readonly dueAt: number | null
   readonly createdAt: number
@@ -85,6 +85,6 @@ export interface ActorInsert {
 
 /**
  * `fenced`: another owner committed first, or the actor is gone, or the key is taken; nothing was written.
- * `failed`: the database refuses this record for good (a value it cannot store); nothing was written.
+ * `failed`: the database permanently rejects this record (a value it cannot store); nothing was written.
  */
 export type CommitOutcome = "committed" | "fenced" | "failed"

@@ -1,10 +1,10 @@
-/** The journal's statements: each writes or recognises a whole batch over `unnest`. */
+/** The journal's statements. Each writes, or recognises, a whole batch over `unnest`. */
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { int4Column, int8Column, textColumn } from "./Columns.ts"
 import type { EncodedCommit, EncodedInsert } from "./JournalEncoding.ts"
 
-/** Writes next revisions; gives the ids of those that were (`where revision = n - 1`, and the key, if there is one, was free). */
+/** Writes next revisions. Returns the ids that were written: `revision = n - 1` held, and the key, if any, was free. */
 export const updateActors = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   items: ReadonlyArray<EncodedCommit>,
@@ -47,7 +47,7 @@ export const updateActors = Effect.fnUntraced(function* (
   return new Set(rows.map((row) => row.id))
 })
 
-/** As `derivedTypes` and `derivedNames` have them. */
+/** In the order of `derivedTypes` and `derivedNames`. */
 const derivedOf = (items: ReadonlyArray<Pick<EncodedCommit, "columns">>) => [
   int8Column(items.map(({ columns }) => columns.endedAt)),
   textColumn(items.map(({ columns }) => columns.outcome)),
@@ -59,7 +59,7 @@ const derivedOf = (items: ReadonlyArray<Pick<EncodedCommit, "columns">>) => [
 const derivedTypes = ["int8", "text", "int8", "int4", "text", "text"]
 const derivedNames = "ended_at, outcome, duration_ms, generation, sandbox_status, labels"
 
-/** The arrays of a statement: `$1::text[], $2::int8[]`. */
+/** The array parameters of a statement: `$1::text[], $2::int8[]`. */
 const arraysOf = (types: ReadonlyArray<string>) => types.map((type, at) => `$${at + 1}::${type}[]`).join(", ")
 
 const labelsOf = (accountId: string) => `jsonb_build_object(${accountId}, i.labels::jsonb)`
@@ -70,7 +70,7 @@ interface UpdatePart {
   readonly sets?: string
   readonly keys?: string
   readonly condition?: string
-  /** Of the log's row. */
+  /** Columns of the log's row. */
   readonly logNames?: string
   readonly logValues?: string
 }
@@ -81,7 +81,7 @@ const bare: UpdatePart = {
     "id, revision, expected, snapshot, pending, deadlines, due_at, at, event, from_state, to_state, commands, cause, request_id, token, account_key"
 }
 
-/** Something began or ended, or a Sandbox took a step. */
+/** For a batch in which an actor began or ended, or a Sandbox made a transition. */
 const withColumns: UpdatePart = {
   types: derivedTypes,
   names: derivedNames,
@@ -90,7 +90,7 @@ const withColumns: UpdatePart = {
         labels = case when i.labels is null then a.labels else ${labelsOf("a.account_id")} end`
 }
 
-/** Something was asked for earlier and is not done yet; a row without it has the column's default. */
+/** For a batch with pending commands of earlier transitions; other rows get the column's default. */
 const withStillPending: UpdatePart = {
   types: ["text"],
   names: "still_pending",
@@ -98,7 +98,7 @@ const withStillPending: UpdatePart = {
   logValues: ", coalesce(i.still_pending, '')"
 }
 
-/** The row is locked at its revision before its key is taken: a key never stays of a commit that another owner fenced. */
+/** The row is locked at its revision before its key is inserted: a fenced commit leaves no key behind. */
 const withKeys: UpdatePart = {
   types: ["text", "text", "text"],
   names: "key_kind, key, fingerprint",
@@ -138,7 +138,7 @@ const updateOf = (parts: ReadonlyArray<UpdatePart>) => {
   select id from updated`
 }
 
-/** With each of the parts and without it: a transition pays only for what its batch needs. */
+/** One statement for each combination of parts: a transition pays only for the parts that its batch needs. */
 const updateStatements = [withColumns, withStillPending, withKeys]
   .reduce<ReadonlyArray<ReadonlyArray<UpdatePart>>>(
     (all, part) => all.flatMap((parts) => [parts, [...parts, part]]),
@@ -179,7 +179,7 @@ const insertStatement = `
   )
   select id from inserted`
 
-/** The rows that an insert batch made; also usable inside a caller's own transaction. */
+/** Inserts a batch of actors and returns their rows; also works inside a caller's own transaction. */
 export const insertActors = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   items: ReadonlyArray<EncodedInsert>,
@@ -213,7 +213,7 @@ export const insertActors = Effect.fnUntraced(function* (
   return new Set(rows.map((row) => row.id))
 })
 
-/** Was this very commit written, although its answer was lost? The token tells it apart from another owner's. */
+/** Finds which commits were written although their answer was lost. The token tells them from another owner's. */
 export const whichWereWritten = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   tokensOf: ReadonlyArray<string>,

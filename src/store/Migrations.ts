@@ -1,5 +1,5 @@
 /**
- * The database's shape, step by step. A start applies what is missing; several processes may start at once.
+ * The database's schema, step by step. A start applies the missing steps; several processes may start concurrently.
  *
  * To add a step: write `migrations/NNNN_name.ts` (default export: an Effect that uses SqlClient) and name it here.
  * A step that was released is never changed and never renumbered.
@@ -97,12 +97,12 @@ export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unk
 
 const table = "atoll_migrations"
 
-/** Any number that nothing else in the database locks: "atoll" in ASCII. */
+/** The advisory lock's number, unique in the database: "atoll" in ASCII. */
 const lockKey = "418380508268"
 
 const idOf = (name: string): number => Number(name.slice(0, 4))
 
-/** A database that newer code has shaped is not ours to touch, and a step that was skipped would be missing for ever. */
+/** Refuses a database that newer code has migrated, or in which a step was skipped: that step would be missing for ever. */
 const refuseForeignHistory = (record: MigrationRecord, applied: ReadonlySet<number>) =>
   Effect.gen(function* () {
     const known = Object.keys(record).map(idOf)
@@ -122,7 +122,7 @@ const refuseForeignHistory = (record: MigrationRecord, applied: ReadonlySet<numb
   })
 
 /**
- * Applies the steps that are missing, in order, all in one transaction, while others wait.
+ * Applies the missing steps, in order, all in one transaction, while other processes wait.
  *
  * @returns The names of the applied steps, as `0001_actors`.
  */
@@ -136,7 +136,7 @@ export const migrate = Effect.fn("Migrations.migrate")(function* (record: Migrat
   return yield* sql.withTransaction(
     Effect.gen(function* () {
       yield* sql`select pg_advisory_xact_lock(${lockKey}::bigint)`
-      // The Migrator makes this table itself, but two at once would collide, and outside of our transaction.
+      // The Migrator creates this table itself, but outside our transaction, where two concurrent processes would collide.
       yield* sql`create table if not exists ${sql(table)} (
         migration_id integer primary key,
         created_at timestamptz not null default now(),
@@ -153,7 +153,7 @@ export const migrate = Effect.fn("Migrations.migrate")(function* (record: Migrat
 const unusable = (message: string) => new DatabaseUnusable({ message: `The database cannot be migrated: ${message}` })
 
 export const Migrations = {
-  /** Brings the database up to date before anything that depends on it. */
+  /** Migrates the database before anything that depends on it. */
   layer: Layer.effectDiscard(
     Effect.flatMap(MaintenanceDatabase, (sql) =>
       // A step may take minutes in one statement.

@@ -1,9 +1,9 @@
 /**
- * What is answered and not in the database yet, in a file of the data folder: a service that is killed loses none of it.
+ * Notes that were answered but are not in the database yet, in a file of the data folder: a killed service loses none of them.
  *
- * A note is appended by one write before its call is answered. It is not flushed: the kernel keeps what a killed process has written, and only the
- * loss of the whole machine within a second loses it. Each process has a folder with a lock; the next process of the data folder posts what a
- * dead one left. Inserting a note twice changes nothing.
+ * One write appends a note before its call is answered. It is not flushed: the kernel keeps the writes of a killed process, and only
+ * a crash of the whole machine within a second loses them. Each process has a folder with a lock; the next process of the data folder
+ * writes the notes of a dead process to the database. Inserting a note twice changes nothing.
  */
 
 import { randomUUID } from "node:crypto"
@@ -14,17 +14,17 @@ import { Context, Effect, Layer } from "effect"
 import { Settings } from "../Config.ts"
 import { FileLock } from "../fileLock/FileLock.ts"
 
-/** A database that is away for long must not fill the disk. */
+/** A long outage of the database must not fill the disk. */
 const fileMaxBytes = 64 * 1024 * 1024
 
 export interface SpoolFile {
-  /** False: it could not be kept, and the note is only in memory. */
+  /** False: the file could not take the note, which is only in memory. */
   readonly append: (note: unknown) => boolean
-  /** Everything that was appended since it was emptied. */
+  /** All notes since the file was last emptied. */
   readonly read: () => ReadonlyArray<unknown>
-  /** All of it is in the database. */
+  /** Empties the file, after all of it is in the database. */
   readonly empty: () => void
-  /** What processes that have died left, and how it is forgotten once it is in the database. */
+  /** Notes of dead processes; `forget` deletes them once they are in the database. */
   readonly left: ReadonlyArray<{ readonly notes: ReadonlyArray<unknown>; readonly forget: () => void }>
 }
 
@@ -40,7 +40,7 @@ const notesIn = (path: string): ReadonlyArray<unknown> =>
       }
     })
 
-/** None where a service has no data folder: then a crash loses what is not written. */
+/** Null where a service has no data folder: then a crash loses unwritten notes. */
 export const NoteSpool = Context.Reference<{ readonly open: (name: string) => SpoolFile } | null>(
   "atoll/store/NoteSpool",
   {
@@ -53,7 +53,7 @@ interface Dead {
   readonly lock: FileLock
 }
 
-/** Locks every folder of a dead process, so that one process posts it. */
+/** Locks every folder of a dead process, so that only one process handles it. */
 const deadIn = async (root: string): Promise<ReadonlyArray<Dead>> => {
   const found: Array<Dead> = []
   for (const name of readdirSync(root)) {
@@ -91,7 +91,7 @@ const openFile = (folder: string, name: string, dead: ReadonlyArray<Dead>): Spoo
       const file = join(theirs, `${name}.jsonl`)
       const forget = () => {
         rmSync(file, { force: true })
-        // The last of its files takes the folder along.
+        // The folder is deleted with its last file.
         if (readdirSync(theirs).every((rest) => rest === "lock")) rmSync(theirs, { recursive: true, force: true })
       }
       try {
@@ -103,7 +103,7 @@ const openFile = (folder: string, name: string, dead: ReadonlyArray<Dead>): Spoo
   }
 }
 
-/** Of the data folder. */
+/** The spool in the data folder. */
 export const noteSpool = Layer.effect(
   NoteSpool,
   Effect.gen(function* () {
@@ -120,7 +120,7 @@ export const noteSpool = Layer.effect(
       ({ lock, dead }) =>
         Effect.promise(async () => {
           for (const one of dead) await one.lock.close()
-          // An orderly end has written everything; what the database did not take stays for the next process.
+          // An orderly stop has written everything; notes that the database did not take stay for the next process.
           const isEmpty = readdirSync(folder).every((name) => statSync(join(folder, name)).size === 0)
           if (isEmpty) await rm(folder, { recursive: true, force: true })
           await lock.close()

@@ -1,8 +1,8 @@
 /**
  * Notifications of other programs and processes (NOTIFY), all on one connection.
  *
- * A connection that breaks is made again. A subscriber is then told that it may have missed notifications, and reads what they would have told
- * it. A connection that is open and carries nothing is found by a notification to itself.
+ * A broken connection is replaced. Its subscribers then learn that they may have missed notifications, and read the tables that those
+ * announced. A notification to itself detects an open connection that carries nothing.
  *
  * @source PostgreSQL "LISTEN", "NOTIFY"
  */
@@ -15,7 +15,7 @@ import { isTransient, reasonOf } from "./DatabaseFault.ts"
 import type { DatabaseWatch } from "./DatabaseWatch.ts"
 
 const checkEveryMs = 5_000
-/** A connection that has not carried a notification to itself for so long is made again. */
+/** The connection is replaced if it has not carried a notification to itself for so long. */
 const deafAfterMs = 15_000
 const untilConnected = Schedule.min([Schedule.exponential(50), Schedule.spaced(2000)])
 const connectAgainMs = 50
@@ -25,14 +25,14 @@ const breaks = Metric.counter("atoll_notice_connection_breaks_total", {
   incremental: true
 })
 
-/** A notification's payload; null: the channel is heard from now on, and what was said on it before may have been missed. */
+/** A notification's payload; null: listening has begun, and earlier notifications may have been missed. */
 export type Notice = string | null
 
 export class Notices extends Context.Service<
   Notices,
   {
     /**
-     * What is said on a channel, null first. The worker that subscribes is `waiting` while the channel is not heard.
+     * Payloads of a channel, null first. The subscribing worker is `waiting` while the connection is down.
      */
     readonly listen: (channel: string) => Effect.Effect<Queue.Dequeue<Notice>, never, Scope.Scope>
   }
@@ -41,9 +41,9 @@ export class Notices extends Context.Service<
 interface Subscriber {
   readonly channel: string
   readonly queue: Queue.Queue<Notice>
-  /** Its worker waits from now on; returns how to end that. */
+  /** Marks its worker as waiting; returns how to end that. */
   readonly wait: () => () => void
-  /** Ends its wait; null while the channel is heard. */
+  /** Ends the wait; null while the connection listens. */
   endWait: (() => void) | null
 }
 
@@ -55,7 +55,7 @@ const deaf = () =>
     })
   })
 
-/** @param connect Makes the connection, which ends with the scope. */
+/** @param connect Makes the connection, which closes with the scope. */
 export const notices = Effect.fnUntraced(function* (
   connect: Effect.Effect<PgConnection.PgConnection, SqlError, Scope.Scope>,
   watch: DatabaseWatch["Service"]
@@ -63,9 +63,9 @@ export const notices = Effect.fnUntraced(function* (
   const context = yield* Effect.context<never>()
   const subscribers = new Set<Subscriber>()
   const some = yield* Latch.make()
-  /** Why the connection broke while the database served; null where it is a part of an outage. */
+  /** Why the connection broke while the database served; null during an outage. */
   let brokenBy: string | null = null
-  /** Channels that the open connection is to listen to; null: there is none. */
+  /** Channels that the open connection must listen to; null: no connection is open. */
   let wanted: Queue.Queue<string> | null = null
 
   const tell = (channel: string, notice: Notice): void => {
@@ -79,7 +79,7 @@ export const notices = Effect.fnUntraced(function* (
     }
   }
 
-  /** Until the connection breaks. `isOpen` is called once it hears. */
+  /** Runs until the connection breaks. Calls `isOpen` once it listens. */
   const session = Effect.fnUntraced(function* (isOpen: () => void) {
     const connection = yield* Effect.flatMap(connect, ({ pin }) => pin).pipe(
       Effect.tapError((error) => {
@@ -147,7 +147,7 @@ export const notices = Effect.fnUntraced(function* (
       endWait?.()
       endWait = null
     }
-    // The command line listens to nothing, and needs no connection for that.
+    // The command line has no subscribers, and needs no connection.
     yield* some.await
     const untilBroken = Effect.suspend(() => {
       wait()
@@ -189,7 +189,7 @@ export const notices = Effect.fnUntraced(function* (
   }
 })
 
-/** Reads for as long as the scope lasts: once it hears, and whenever it is told something; again after a while where `read` is not all done. */
+/** Runs `read` while the scope lasts: when listening begins, at each notification, and after a pause if `read` is not all done. */
 export const readAtEachNotice = Effect.fnUntraced(function* <E, R>(
   { listen }: Notices["Service"],
   channel: string,
@@ -201,7 +201,7 @@ export const readAtEachNotice = Effect.fnUntraced(function* <E, R>(
   while (true) {
     const next = Queue.take(told)
     yield* isAllDone ? next : Effect.timeoutOption(next, againAfterMs)
-    // Each of them says only that there is something to read.
+    // Each notification only says that there is something to read, so one read serves all of them.
     if (Queue.sizeUnsafe(told) > 0) yield* Queue.takeBetween(told, 1, Number.POSITIVE_INFINITY)
     isAllDone = yield* read
   }

@@ -1,8 +1,8 @@
 /**
- * Command output, stored once: read as the output of an operation by absolute offset, and as the log of a Sandbox by time.
+ * Command output, stored once. It is read as an operation's output by absolute offset, and as a Sandbox's log by time.
  *
- * Chunks of many writers go out in one statement; each writer waits for its own, so an endless writer is slowed to what the
- * store takes and never holds more memory than one write.
+ * One statement stores chunks of many writers. Each writer waits for its own chunks (backpressure), so an endless writer is slowed to the
+ * store's rate and never holds more memory than one write.
  *
  * @source contract.md OperationOutputChunk, SandboxLogs; contract-details.md "retention"
  */
@@ -27,25 +27,24 @@ export class Output extends Context.Service<
   Output,
   {
     /**
-     * Stored and readable when it returns, all of a stream's chunks or none, but not on disk: a crash of the database may still forget it. Chunks
-     * of one stream must follow each other; all are of one Sandbox. A Sandbox beyond its rate waits before anything is stored, unless its writer
-     * cannot wait, and looks at `heldBackMs` before it comes.
+     * When it returns, the chunks are stored and readable, all of a stream's chunks or none. They are not flushed: a crash of the database may
+     * still lose them. Chunks of one stream must be contiguous; all belong to one Sandbox. A Sandbox above its rate waits before anything is
+     * stored, unless its writer cannot wait; such a writer checks `heldBackMs` first.
      */
     readonly append: (
       chunks: ReadonlyArray<OutputChunk>,
       options?: { readonly waits: boolean }
     ) => Effect.Effect<void, Overtaken>
     /**
-     * How much of each stream is on disk, and outlives a crash of the database: everything that it has by the time it is asked. Less than was
-     * appended before means that it crashed in between. Only up to there may whoever else has the bytes drop them. Many that ask at once share
-     * one flush.
+     * Flushes the stream, and returns how much of it is on disk and survives a crash of the database. Less than was appended before means that
+     * the database crashed in between. The guest may discard bytes only up to this offset. Concurrent calls share one flush.
      */
     readonly durable: (ownerId: string) => Effect.Effect<StoredOffsets>
     /** How much of each stream is stored. */
     readonly offsets: (ownerId: string) => Effect.Effect<StoredOffsets>
-    /** The same, however long the database takes: for what no caller waits for. */
+    /** The same, but waits for the database without a limit: for work that no caller waits for. */
     readonly offsetsAtLast: (ownerId: string) => Effect.Effect<StoredOffsets>
-    /** The same for many owners at once. */
+    /** The same for many owners. */
     readonly offsetsOf: (ownerIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, StoredOffsets>>
     readonly read: (
       ownerId: string,
@@ -53,15 +52,15 @@ export class Output extends Context.Service<
       offset: number,
       limit: number
     ) => Effect.Effect<OutputPage>
-    /** How long an append of that Sandbox would wait now for its rate. */
+    /** How long an append of that Sandbox would wait now because of its rate. */
     readonly heldBackMs: (sandboxId: string) => Effect.Effect<number>
-    /** Forgets all but the last `keepBytes` of a stream. */
+    /** Deletes all but the last `keepBytes` of a stream. */
     readonly trim: (ownerId: string, stream: OutputStreamName, keepBytes: number) => Effect.Effect<void>
-    /** Calls back after bytes of that owner, or of that Sandbox, were stored: by this process, or by another one that tells it. */
+    /** Calls back after bytes of that owner, or of that Sandbox, were stored, by this process or by another one that reports it. */
     readonly onAppend: (ownerOrSandboxId: string, listener: () => void) => () => void
-    /** Another process has stored bytes of these owners and Sandboxes; null: of any. */
+    /** Another process has stored bytes of these owners and Sandboxes; null: of unknown ones. */
     readonly storedElsewhere: (ownerOrSandboxIds: ReadonlyArray<string> | null) => void
-    /** From now on others are told what this process stores, and whether it listens. Call the result to tell them no more. */
+    /** Reports to other processes what this process stores and whether it listens. Call the result to stop. */
     readonly meetOthers: (others: Others) => () => void
   }
 >()("atoll/store/Output") {
@@ -90,16 +89,14 @@ export class Output extends Context.Service<
       const offsetsOf = (ownerIds: ReadonlyArray<string>) => patiently(findEnds(ownerIds))
 
       const vacuum = room.vacuum.pipe(
-        Effect.catch((error) =>
-          Effect.logWarning("What was forgotten of output could not be given back", error.message)
-        )
+        Effect.catch((error) => Effect.logWarning("Could not vacuum deleted output", error.message))
       )
 
       const cut = Effect.fnUntraced(function* (sandboxId: string, storedBytes: number) {
         if (storedBytes <= logBytesPerSandbox || beingCut.has(sandboxId)) return
         beingCut.add(sandboxId)
         yield* room.cut(sandboxId, storedBytes, logBytesPerSandbox).pipe(
-          Effect.catch((error) => Effect.logWarning("A Sandbox's oldest output could not be forgotten", error.message)),
+          Effect.catch((error) => Effect.logWarning("Could not delete a Sandbox's oldest output", error.message)),
           Effect.ensuring(Effect.sync(() => beingCut.delete(sandboxId)))
         )
         inBackground(vacuum)

@@ -1,13 +1,13 @@
 /**
- * How much output each Sandbox may have stored in the long run: a bucket for each, in the process that stores.
+ * Long-term limit on the output that each Sandbox stores: a token bucket for each, in the process that stores.
  *
- * Every byte that is stored costs its share of the log, of the disk and of vacuum, also if retention forgets it a moment later. A burst goes
- * through at full speed; beyond it a writer waits, its guest's window fills, and the command blocks on its pipe. No byte is dropped.
+ * Every stored byte costs WAL, disk and vacuum, even if retention deletes it a moment later. A burst passes
+ * at full speed; beyond it the writer waits, its guest's window fills, and the command blocks on its pipe. No byte is dropped.
  */
 export class OutputRate {
   readonly #perMs: number
   readonly #burst: number
-  /** What is left at `at`, by Sandbox; less than nothing is what waits already. One that is full again is forgotten. */
+  /** Tokens left at `at`, by Sandbox; negative while writers wait. Full buckets are dropped. */
   readonly #buckets = new Map<string, { left: number; at: number }>()
   #sweepAt = 1024
 
@@ -16,7 +16,7 @@ export class OutputRate {
     this.#burst = burstBytes
   }
 
-  /** Takes the bytes out, and gives the milliseconds that their writer has to wait before it stores them. Writers wait in turn. */
+  /** Takes tokens, and returns how many milliseconds the writer must wait before it stores the bytes. Writers are served in order. */
   take(sandboxId: string, bytes: number, now: number): number {
     const bucket = { left: this.#left(sandboxId, now) - bytes, at: now }
     this.#buckets.set(sandboxId, bucket)
@@ -24,7 +24,7 @@ export class OutputRate {
     return Math.ceil(Math.max(0, -bucket.left) / this.#perMs)
   }
 
-  /** How long a writer would wait that comes now. */
+  /** How long a writer would wait if it came now. */
   waitMs(sandboxId: string, now: number): number {
     return Math.ceil(Math.max(0, -this.#left(sandboxId, now)) / this.#perMs)
   }

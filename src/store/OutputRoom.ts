@@ -1,17 +1,17 @@
 /**
- * Room on the disk for output: forgets chunks, keeps count of what each Sandbox has stored, and gives what was forgotten back to the table.
+ * Disk space for output: deletes chunks, counts the stored bytes of each Sandbox, and returns deleted space to the table.
  *
- * Whoever changes a stream takes the stream's row first (in the order of their keys), then its chunks, then the Sandbox's count: an append, a
- * follower that trims and a pruner never wait for each other in a circle.
+ * Lock order: the stream's row (in the order of their keys), then its chunks, then the Sandbox's count. So an append, a
+ * follower that trims and a pruner never deadlock.
  */
 import { Effect, Semaphore } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 
-/** What a chunk takes besides its bytes, in the table and its indexes (measured: 300 to 340 bytes). */
+/** Disk space of a chunk besides its bytes, in the table and its indexes (measured: 300 to 340 bytes). */
 export const chunkOverheadBytes = 320
-/** Dead rows are given back before they are more than this, whatever the server's own autovacuum thinks of it. */
+/** Vacuums before dead rows exceed this, regardless of the server's own autovacuum. */
 const vacuumEveryBytes = 64 * 1024 ** 2
-/** A Sandbox that is over its share is cut to a little less, so that it is not cut at every append. */
+/** A Sandbox above its share is cut to a little less, so that not every append cuts. */
 const cutToShare = 15 / 16
 const cutChunksMax = 1000
 
@@ -21,7 +21,7 @@ export interface Forgotten {
   readonly bytes: number
 }
 
-/** `doomed` selects owner_id, stream, start_offset of chunks. Streams that another statement is at are left for the next time. */
+/** `doomed` selects owner_id, stream, start_offset of chunks. Streams that another statement has locked are skipped this time. */
 export const forgetStatement = (doomed: string) => `
   with doomed as materialized (${doomed}),
   held as materialized (
@@ -79,7 +79,7 @@ const trimStatement = `
   )
   select count(*)::int4 as chunks, coalesce(sum(bytes), 0)::int8 as bytes from gone`
 
-/** `sql` stores; `maintenance` vacuums, which may take a while. */
+/** `sql` stores; `maintenance` vacuums, which may take long. */
 export const outputRoom = (sql: SqlClient.SqlClient, maintenance: SqlClient.SqlClient) => {
   const vacuuming = Semaphore.makeUnsafe(1)
   let dead = 0
@@ -94,11 +94,11 @@ export const outputRoom = (sql: SqlClient.SqlClient, maintenance: SqlClient.SqlC
     )
 
   return {
-    /** Forgets all but the last `keepBytes` of a stream; a chunk that straddles the edge stays. */
+    /** Deletes all but the last `keepBytes` of a stream; a chunk that straddles the boundary stays. */
     trim: (ownerId: string, stream: string, keepBytes: number) =>
       run(trimStatement, [ownerId, stream, BigInt(keepBytes)]),
 
-    /** Forgets the oldest chunks of a Sandbox that stores more than its share. */
+    /** Deletes the oldest chunks of a Sandbox that stores more than its share. */
     cut: Effect.fnUntraced(function* (sandboxId: string, storedBytes: number, maxBytes: number) {
       let excess = storedBytes - Math.floor(maxBytes * cutToShare)
       let chunks = 0
@@ -111,14 +111,14 @@ export const outputRoom = (sql: SqlClient.SqlClient, maintenance: SqlClient.SqlC
       return chunks
     }),
 
-    /** Forgets a batch of chunks; `doomed` as in `forgetStatement`. */
+    /** Deletes a batch of chunks; `doomed` as in `forgetStatement`. */
     forget: (doomed: string, parameters: ReadonlyArray<unknown>) => run(forgetStatement(doomed), parameters),
 
-    /** If enough was forgotten since the last time: a table under a steady writer stays as large as what it keeps and that much. */
+    /** Vacuums if enough was deleted since the last time. Under a steady writer the table stays at the kept size plus that much. */
     vacuum: Effect.suspend(() => {
       if (dead < vacuumEveryBytes) return Effect.void
       dead = 0
-      // Nobody waits for a lock, and nobody is made to wait: the end of the file is left to autovacuum, which gives way.
+      // Takes no lock that others hold, and makes none wait: autovacuum, which yields to others, truncates the file.
       return maintenance.unsafe("vacuum (skip_locked, truncate false, parallel 0) output_chunks").pipe(Effect.asVoid)
     }).pipe(vacuuming.withPermitsIfAvailable(1), Effect.asVoid)
   }

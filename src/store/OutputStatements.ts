@@ -1,20 +1,20 @@
-/** The statements of the output store: each writes or reads for many streams over `unnest`. */
+/** The statements of the output store. Each writes or reads many streams over `unnest`. */
 import { chunkOverheadBytes } from "./OutputRoom.ts"
 
-/** No chunk has more bytes. */
+/** Maximum size of a chunk. */
 export const chunkBytesMax = 64 * 1024
 
 /**
- * Appends chunks; gives the streams that were moved, each with all of its chunks or none, and what their Sandboxes store now.
+ * Appends chunks. Returns the streams that moved, each with all of its chunks or none, and the stored bytes of their Sandboxes.
  *
- * A stream's end moves only from where its writer believes it to be, and a new one begins at 0. A statement of a process that was killed may
- * still be on its way while the next one follows the same command, and a database that crashed has forgotten what it had not flushed yet: the
- * writer that is mistaken stores nothing and is told. `retained_offset` carries the writer's belief where the row exists; where it does not, it
- * is the first byte, which lies behind a gap only if the writer was told so.
+ * A stream's end moves only from where its writer expects it, and a new stream begins at 0. A statement of a killed process may
+ * still arrive while the next process follows the same command, and a crashed database has lost unflushed bytes: a writer with a wrong
+ * expectation stores nothing and gets an error. Where the row exists, `retained_offset` carries the writer's expectation. Where it does not,
+ * it is the first byte, which lies behind a gap only if the producer reported one.
  *
- * Chunks are numbered in the order in which they come, whichever way the join takes: by that a log is read.
+ * Chunks are numbered in the order of arrival, regardless of the join's order: logs are read by that number.
  *
- * The bytes of all chunks come as one value and are cut here: as an array they would be copied once more on either side, a third of the
+ * The bytes of all chunks arrive as one value and are cut here. As an array they would be copied once more on each side, a third of the
  * whole time.
  */
 export const appendStatement = `
@@ -52,12 +52,12 @@ export const appendStatement = `
   select owner_id, stream, null as sandbox_id, null::int8 as stored_bytes from advanced
   union all select null, null, sandbox_id, stored_bytes from counted`
 
-/** Where the streams of some owners end. */
+/** The ends of the streams of some owners. */
 export const endsStatement = "select owner_id, stream, next_offset from outputs where owner_id = any($1::text[])"
 
 /**
- * The same, and returns only once all of that is on disk: what a statement sees was committed before it began, and a transaction that wrote
- * something and waits for the disk takes along all that was written before it. Read in two steps, the second one's bytes might be newer than
+ * The same, but returns only once all of it is on disk. A statement sees only what was committed before it began, and a transaction that
+ * writes and waits for the disk flushes all earlier writes as well. In two statements, the second could read bytes newer than
  * the flush.
  */
 export const flushStatement = `
@@ -67,13 +67,13 @@ export const flushStatement = `
 
 const pageChunksMax = 4096
 
-/** The kept chunks of a stream that hold bytes from $3 up to $4. */
+/** The stored chunks of a stream that hold bytes from $3 up to $4. */
 export const pageStatement = `
   select start_offset, bytes from output_chunks
   where owner_id = $1 and stream = $2 and start_offset < $4::int8 and end_offset > $3::int8 and start_offset > $3::int8 - ${chunkBytesMax}
   order by start_offset limit ${pageChunksMax}`
 
-/** The first kept chunk that begins behind an offset. */
+/** The first stored chunk that begins after an offset. */
 export const nextChunkStatement = `
   select start_offset from output_chunks where owner_id = $1 and stream = $2 and start_offset > $3::int8
   order by start_offset limit 1`

@@ -1,8 +1,8 @@
 /**
  * The leases by which processes own shards of actors.
  *
- * Liveness is nothing but renewal: a process that is frozen, cut off or dead does not renew, whatever its connections look like. Instants
- * are the database's own, so clocks need not agree; how long a lease is surely still held, its owner knows by its monotonic clock,
+ * Only renewal proves that a process lives: a frozen, cut off or dead process does not renew, even if its connections are open. The
+ * database's clock decides, so clocks need not agree. The owner knows how long it surely holds its lease by its monotonic clock,
  * counted from before it asked.
  */
 import { randomBytes } from "node:crypto"
@@ -15,16 +15,16 @@ import { textColumn } from "./Columns.ts"
 import { DatabaseServer } from "./DatabaseServer.ts"
 import { briefTransactions } from "./sessionParameters.ts"
 
-/** To connect by TLS to a database that is far away takes six of its round trips. */
+/** A TLS connection to a distant database takes six round trips. */
 const connectTimeout = Duration.seconds(3)
-/** To renew, to take, to look who lives: where a round trip is long, none of them waits for the others'. */
+/** For renewing, taking and listing: with long round trips, none of them waits for the others. */
 const connections = 3
-/** What waits for a shard that another process is about to give up asks so often. */
+/** Retry interval for a shard that another process is about to release. */
 const takeEveryMs = 50
 
 const JoiningProcess = Schema.Struct({
   address: Schema.String,
-  /** As it described itself when it joined. */
+  /** Its description of itself when it joined. */
   runner: Schema.String
 })
 
@@ -33,9 +33,9 @@ type JoiningProcess = typeof JoiningProcess.Type
 const LivingProcess = Schema.Struct({
   ...JoiningProcess.fields,
   id: Schema.String,
-  /** Ascends: who joined later has a greater one. */
+  /** Ascending: a process that joined later has a greater id. */
   machineId: Schema.Int,
-  /** Ids of the processes that it reaches, its own if it reaches hosts; null: its version does not try. */
+  /** Ids of the processes that it reaches, including its own if it reaches hosts; null: its version does not report them. */
   reached: Schema.NullOr(Schema.Array(Schema.String))
 })
 
@@ -44,29 +44,29 @@ export type LivingProcess = typeof LivingProcess.Type
 export class ProcessLeases extends Context.Service<
   ProcessLeases,
   {
-    /** How long a lease is good without renewal. */
+    /** How long a lease is valid without renewal. */
     readonly leaseMs: number
-    /** Whether this process took that shard and nobody else can own it yet. */
+    /** Whether this process holds that shard and no other process can own it yet. */
     readonly holds: (shard: string) => boolean
-    /** Of a shard that it holds: another number than before, whenever another process could have it in between. */
+    /** Epoch of a held shard: a new number whenever another process could have held the shard in between. */
     readonly tenureOf: (shard: string) => number
-    /** Joins, in the place of any predecessor at this address. Returns a number of its own. */
+    /** Joins, and replaces any predecessor at this address. Returns this process's machine id. */
     readonly join: (process: JoiningProcess) => Effect.Effect<number, SqlError.SqlError>
-    /** Wants no more shards; keeps those that it has. */
+    /** Asks for no more shards; keeps the present ones. */
     readonly leave: Effect.Effect<void, SqlError.SqlError>
-    /** Of this process, since it joined last; empty before. */
+    /** The id of this process since it last joined; empty before. */
     readonly own: () => string
-    /** Says which processes this one reaches, by their ids; returns those whose lease is good and that want shards. */
+    /** Reports the ids of the processes that this one reaches. Returns the processes with a valid lease that want shards. */
     readonly living: (reached: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<LivingProcess>, SqlError.SqlError>
     /**
-     * Takes what of these nobody holds who lives; waits a moment for what is just being given up. Returns those that are ours. Whoever does not wait
-     * for the answer may be given them all the same: what it neither renews nor asks for again within a lease is given back.
+     * Acquires the shards that no live process holds; waits briefly for shards that are being released. Returns those that this process holds.
+     * A caller that does not wait for the answer may still acquire them. Shards that it neither renews nor asks for again within a lease are released.
      */
     readonly take: (shards: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>, SqlError.SqlError>
-    /** Renews the lease. Returns those of these shards that still are ours; all, as long as a database that does not answer cannot have given them away. */
+    /** Renews the lease. Returns which of these shards are still ours: all of them while an unresponsive database cannot have given them away. */
     readonly renew: (shards: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>>
     readonly release: (shard: string) => Effect.Effect<void, SqlError.SqlError>
-    /** All of them; who is leaving is gone with that. */
+    /** Releases all shards, and leaves the cluster if `leave` was called. */
     readonly releaseAll: Effect.Effect<void, SqlError.SqlError>
   }
 >()("atoll/store/ProcessLeases") {
@@ -75,7 +75,7 @@ export class ProcessLeases extends Context.Service<
     Effect.gen(function* () {
       const { connect } = yield* DatabaseServer
       const { clusterLeaseMs: leaseMs, databaseIdleTransactionMs } = yield* Settings
-      // Of its own: no queue of others' queries, however long, costs the lease.
+      // A separate pool: no queue of queries, however long, costs the lease.
       const sql = yield* PgClient.make({
         ...connect,
         applicationName: "atoll-lease",
@@ -102,8 +102,8 @@ export class ProcessLeases extends Context.Service<
       const Holding = Schema.Struct({ id: Schema.String, shards: Schema.Array(Schema.String) })
 
       /**
-       * Without a row: the process is not known any more. One that holds none of the shards has a row with null. What it has and does not keep, it
-       * was given when it no longer waited for that: nobody else could have it for as long as this process lives.
+       * No row: the process is not registered any more. A process without any of the shards has one row with null. Deletes shards that
+       * this process was given after it had stopped waiting for them: no other process could have them while this one lives.
        */
       const renewProcess = SqlSchema.findAll({
         Request: Schema.Struct({ ...Holding.fields, kept: Schema.Array(Schema.String) }),
@@ -119,8 +119,8 @@ export class ProcessLeases extends Context.Service<
       })
 
       /**
-       * One round trip, however much of it there is to do. Who locks the row of a process that is over its lease has all of its shards to give; one that
-       * renews at that moment has locked it first, and is passed over.
+       * One round trip for any number of shards. The statement locks the row of an expired process and may take all its shards. A process that
+       * renews at that moment has locked its row first, and is skipped.
        */
       const takeFree = SqlSchema.findAll({
         Request: Holding,
@@ -146,7 +146,7 @@ export class ProcessLeases extends Context.Service<
         }
       })
 
-      /** One round trip. What is said is seen by the next statement, so its own row is as before. */
+      /** One round trip. A statement does not see its own writes, so this process's row is the previous one. */
       const findLiving = SqlSchema.findAll({
         Request: Schema.Struct({ id: Schema.String, reached: Schema.Array(Schema.String) }),
         Result: LivingProcess,
@@ -164,13 +164,13 @@ export class ProcessLeases extends Context.Service<
       let id = ""
       /** By `performance.now()`. */
       let heldUntil = 0
-      /** By shard: the number of its tenure. */
+      /** The epoch of each held shard. */
       let held = new Map<string, number>()
       let tenures = 0
       const isHeld = () => performance.now() < heldUntil
       /** By shard: when it was asked for last, by `performance.now()`. */
       let askedAt = new Map<string, number>()
-      /** Asked for so short ago that whoever asked may have it without having said so. */
+      /** Shards requested so recently that the caller may hold them without having said so. */
       const justAsked = () => {
         const before = performance.now() - leaseMs
         askedAt = new Map([...askedAt].filter(([, at]) => at >= before))
@@ -197,14 +197,14 @@ export class ProcessLeases extends Context.Service<
         for (const shard of held.keys()) if (!kept.includes(shard)) held.delete(shard)
         const rows = yield* renewProcess({ id: mine, shards, kept })
         if (id !== mine) return []
-        // Without a row: another process has removed this one.
+        // No row: another process has removed this one.
         heldUntil = rows.length === 0 ? 0 : asked + leaseMs
         const ours = rows.flatMap(({ shard_id }) => (shard_id === null ? [] : [shard_id]))
         for (const shard of shards) if (!ours.includes(shard)) held.delete(shard)
         return ours
       })
 
-      /** A statement to a server that is silent cannot be waited for, not even for its end: it is left behind. */
+      /** A statement to a silent server cannot be awaited, not even its interruption: it is abandoned. */
       const renew = Effect.fnUntraced(function* (shards: ReadonlyArray<string>) {
         const asking = yield* Effect.forkIn(renewal(shards), scope)
         const exit = yield* Fiber.await(asking).pipe(Effect.timeoutOption(renewWithinMs))
@@ -228,7 +228,7 @@ export class ProcessLeases extends Context.Service<
         const began = performance.now()
         const giveUpAt = began + takeWithinMs
         let taken = yield* takeNow(shards)
-        // Whoever asks gives up soon after that: nothing is begun that would not have ended.
+        // The caller gives up soon after: a step that could not end in time is not begun.
         const lookMs = takeEveryMs + performance.now() - began
         while (taken.length < shards.length && performance.now() + lookMs < giveUpAt) {
           yield* Effect.sleep(takeEveryMs)

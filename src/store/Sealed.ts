@@ -1,7 +1,7 @@
 /**
- * Text that only this server can read, bound to what it was sealed for: sealed for anything else it does not open.
+ * Text that only this server can decrypt, bound to its purpose: it does not decrypt for any other purpose.
  *
- * AES-256-GCM; nonce (12 bytes), ciphertext, tag (16 bytes). What it is bound to is the additional data.
+ * AES-256-GCM; nonce (12 bytes), ciphertext, tag (16 bytes). The purpose is the additional data.
  *
  * @source NIST SP 800-38D
  */
@@ -17,7 +17,7 @@ export const seal = (key: Uint8Array, boundTo: string, text: string): Buffer => 
   return Buffer.concat([nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()])
 }
 
-/** Null for what was not sealed with this key for exactly this. */
+/** Null if the bytes were not sealed with this key for exactly this purpose. */
 export const unseal = (key: Uint8Array, boundTo: string, sealed: Uint8Array): string | null => {
   const tagAt = sealed.byteLength - tagBytes
   if (tagAt < nonceBytes) return null

@@ -1,11 +1,11 @@
-/** Secrets of the server itself: made once, the same for every process and after every restart. */
+/** Secrets of the server itself: created once, the same for every process and after every restart. */
 import { randomBytes } from "node:crypto"
 import { Effect, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 
 const keyBytes = 32
 
-/** 256 random bits by that name. Never logged, never answered. */
+/** The key of that name: 256 random bits. Never logged, never in a response. */
 export const serverKey = Effect.fn("serverKey")(function* (name: string) {
   const sql = yield* SqlClient.SqlClient
   const find = SqlSchema.findOneOption({

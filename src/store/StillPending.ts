@@ -1,10 +1,10 @@
-/** Which commands of earlier transitions were not done yet when one was taken, as the log keeps it. */
+/** The log's list of commands of earlier transitions that were still pending at a transition. */
 import type { PendingCommand } from "./JournalRecord.ts"
 
 export const stillPendingText = (commands: ReadonlyArray<PendingCommand>): string =>
   commands.map(({ key }) => key).join(" ")
 
-/** Each by its transition and its place among that one's commands. Null: not known of a transition so old. */
+/** Each by the revision of its transition and its index in it. Null: the transition is too old to have the list. */
 export const stillPendingOf = (
   text: string | null
 ): ReadonlyArray<{ readonly revision: number; readonly index: number }> | null =>

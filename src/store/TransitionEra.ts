@@ -1,12 +1,12 @@
 /**
- * Which server's transaction numbers a database's transitions carry. In a copy that was restored elsewhere the numbers begin anew: what is in it
- * leaves the order of commits then, and positions of before mean nothing any more.
+ * The era names the server whose transaction numbers a database's transitions carry. In a copy restored on another server the numbers start
+ * again. Its old transitions then leave the commit order, and earlier stream positions become invalid.
  */
 import { randomBytes } from "node:crypto"
 import { Effect, Option, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
 
-/** The era's name. May take as long as one look at all transitions, once after a restore. */
+/** The era's name. Once after a restore it takes as long as a scan of all transitions. */
 export const transitionEra = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const findServer = SqlSchema.findOne({
     Request: Schema.Void,
@@ -25,7 +25,7 @@ export const transitionEra = Effect.fnUntraced(function* (sql: SqlClient.SqlClie
       const known = Option.getOrNull(yield* findEra())
       if (known?.server === server) return known.era
       if (known !== null) {
-        yield* Effect.log("The database was restored from another server: streams of events begin anew.")
+        yield* Effect.log("The database was restored from another server: event streams start again.")
         yield* sql`update transitions set account_key = null where account_key is not null`
         yield* sql`delete from transition_horizons`
         yield* sql`delete from transition_eras`

@@ -1,12 +1,12 @@
 /**
- * Transitions in the order in which they were committed, account by account.
+ * Transitions in commit order, account by account.
  *
- * Transactions commit in another order than they take their numbers (the journal has several connections, and creations have transactions of
- * their own), so a number alone is no position: one that is lower may still be on its way. What is read lies below
- * `pg_snapshot_xmin(pg_current_snapshot())`, the lowest number that is still being written: below it nothing comes any more. Whoever only reads
- * has no number, so backups and long looks hold nothing up; whoever writes for long holds up what is committed after it began, and loses nothing.
+ * Transactions do not commit in the order of their numbers (the journal has several connections, and creations have their own
+ * transactions). So a number alone is no position: a lower one may still commit. Reads stop below
+ * `pg_snapshot_xmin(pg_current_snapshot())`, the lowest number still in progress: below it nothing is added any more. A read-only transaction
+ * has no number, so backups and long reads delay nothing. A long write delays the reads of later commits, and loses none.
  *
- * An actor's own transitions are in order: the next one is decided, and so begun, after the one before was committed.
+ * An actor's own transitions are in order: the next one is decided and begun after the previous commit.
  *
  * @source PostgreSQL "Transaction ID and Snapshot Information Functions"
  */
@@ -15,7 +15,7 @@ import type { SqlClient, SqlError } from "effect/sql"
 import { accountKey } from "./accountKey.ts"
 import { int4Column, textColumn } from "./Columns.ts"
 
-/** All that transactions below `xact` wrote of an account, and the first `done` of what `xact` itself did. */
+/** Covers all that transactions below `xact` wrote of an account, and the first `done` rows of `xact` itself. */
 export interface TransitionPosition {
   readonly xact: number
   readonly done: number
@@ -25,7 +25,7 @@ export const isBefore = (one: TransitionPosition, other: TransitionPosition): bo
   one.xact < other.xact || (one.xact === other.xact && one.done < other.done)
 
 export interface TransitionRow {
-  /** Just behind it. */
+  /** The position after this row. */
   readonly position: TransitionPosition
   readonly kind: string
   readonly actorId: string
@@ -39,7 +39,7 @@ export interface TransitionRow {
   readonly to: string
   /** As JSON text. */
   readonly commands: string
-  /** As the log keeps it. */
+  /** In the log's format (StillPending.ts). */
   readonly stillPending: string | null
   readonly cause: string
   readonly requestId: string | null
@@ -47,25 +47,25 @@ export interface TransitionRow {
 
 export interface TransitionRange {
   readonly accountId: string
-  /** Null: nothing but where the order ends now. */
+  /** Null: only return the present end. */
   readonly after: TransitionPosition | null
 }
 
 export interface TransitionPage {
   readonly rows: ReadonlyArray<TransitionRow>
-  /** All up to here is in `rows`. */
+  /** `rows` has everything up to here. */
   readonly upTo: TransitionPosition
-  /** There is more that can be read already. */
+  /** More rows are readable already. */
   readonly isFull: boolean
-  /** Something is committed that cannot be read yet, for what began before it has not ended. */
+  /** A committed row is not readable yet, because an earlier transaction has not ended. */
   readonly isHeld: boolean
-  /** Something that came after the position was removed by retention, or it is of a time that this database has not had. */
+  /** Retention removed something after the position, or the position is not of this database. */
   readonly isStale: boolean
 }
 
 const rowsMax = 500
 
-/** Read for each commit that somebody watches: held to no schema. */
+/** Read for each watched commit: no schema checks it. */
 interface Raw {
   readonly n: number
   readonly xmin: string
@@ -105,7 +105,7 @@ const statement = `
   left join actors a on a.id = e.actor_id
   order by f.n, e.xact, e.actor_id collate "C", e.revision`
 
-/** A page for each range, all of one moment. */
+/** A page for each range, all from one snapshot. */
 export const readTransitions = (
   sql: SqlClient.SqlClient,
   ranges: ReadonlyArray<TransitionRange>

@@ -1,6 +1,6 @@
 /**
- * The number by which transitions are found by their account: FNV-1a of the account's id. Four bytes in each row and each index entry, where the
- * id would be 31; two accounts may share one, so whoever reads by it compares the ids too.
+ * The number by which transitions are indexed by account: FNV-1a of the account's id. It takes four bytes in each row and index entry, where the
+ * id would take 31. Two accounts may share a number, so readers compare the ids too.
  *
  * @source Fowler, Noll, Vo: FNV-1a, 32 bits
  */
@@ -10,7 +10,7 @@ export const accountKey = (accountId: string): number => {
   return hash | 0
 }
 
-/** What lives in a Sandbox, and the Sandbox. Other actors (an account's wallet) are nobody's to watch, and their logs are cut by rules of their own. */
+/** The Sandbox and the resources in it. Other actors (an account's wallet) have no event stream, and separate retention rules for their logs. */
 const watchedKinds: ReadonlySet<string> = new Set([
   "sandbox",
   "operation",
@@ -19,6 +19,6 @@ const watchedKinds: ReadonlySet<string> = new Set([
   "connectionGrant"
 ])
 
-/** Null: in no order of commits. */
+/** Null: not in the commit order. */
 export const watchedKey = (kind: string, accountId: string): number | null =>
   watchedKinds.has(kind) ? accountKey(accountId) : null

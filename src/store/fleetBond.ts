@@ -1,21 +1,21 @@
 /**
- * From one host to a fleet, and back. The Sandboxes of an Atoll that carries them itself are those of its data folder; a service of a fleet begins
- * by promising them to a host of that id, which joins when one is started with that folder. Both within the caller's transaction.
+ * Converts a single host to a fleet, and back. The Sandboxes of an Atoll that carries them itself are in its data folder. A service of a fleet
+ * first reserves them on a host of that folder's id; the host joins when it is started with that folder. Both run in the caller's transaction.
  */
 import { Effect, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
 import { textColumn } from "./Columns.ts"
 import { DatabaseUnusable } from "./Database.ts"
 
-/** Of Sandboxes. */
+/** Groups of a Sandbox's states. */
 export interface FleetStates {
-  /** Something of them is on a host. */
+  /** The Sandbox has something on a host. */
   readonly counted: ReadonlyArray<string>
-  /** Of those: nothing of them runs there, or is about to. */
+  /** Of those: nothing runs there, or is about to. */
   readonly runtimeless: ReadonlyArray<string>
 }
 
-/** Does nothing where it is one already. */
+/** Does nothing if the database is a fleet already. */
 export const beginFleet = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   { counted, runtimeless }: FleetStates
@@ -23,14 +23,14 @@ export const beginFleet = Effect.fnUntraced(function* (
   const find = SqlSchema.findOne({
     Request: Schema.Void,
     Result: Schema.Struct({ is_fleet: Schema.Boolean, host_id: Schema.NullOr(Schema.String) }),
-    // Whoever else starts just now waits for this row.
+    // Another process that starts concurrently waits for this row.
     execute: () => sql`select is_fleet, host_id from installation for update`
   })
   const { is_fleet: isFleet, host_id: hostId } = yield* find()
   if (isFleet) return
   yield* sql`update installation set is_fleet = true`
   if (hostId === null) return
-  // It has never joined: nothing is known of what it has, and nothing new is placed there.
+  // The host has never joined: its resources are unknown, and no new Sandbox is placed there.
   yield* sql`
     insert into hosts (id, label, address_host, address_port, boot, version, driver, kind, vcpus, memory_bytes, disk_bytes, parallel_starts,
       suspends, network_filtered, network_refused, joined_at, seen_at, heard_at)
@@ -58,7 +58,7 @@ export const beginFleet = Effect.fnUntraced(function* (
     where h.id = ${hostId}`
 })
 
-/** Whose Sandboxes all live in this data folder is no fleet any more; one with Sandboxes elsewhere stays one, and the start ends with a sentence. */
+/** Ends the fleet if all its Sandboxes live in this data folder. With Sandboxes elsewhere it stays a fleet, and the start ends with an error. */
 export const endFleet = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, hostId: string) {
   const find = SqlSchema.findOne({
     Request: Schema.String,

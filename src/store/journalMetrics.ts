@@ -1,4 +1,4 @@
-/** What the journal does: how much it writes at once, how long a transition waits until it is durable, and what it had to write again. */
+/** Metrics of the journal: batch sizes, how long a transition waits until it is durable, and retries. */
 import { Context, Metric } from "effect"
 
 const context = Context.empty()
@@ -21,7 +21,7 @@ const batchSizes = ofQueue((attributes) =>
 const lags = ofQueue((attributes) =>
   Metric.histogram("atoll_journal_lag_seconds", {
     description:
-      "From the decision to store a record to the moment at which it is durable: once a batch, for the one that waited longest.",
+      "Time from the decision to store a record until it is durable: once for each batch, for the longest wait.",
     boundaries: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
     attributes
   })
@@ -29,7 +29,7 @@ const lags = ofQueue((attributes) =>
 
 const retries = ofQueue((attributes) =>
   Metric.counter("atoll_journal_retries_total", {
-    description: "Statements of the journal that were sent again, because the database had a fault or refused a batch.",
+    description: "Statements of the journal that were sent again, because of a database fault or a rejected batch.",
     incremental: true,
     attributes
   })
@@ -37,7 +37,7 @@ const retries = ofQueue((attributes) =>
 
 const refusals = ofQueue((attributes) =>
   Metric.counter("atoll_journal_refused_total", {
-    description: "Records that the database refused for good.",
+    description: "Records that the database permanently rejected.",
     incremental: true,
     attributes
   })
@@ -48,13 +48,13 @@ const waiting = ofQueue((attributes) =>
 )
 
 export const journalMetrics = (queue: JournalQueue) => {
-  // They are there from the start: nobody sees the growth of what begins at 1.
+  // Counters exist from the start: a counter that first appears at 1 shows no increase.
   for (const histogram of [batchSizes[queue], lags[queue]]) histogram.valueUnsafe(context)
   retries[queue].updateUnsafe(0, context)
   refusals[queue].updateUnsafe(0, context)
   return {
     waiting: waiting[queue],
-    /** @param oldestAt When the record that waited longest came, by `performance.now()`. */
+    /** @param oldestAt When the longest waiting record arrived, by `performance.now()`. */
     written: (records: number, oldestAt: number): void => {
       batchSizes[queue].updateUnsafe(records, context)
       lags[queue].updateUnsafe((performance.now() - oldestAt) / 1000, context)

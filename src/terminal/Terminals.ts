@@ -1,7 +1,7 @@
 /**
- * Terminals: a login shell in a Sandbox that somebody is connected to. It ends with its connection, tree and all.
+ * Terminals: a login shell in a Sandbox with a connected user. The connection's end ends the shell's process tree.
  *
- * One keeps its Sandbox awake, and counts as a connection into it.
+ * A terminal keeps its Sandbox awake, and counts as a connection to it.
  *
  * @source schemas/Terminal.ts
  */
@@ -27,34 +27,34 @@ import type { Journal } from "../store/Journal.ts"
 
 const askAgainSeconds = 1
 
-/** What browsers' terminals are. */
+/** The type that browser terminals emulate. */
 const term = "xterm-256color"
 
 export interface Asked {
   readonly accountId: string
   readonly sandboxId: string
-  /** As `Credential` has it. */
+  /** See `Credential`. */
   readonly exhaustedAt: number | null
 }
 
 export interface Entered {
-  /** A shell, until the scope ends. */
+  /** Opens a shell until the scope ends. */
   readonly shell: (size: TerminalSize) => Effect.Effect<ProcessChannel, SandboxUnavailable | RateLimited, Scope.Scope>
 }
 
 export type Refusal = NotFound | CreditExhausted | SandboxUnavailable | RateLimited
 
 const tooMany = (
-  message = "This Sandbox or its account has as many open terminals and connections as it may have. Close one, then try again."
+  message = "This Sandbox or its account has reached its limit of open terminals and connections. Close one, then try again."
 ) => new RateLimited({ message, details: { retryAfterSeconds: askAgainSeconds } })
 
 export class Terminals extends Context.Service<
   Terminals,
   {
     /**
-     * A place among the terminals of a running Sandbox, until the scope ends; a sleeping one wakes.
+     * Takes a place among the terminals of a running Sandbox until the scope ends; wakes a sleeping Sandbox.
      *
-     * @param cut It shall end at once; told at most once.
+     * @param cut Called at most once when the terminal must end immediately.
      */
     readonly enter: (asked: Asked, cut: Connection["cut"]) => Effect.Effect<Entered, Refusal, Scope.Scope>
   }
@@ -84,7 +84,7 @@ export class Terminals extends Context.Service<
         if (taken === null) return yield* tooMany()
         yield* connections
           .enter({
-            // Nothing else goes by the Sandbox's own id.
+            // Terminals are the only connections under the Sandbox's own id.
             actorId: sandboxId,
             accountId,
             sandboxId,

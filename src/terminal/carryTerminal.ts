@@ -1,7 +1,7 @@
 /**
- * One terminal inside one WebSocket: binary messages are its bytes, both ways; text messages are JSON that steers it, and its exit.
+ * One terminal inside one WebSocket: binary messages carry its bytes, both ways; text messages are JSON with controls and its exit.
  *
- * Neither side's messages gather here: output is taken from the guest as the client takes it, input from the client as the guest does.
+ * Neither direction is buffered without bound: output is read from the guest only as the client takes it, and input only as the guest does.
  *
  * @source schemas/Terminal.ts; RFC 6455 section 7.4 (status codes)
  */
@@ -16,7 +16,7 @@ import {
 import { TerminalControl, type TerminalExit } from "../../schemas/Terminal.ts"
 import type { ProcessChannel, ProcessFrame, TerminalSize } from "../runtime/Guest.ts"
 
-/** How a connection is closed. A reason has at most 123 bytes. */
+/** The WebSocket close code and reason. A reason has at most 123 bytes. */
 export interface Ending {
   readonly code: number
   readonly reason: string
@@ -31,11 +31,11 @@ const silent: Ending = { code: 1011, reason: "The client answers no ping." }
 const broken: Ending = { code: 1011, reason: "The Sandbox stopped, or the connection into it broke." }
 const defective: Ending = { code: 1011, reason: "Something went wrong on our side." }
 
-/** What the WebSocket itself closes for, which gives no reason of its own. */
+/** Closes by the WebSocket library itself, which gives no reason. */
 const malformed: ReadonlyMap<number, string> = new Map([
-  [1002, "This was no well-formed WebSocket frame."],
+  [1002, "The WebSocket frame was malformed."],
   [1007, "A text frame must be UTF-8."],
-  [1009, `A frame may have ${terminalInputMaxBytes} bytes.`]
+  [1009, `A frame may have at most ${terminalInputMaxBytes} bytes.`]
 ])
 
 export class TerminalSocket extends WebSocket {
@@ -44,15 +44,15 @@ export class TerminalSocket extends WebSocket {
   }
 }
 
-/** What the client has not taken yet, beyond which nothing more is taken from the guest. */
+/** When this much output waits for the client, no more is read from the guest. */
 const unreadMaxBytes = 64 * 1024
 const pingEveryMs = 30_000
-/** In the guest each is a program that runs. */
+/** Each resize starts a program in the guest. */
 const resizeEveryMs = 50
-/** For the client to answer a close. */
+/** Time for the client to answer a close. */
 const lingerMs = 2000
 
-/** The last word; a client that does not answer it is cut. */
+/** Closes with a reason; a client that does not answer is cut. */
 export const closeSoon = (socket: WebSocket, { code, reason }: Ending): void => {
   socket.removeAllListeners("message")
   socket.close(code, reason)
@@ -69,7 +69,7 @@ const controlOf = (data: Buffer): TerminalControl | null =>
 const exitOf = ({ exitCode, signal }: Extract<ProcessFrame, { readonly type: "exited" }>): string =>
   JSON.stringify({ type: "exit", exitCode, signal } satisfies TerminalExit)
 
-/** Until the shell has ended, the client broke the rules, or either side is gone. Of one socket, once; a paused one is resumed. */
+/** Runs until the shell has ended, the client violated the protocol, or either side is gone. Call it once for a socket; it resumes a paused one. */
 export const carryTerminal = Effect.fnUntraced(
   function* (socket: WebSocket, channel: ProcessChannel) {
     const ending = yield* Deferred.make<Ending>()
@@ -99,7 +99,7 @@ export const carryTerminal = Effect.fnUntraced(
     })
     socket.resume()
 
-    /** Returns when there is room for more; `whole`: when all of it has been taken. */
+    /** Returns when there is room for more; with `whole`, when the client has taken everything. */
     const send = (data: Uint8Array | string, whole = false) =>
       Effect.callback<void>((resume) => {
         socket.send(data, { binary: typeof data !== "string" }, () => {
@@ -134,7 +134,7 @@ export const carryTerminal = Effect.fnUntraced(
     const watch = Effect.sleep(pingEveryMs).pipe(
       Effect.andThen(
         Effect.suspend(() => {
-          // Of one whose input the guest does not take, nothing is read.
+          // While the guest takes no input, the socket is paused, and a pong cannot arrive either.
           if (!isAlive && !socket.isPaused) return Effect.succeed(true)
           isAlive = false
           socket.ping()

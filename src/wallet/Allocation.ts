@@ -1,11 +1,11 @@
 /**
- * What entries do to an account's grants, balance and debt: pure.
+ * Applies entries to an account's grants, balance and debt: pure.
  *
- * Usage takes from the grants that have not expired at the end of its period: promotional ones first, then by earliest expiry, then by age. What
- * none of them pays is debt, which the next grant pays first, or the next reversal. A reversal gives back where it was taken, latest first. Expired
- * credit leaves by an entry of its own.
+ * Usage is taken from grants that have not expired at the end of its period: promotional grants first, then by earliest expiry, then by age. The
+ * unpaid rest is debt, which the next grant or reversal pays first. A reversal returns credit to the grants it came from, latest first. Expired
+ * credit is removed by a separate entry.
  *
- * Always: balance = sum of the entries = what is left of posted grants - debt; of each grant, granted = left + expired + allocated.
+ * Invariants: balance = sum of the entries = remaining credit of posted grants - debt; for each grant, granted = remaining + expired + allocated.
  *
  * @source contract-details.md "Usage and credit"
  */
@@ -19,7 +19,7 @@ export interface Wallet {
   readonly accountId: string
   readonly balanceMicroUsd: bigint
   readonly debtMicroUsd: bigint
-  /** How many entries there are; they are numbered from 1. */
+  /** The number of entries; they are numbered from 1. */
   readonly entries: bigint
 }
 
@@ -35,7 +35,7 @@ export interface Entry {
   readonly kind: EntryKind
   /** Signed. */
   readonly microUsd: bigint
-  /** After it. */
+  /** The balance after this entry. */
   readonly balanceMicroUsd: bigint
   readonly sandboxId: string | null
   readonly segment: number | null
@@ -47,16 +47,16 @@ export interface Entry {
 
 export interface Allocation {
   readonly entryId: string
-  /** Within its entry. */
+  /** Its position within its entry. */
   readonly number: number
   readonly grantId: string
-  /** Positive: taken from the grant. Negative: given back to it. */
+  /** Positive: taken from the grant. Negative: returned to it. */
   readonly microUsd: bigint
-  /** The entry that had taken it. */
+  /** The entry that took it. */
   readonly spentBy: string
 }
 
-/** What one entry took from one grant and has not given back. */
+/** The amount that one entry took from one grant and that was not returned. */
 export interface Spent {
   readonly spentBy: string
   readonly grantId: string
@@ -66,17 +66,17 @@ export interface Spent {
 export const usageId = (sandboxId: string, segment: number): string =>
   derivedId("txn_", `segment ${sandboxId} ${segment}`)
 const grantEntryId = (grantId: string) => derivedId("txn_", `grant ${grantId}`)
-/** Each time it has expired more. */
+/** Unique, because a grant's expired amount grows with each expiry. */
 const expiryId = (grant: Grant) => derivedId("txn_", `expiry ${grant.id} ${grant.expiredMicroUsd}`)
 
-/** Earlier ones are spent first. (The difference of two that never expire is NaN, and counts as none.) */
+/** The order in which grants are spent. (The difference between two grants that never expire is NaN, and counts as equal.) */
 export const spendingOrder = (a: Grant, b: Grant): number =>
   Number(b.kind === "promotional") - Number(a.kind === "promotional") ||
   (a.expiresAt ?? Number.POSITIVE_INFINITY) - (b.expiresAt ?? Number.POSITIVE_INFINITY) ||
   a.createdAt - b.createdAt ||
   (a.id < b.id ? -1 : 1)
 
-/** An account's wallet and open grants while one posting changes them: what was there goes in, what is to be written comes out. */
+/** An account's wallet and open grants during one posting: created from the stored state, and read for the state to store. */
 export class Book {
   #wallet: Wallet
   readonly #grants: Map<string, Grant>
@@ -85,8 +85,8 @@ export class Book {
   readonly allocations: Array<Allocation> = []
 
   /**
-   * @param grants All that have something left or are not posted yet, and those in `spent`.
-   * @param spent What reversals may give back, latest first; of the reversed entries, and of others where those do not suffice.
+   * @param grants All grants with remaining credit or not yet posted, and those in `spent`.
+   * @param spent Amounts that reversals may return, latest first: those of the reversed entries, and of others if those are not enough.
    */
   constructor(wallet: Wallet, grants: ReadonlyArray<Grant>, spent: ReadonlyArray<Spent>) {
     this.#wallet = wallet
@@ -98,12 +98,12 @@ export class Book {
     return this.#wallet
   }
 
-  /** In the order in which they are spent. */
+  /** In spending order. */
   get grants(): ReadonlyArray<Grant> {
     return [...this.#grants.values()]
   }
 
-  /** Nothing, where it costs nothing. */
+  /** Adds no entry if the cost is 0. */
   usage(segment: Segment, description: string): void {
     const cost = total(segment.cost)
     if (cost === 0n) return
@@ -128,7 +128,7 @@ export class Book {
     this.#owe(open)
   }
 
-  /** Takes back a part of an earlier segment's usage. */
+  /** Reverses a part of an earlier segment's usage. */
   reversal(segment: Segment, at: number, description: string): void {
     const amount = -total(segment.cost)
     if (amount === 0n) return
@@ -152,7 +152,7 @@ export class Book {
     if (this.#giveBack(id, left, () => true) > 0n) throw new Error(`More was reversed by ${id} than was ever taken.`)
   }
 
-  /** Its effective instant has come. */
+  /** Posts a grant at its effective time. */
   post(grantId: string): void {
     const grant = this.#grants.get(grantId)!
     const id = grantEntryId(grantId)
@@ -169,7 +169,7 @@ export class Book {
     if (debt > 0n) this.#owe(-this.#take(id, this.#grants.get(grantId)!, debt))
   }
 
-  /** What is left of a grant leaves the account. */
+  /** Removes the remaining credit of a grant. */
   expire(grantId: string): void {
     const grant = this.#grants.get(grantId)!
     const left = grant.remainingMicroUsd
@@ -221,7 +221,7 @@ export class Book {
     this.#grants.set(grantId, { ...grant, remainingMicroUsd: grant.remainingMicroUsd - microUsd })
   }
 
-  /** How much the grant could pay. */
+  /** Returns the amount that the grant could pay. */
   #take(entryId: string, grant: Grant, microUsd: bigint): bigint {
     const taken = least(microUsd, grant.remainingMicroUsd)
     if (taken === 0n) return 0n
@@ -229,7 +229,7 @@ export class Book {
     return taken
   }
 
-  /** How much could not be given back to where it came from. */
+  /** Returns the amount that could not be returned to its grants. */
   #giveBack(entryId: string, microUsd: bigint, isMeant: (spent: Spent) => boolean): bigint {
     let left = microUsd
     for (const [i, spent] of this.#spent.entries()) {

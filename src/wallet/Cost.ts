@@ -1,7 +1,7 @@
 /**
- * What running costs, exactly. A component grows by rate × size each millisecond; the sum over a Sandbox's whole life is kept as an integer, and
- * what it costs is the whole micro-USD in it, rounded down. A piece of that life costs what the rounded sum grew in it: so no cutting changes a
- * total, and parts always add up.
+ * Exact cost of running. A component grows by rate × size each millisecond. The sum over a Sandbox's whole life is an integer, and
+ * its cost is the sum in micro-USD, rounded down. A piece of that life costs the growth of the rounded sum. So cutting never changes a
+ * total, and the parts always add up.
  *
  * @source contract-details.md "Usage and credit"; design.md "Money"
  */
@@ -16,7 +16,7 @@ export interface PerComponent<A> {
 /** Of a sum: ms × nano-USD per second × vCPUs or bytes. Of a rate: the same for one millisecond. Of a cost: micro-USD. */
 export type Amounts = PerComponent<bigint>
 
-/** How much of a sum makes one micro-USD: nano to micro and ms to s, and for bytes also bytes to GiB. */
+/** Units of a sum in one micro-USD: nano to micro and ms to s, and for bytes also bytes to GiB. */
 export const divisors: Amounts = { vcpu: 10n ** 6n, memory: 10n ** 6n * 2n ** 30n, volume: 10n ** 6n * 2n ** 30n }
 
 export const nothing: Amounts = { vcpu: 0n, memory: 0n, volume: 0n }
@@ -29,7 +29,7 @@ export const eachComponent = (value: (component: keyof Amounts) => bigint): Amou
 
 export const total = ({ vcpu, memory, volume }: Amounts): bigint => vcpu + memory + volume
 
-/** What a Sandbox is, as far as it costs. */
+/** The properties of a Sandbox that determine its cost. */
 export interface Burning {
   readonly vcpus: number
   readonly memoryBytes: number
@@ -45,7 +45,7 @@ export const ratesOf = (card: RateCard | null, burning: Burning): Amounts => ({
   volume: card !== null && burning.hasVolume ? card.volumeGibSecondNanoUsd * BigInt(burning.volumeBytes) : 0n
 })
 
-/** The sums so many milliseconds later. */
+/** The sums after so many milliseconds. */
 export const sumsAfter = (sums: Amounts, rates: Amounts, ms: number): Amounts => {
   const by = BigInt(ms)
   return {
@@ -67,14 +67,14 @@ export interface Piece {
   /** Epoch milliseconds; `to` is exclusive. */
   readonly from: number
   readonly to: number
-  /** -1: takes back what was posted of a run that had ended before. */
+  /** -1: reverses a posted part of a run that had already ended. */
   readonly sign: 1 | -1
   /** At `from`. */
   readonly sums: Amounts
   readonly rates: Amounts
 }
 
-/** Micro-USD, signed, of what lies in a window; the costs of adjacent windows add up. */
+/** Signed micro-USD of the piece within a window; the costs of adjacent windows add up. */
 export const costWithin = (piece: Piece, from: number, to: number): Amounts => {
   const start = Math.max(piece.from, from)
   const end = Math.min(piece.to, to)

@@ -1,6 +1,6 @@
 /**
- * What an account's Sandboxes cost within a window, by Sandbox, UTC day or workspace. Every grouping adds up to the same total; over the whole
- * life of an account, to all usage (less its reversals) in the ledger and what is not posted yet.
+ * Costs of an account's Sandboxes within a window, by Sandbox, UTC day or workspace. Every grouping adds up to the same total. Over the whole
+ * life of an account, the total is all usage (less reversals) in the ledger plus the usage not posted yet.
  *
  * @source contract-details.md "Usage and credit"
  */
@@ -22,14 +22,14 @@ export interface CostQuery {
   readonly from: number | null
   readonly to: number | null
   readonly groupBy: CostGrouping
-  /** Null: all of the account. */
+  /** Null: the whole account. */
   readonly sandboxId: string | null
 }
 
 export interface CostGroup {
   /** A Sandbox's id, a workspace's, or a day as `2026-11-22`. */
   readonly key: string
-  /** Null for days, and where there is none or it is not known any more. */
+  /** Null for days, for no workspace, and for a name that is not stored any more. */
   readonly name: string | null
   readonly microUsd: bigint
   /** Time in `running`. */
@@ -41,19 +41,19 @@ export interface CostReport {
   /** The most expensive first; days in their order. */
   readonly costs: ReadonlyArray<CostGroup>
   readonly totalMicroUsd: bigint
-  /** What an hour costs as things are, rounded down. */
+  /** Micro-USD in an hour at the present rates, rounded down. */
   readonly burnMicroUsdPerHour: bigint
   /** Epoch milliseconds: costs count up to here. */
   readonly asOf: number
 }
 
-/** Where nothing cost anything, only the instant. */
+/** Without costs there is one row, with only the instant. */
 const Row = Schema.Union([
   Schema.Struct({ as_of: Int8, burn: Schema.BigInt, key: Schema.Null }),
   Schema.Struct({
     as_of: Int8,
     burn: Schema.BigInt,
-    /** Of a day: how many were before it since 1970. */
+    /** For a day: its number since 1970. */
     key: Schema.String,
     name: Schema.NullOr(Schema.String),
     running_ms: Int8,
@@ -83,7 +83,7 @@ const groupings: Readonly<Record<CostGrouping, { key: string; name: string; orde
 
 const hourMs = 60 * 60 * 1000
 
-/** What was taken back whole has left nothing, and is no group. */
+/** A group whose usage was reversed completely is left out. */
 const statement = (pieces: string, { key, name, order }: (typeof groupings)[CostGrouping]) => `
   ${pieces}, burning as (
     select coalesce(div(sum(
@@ -119,7 +119,7 @@ const tooMany = (groupBy: CostGrouping) =>
       issues: [
         {
           path: ["groupBy"],
-          message: `More than ${costGroupsMax} of them (${groupBy}) cost something in this window: ask for a shorter one, or group by day`
+          message: `More than ${costGroupsMax} groups (${groupBy}) have a cost in this window: ask for a shorter window, or group by day`
         }
       ]
     }

@@ -1,15 +1,15 @@
 /**
- * A Sandbox's transitions, folded into its meter and into closed segments: pure.
+ * Folds a Sandbox's transitions into its meter and into closed segments: pure.
  *
- * vCPUs and memory cost while it is `running`; its volume from the first `running` to `deleted`. A segment ends where that changes, at each UTC
- * midnight, at each rate card, and at each of the instants that the caller names.
+ * vCPUs and memory cost while it is `running`; its volume from the first `running` to `deleted`. A segment ends when that changes, at each UTC
+ * midnight, at each new rate card, and at the instants that the caller names.
  *
- * The meter may be ahead of the log: a run that seemed to go on was posted up to now, and then its end comes with an earlier instant (a commit in
- * flight, or `seenAt`: the last moment at which a runtime that was found dead was seen alive). What was posted since is taken back by segments of
- * the sign -1, latest first, and posted again as it was.
+ * The meter may be ahead of the log: a run is posted up to now, and afterwards its end arrives with an earlier instant (a commit in
+ * flight, or `seenAt`: when a dead runtime was last seen alive). Segments with the sign -1 then reverse the usage posted since, latest
+ * first, and the correct part is posted again.
  *
- * An instant that lies before an earlier one of the same log counts as that one: hosts clamp their clocks before they commit, and logs from
- * before they did are read the same way by everybody.
+ * An instant before an earlier one of the same log counts as that earlier one. Hosts now clamp their clocks before they commit; this rule gives
+ * older logs one reading everywhere.
  *
  * @source contract-details.md "Usage and credit"
  */
@@ -33,14 +33,14 @@ export interface MeteredSandbox {
 export interface Meter extends MeteredSandbox, Burning {
   /** The last revision of the log that was folded. */
   readonly revision: number
-  /** Closed segments reach up to here. */
+  /** Segments are closed up to here. */
   readonly at: number
   /** The latest instant in the log so far. */
   readonly changedAt: number
   readonly runSince: number | null
   /** The number of the next segment. */
   readonly segments: number
-  /** At `at`. */
+  /** The sums at `at`. */
   readonly sums: Amounts
   /** When it was deleted. */
   readonly closedAt: number | null
@@ -53,7 +53,7 @@ export interface Segment extends Piece {
   readonly hasVolume: boolean
   /** Micro-USD, signed. */
   readonly cost: Amounts
-  /** Of a segment with the sign -1: the number of the one that it takes a part of back. */
+  /** For a segment with the sign -1: the number of the segment that it reverses in part. */
   readonly takesBack: number | null
 }
 
@@ -62,18 +62,18 @@ export interface FoldedTransition {
   readonly at: number
   readonly from: string | null
   readonly to: string
-  /** Of the event: the last moment at which the runtime was seen alive. */
+  /** From the event: when the runtime was last seen alive. */
   readonly seenAt: number | null
 }
 
 export interface FoldRules {
   /** Ascending. */
   readonly cards: ReadonlyArray<RateCard>
-  /** More instants at which segments end, ascending. */
+  /** Further instants at which segments end, ascending. */
   readonly cuts: ReadonlyArray<number>
 }
 
-/** Of a Sandbox that never ran. */
+/** The meter of a Sandbox that never ran. */
 export const newMeter = (sandbox: MeteredSandbox): Meter => ({
   ...sandbox,
   isRunning: false,
@@ -87,10 +87,10 @@ export const newMeter = (sandbox: MeteredSandbox): Meter => ({
   closedAt: null
 })
 
-/** One that never ran costs nothing, and needs no meter. */
+/** A Sandbox that never ran costs nothing, and needs no meter. */
 export const everRan = (meter: Meter): boolean => meter.hasVolume || meter.closedAt !== null
 
-/** An instant to which these transitions may lead back at most, if that is before what is closed: segments after it are needed. */
+/** The earliest instant to which these transitions may reverse, if it is before the closed end: then the segments after it are needed. */
 export const leadsBackTo = (meter: Meter, transitions: ReadonlyArray<FoldedTransition>): number | null => {
   let earliest = Number.POSITIVE_INFINITY
   for (const { at, from, to, seenAt } of transitions) {
@@ -101,7 +101,7 @@ export const leadsBackTo = (meter: Meter, transitions: ReadonlyArray<FoldedTrans
   return meter.hasVolume && earliest < meter.at ? earliest : null
 }
 
-/** What stands of segments once those that take back have been done: no two overlap. In the order of their numbers. */
+/** The segments that remain after all reversals, without overlaps, by number. */
 export const standing = (segments: ReadonlyArray<Segment>): Array<Segment> => {
   const stack: Array<Segment> = []
   for (const segment of segments) {
@@ -117,8 +117,8 @@ export const standing = (segments: ReadonlyArray<Segment>): Array<Segment> => {
 
 /**
  * @param transitions After the meter's revision, ascending.
- * @param until Segments are closed up to here, if the Sandbox still costs anything then; null: up to its last change.
- * @param tail The segments after `leadsBackTo`, as they stand.
+ * @param until Closes segments up to here, if the Sandbox still costs then; null: up to its last change.
+ * @param tail The remaining segments after `leadsBackTo`.
  */
 export const fold = (
   meter: Meter,
@@ -177,7 +177,7 @@ export const fold = (
     }
   }
 
-  /** Whatever was closed after this instant is opened again. */
+  /** Reopens everything that was closed after this instant. */
   const goTo = (at: number): void => {
     takeBackTo(at)
     closeUpTo(at)

@@ -1,9 +1,9 @@
 /**
- * The ledger of every account: what its Sandboxes cost is folded out of their transition logs, posted, and taken from its grants, each time
- * in one transaction that also plans when nothing will be left.
+ * The ledger of every account. It folds the costs of Sandboxes out of their transition logs, posts them, and takes them from grants. Each posting
+ * is one transaction, which also plans when the credit will be exhausted.
  *
- * Locks are taken in this order: the rates (shared; exclusive to change them), the account's row of `wallets`, its row of `accounts`. Whoever
- * holds a lock on the latter may not call anything here in the same transaction, unless it made the account in it.
+ * Lock order: the rates (shared; exclusive to change them), the account's row of `wallets`, its row of `accounts`. A transaction that
+ * holds a lock on the latter must not call the ledger, unless it created the account.
  *
  * @source contract-details.md "Usage and credit"; design.md "Money"
  */
@@ -55,60 +55,60 @@ export interface Reckoning {
   readonly billing: "unlimited" | "prepaid"
   readonly suspendedAt: number | null
   readonly status: WalletStatus
-  /** Posted, less what has been used since. Below 0 is debt: what an unlimited account has used, or a prepaid one in its grace time. */
+  /** The posted balance less usage since. Below 0 is debt: usage of an unlimited account, or of a prepaid one in its grace period. */
   readonly balanceMicroUsd: bigint
-  /** What an hour costs as things are. */
+  /** Micro-USD in an hour at the present rates. */
   readonly burnMicroUsdPerHour: bigint
-  /** Granted in sum, of the grants that can be spent. */
+  /** Total amount of the grants that can be spent. */
   readonly grantedMicroUsd: bigint
-  /** From when on nothing is left; null: never, as things are, or unlimited. */
+  /** When the credit is exhausted; null: never at the present rates, or unlimited. */
   readonly exhaustedAt: number | null
-  /** From when on it is low; null: never, as things are, or unlimited. */
+  /** When the credit becomes low; null: never at the present rates, or unlimited. */
   readonly lowAt: number | null
-  /** When to `settle` next; null: not before something changes. */
+  /** When to `settle` next; null: only after a change. */
   readonly nextAt: number | null
 }
 
-/** A grant that is not made. `message` is a sentence that says why. */
+/** A refused grant. `message` gives the reason as a sentence. */
 export class CreditRefused extends Schema.TaggedError<CreditRefused>()("CreditRefused", { message: Schema.String }) {}
 
-/** A rate card that is not taken. `message` is a sentence that says why. */
+/** A refused rate card. `message` gives the reason as a sentence. */
 export class RatesRefused extends Schema.TaggedError<RatesRefused>()("RatesRefused", { message: Schema.String }) {}
 
 export interface NewGrant {
   readonly accountId: string
   readonly kind: GrantKind
   readonly microUsd: bigint
-  /** Absent, or past: now. */
+  /** Absent, or in the past: now. */
   readonly effectiveAt?: number
   readonly expiresAt: number | null
   readonly description: string
 }
 
-/** What the database does, and rows that are not what they are read as. */
+/** Faults of the database, and rows that do not match their schema. */
 const faults = ["SqlError", "SchemaError", "NoSuchElementError"] as const
 
-/** Every method is safe to repeat, and to call in two processes at once. An account that is not there is a defect. */
+/** Every method is safe to repeat, and to call in two processes concurrently. An unknown account is a defect. */
 export class Ledger extends Context.Service<
   Ledger,
   {
-    /** Posts what the log of one Sandbox says since it was last looked at. Null: not a Sandbox, or it never ran. */
+    /** Posts the new entries of one Sandbox's log. Null: not a Sandbox, or it never ran. */
     readonly foldSandbox: (
       sandboxId: string
     ) => Effect.Effect<{ readonly accountId: string; readonly isClosed: boolean } | null>
-    /** Posts everything of an account up to an instant (now): usage, grants that have become effective, what has expired. Plans anew. */
+    /** Posts everything of an account up to an instant (now): usage, newly effective grants, expiries. Then plans again. */
     readonly settle: (accountId: string, at?: number) => Effect.Effect<Reckoning>
-    /** As it stands at an instant (now). Reads, unless something is due: then it settles first. */
+    /** The account's money at an instant (now). Only reads, unless a posting is due: then it settles first. */
     readonly reckon: (accountId: string, at?: number) => Effect.Effect<Reckoning>
     /** The same with all grants, oldest first. */
     readonly balance: (accountId: string) => Effect.Effect<Reckoning & { readonly grants: ReadonlyArray<Grant> }>
-    /** Settles, gives, plans anew and leaves a nudge for the running service, in one transaction. */
+    /** Settles, adds the grant, plans again and notifies the running service (outbox row and NOTIFY), in one transaction. */
     readonly grant: (grant: NewGrant) => Effect.Effect<Grant, CreditRefused>
-    /** A card that holds from an instant on (now), which may not be past. Leaves a nudge for each account that burns. */
+    /** Adds a card, valid from an instant (now) that must not be in the past. Notifies the wallet of each account with open meters. */
     readonly setRates: (
       rates: Omit<RateCard, "createdAt" | "effectiveAt"> & { readonly effectiveAt?: number }
     ) => Effect.Effect<RateCard, RatesRefused>
-    /** By their instants. */
+    /** Ascending by their instants. */
     readonly rates: Effect.Effect<ReadonlyArray<RateCard>>
   }
 >()("atoll/wallet/Ledger") {
@@ -130,16 +130,16 @@ export class Ledger extends Context.Service<
   )
 }
 
-/** Exhaustion this near is planned by each meter, and later than that by their sums: until then a midnight's posting plans it anew. */
+/** If credit may be exhausted this soon, each meter is used; else their sums, because the posting at midnight plans again. */
 const nearMs = 24 * 60 * 60 * 1000
 
-/** What a posting holds while it is under way, locked. */
+/** The rows that a posting has locked. */
 interface Held {
   readonly now: number
   readonly account: Account
   readonly wallet: Wallet
   readonly cards: ReadonlyArray<RateCard>
-  /** All that have something left. */
+  /** All grants with remaining credit. */
   readonly grants: ReadonlyArray<Grant>
 }
 
@@ -149,7 +149,7 @@ const merged = (grants: ReadonlyArray<Grant>, more: ReadonlyArray<Grant>): Reado
   ...new Map([...more, ...grants].map((grant) => [grant.id, grant])).values()
 ]
 
-/** Postings wait for their account's lock with a connection in hand: many at once must not take all that requests need. */
+/** A posting holds a connection while it waits for its account's lock. This bound leaves connections for requests. */
 const postingsMax = 2
 
 const ledgerOn = (sql: SqlClient.SqlClient) => {
@@ -170,7 +170,7 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     return held
   })
 
-  /** Folds meters with what their logs say, as far as `until` (null: up to their own last change). */
+  /** Folds the logs into the meters up to `until` (null: up to the last change of each). */
   const foldMeters = Effect.fnUntraced(function* (
     held: Held,
     meters: ReadonlyArray<Meter>,
@@ -196,7 +196,7 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     }))
   })
 
-  /** Posts what meters were folded to, and what is due of grants; gives what is held then. */
+  /** Posts the folded usage and the due changes of grants; returns the new locked state. */
   const postFolded = Effect.fnUntraced(function* (
     held: Held,
     folded: Effect.Success<ReturnType<typeof foldMeters>>,
@@ -236,7 +236,7 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     } satisfies Held
   })
 
-  /** Plans from an instant at which nothing is due, and keeps it. */
+  /** Plans from an instant at which nothing is due, and stores the plan. */
   const planned = Effect.fnUntraced(function* (held: Held, load: Load, at: number) {
     const { account, wallet, cards, grants } = held
     const found = plan({
@@ -252,7 +252,7 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     return found
   })
 
-  /** Posts everything of the account, and of a Sandbox of it, up to an instant, or further where a meter is ahead of it. */
+  /** Posts everything of the account, and of one of its Sandboxes, up to an instant, or further if a meter is ahead of it. */
   const settleHeld = Effect.fnUntraced(function* (held: Held, upTo: number, sandboxId: string | null) {
     const { accountId } = held.account
     const open = yield* readOpenMeters(sql, accountId)
@@ -278,7 +278,7 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     return reckoningOf(posted, load, yield* planned(posted, load, upTo), upTo)
   })
 
-  /** A meter was ahead, and something is due before it. */
+  /** A meter was ahead, and a change is due before it. */
   const settleAgain = (held: Held, at: number): Effect.Effect<Reckoning, SqlError.SqlError | Schema.SchemaError> =>
     Effect.suspend(() => settleHeld(held, at, null))
 
@@ -315,7 +315,7 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
       return yield* settleHeld(held, at ?? held.now, null)
     }).pipe(posting)
 
-  /** Plans by the sums of all open meters, and by each of them where that could matter before the next posting. */
+  /** Plans by the sums of all open meters, and by each meter if that could matter before the next posting. */
   const planBySums = Effect.fnUntraced(function* (held: Held) {
     const at = held.now
     const { since, load } = yield* readLoad(sql, held.account.accountId, at)
@@ -358,7 +358,7 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     return yield* Effect.flatMap(hold(row.account_id), (held) => foldHeld(held, sandboxId)).pipe(posting)
   })
 
-  /** Reads, unless something is due. */
+  /** Only reads, unless a posting is due. */
   const overview = Effect.fnUntraced(function* (accountId: string, at: number, withUsedGrants: boolean) {
     const read = yield* readOverview(sql, accountId, at, withUsedGrants)
     if (read === null) return yield* noAccount(accountId)
@@ -434,7 +434,7 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     return (yield* readAllGrants(sql, accountId)).find(({ id }) => id === made.id)!
   }, posting)
 
-  /** Up to where the meter that is furthest stands. */
+  /** The instant of the meter that is furthest ahead. */
   const findCharged = SqlSchema.findOne({
     Request: Schema.Void,
     Result: Schema.Struct({ at: Schema.NullOr(Int8) }),
@@ -457,7 +457,7 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     }
     yield* lockRates(sql)
     const now = yield* Clock.currentTimeMillis
-    // Another process's clock may be ahead, and has closed segments at rates that cannot change any more.
+    // A process with a faster clock may have closed segments later than now, at rates that cannot change any more.
     const { at } = yield* findCharged()
     const earliest = Math.max(now, at ?? 0)
     const effectiveAt = rates.effectiveAt ?? earliest

@@ -1,4 +1,4 @@
-/** What a posting has to know, read under the account's lock; and what a balance shows, read in one statement. */
+/** Reads for a posting, under the account's lock, and for a balance, in one statement. */
 import { Effect, Option, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
 import { countedStates } from "../sandbox/sandboxStates.ts"
@@ -82,7 +82,7 @@ const grantOf = (row: typeof GrantRow.Type): Grant => ({
   createdAt: row.created_at
 })
 
-/** Not held to a schema: a posting reads each open meter under the account's lock, and of a thousand that would take 5 ms more. */
+/** No schema checks it: a posting reads each open meter under the account's lock, and a thousand checks would take 5 ms. */
 interface MeterRow {
   readonly sandbox_id: string
   readonly account_id: string
@@ -128,12 +128,12 @@ const meterOf = (row: MeterRow): Meter => ({
 const meterColumns = `sandbox_id, account_id, workspace_id, name, vcpus, memory_bytes, volume_bytes, revision, at, changed_at, run_since,
   is_running, has_volume, segments, vcpu_sum::text, memory_sum::text, volume_sum::text, closed_at`
 
-/** Locks the rates for as long as the transaction lasts: shared by postings. Any number that nothing else locks: "rates" in ASCII. */
+/** Key of the lock on the rates, unique in the database: "rates" in ASCII. Postings share the lock until their transaction ends. */
 const ratesKey = "491260470643"
 
 export const shareRates = (sql: SqlClient.SqlClient) => sql`select pg_advisory_xact_lock_shared(${ratesKey}::bigint)`
 
-/** The same for whoever changes them: no posting is under way. */
+/** Exclusive, for a change of the rates: no posting is in progress. */
 export const lockRates = (sql: SqlClient.SqlClient) => sql`select pg_advisory_xact_lock(${ratesKey}::bigint)`
 
 const WalletRow = Schema.Struct({
@@ -143,7 +143,7 @@ const WalletRow = Schema.Struct({
   entries: Schema.BigInt
 })
 
-/** Makes the wallet if it is missing, and locks it. Null: there is no such account. */
+/** Creates the wallet if it is missing, and locks it. Null: there is no such account. */
 export const lockWallet = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, accountId: string, now: number) {
   yield* sql`
     insert into wallets (account_id, balance_micro_usd, debt_micro_usd, entries, posted_at)
@@ -183,7 +183,7 @@ const findGrants = <E>(rows: Effect.Effect<ReadonlyArray<unknown>, E>) =>
     found.map(grantOf)
   )
 
-/** Those that have something left, posted or not. */
+/** Grants with remaining credit, posted or not. */
 export const readOpenGrants = (sql: SqlClient.SqlClient, accountId: string) =>
   findGrants(sql`select * from grants where account_id = ${accountId} and remaining_micro_usd > 0`)
 
@@ -191,7 +191,7 @@ export const readOpenGrants = (sql: SqlClient.SqlClient, accountId: string) =>
 export const readAllGrants = (sql: SqlClient.SqlClient, accountId: string) =>
   findGrants(sql`select * from grants where account_id = ${accountId} order by id`)
 
-/** Where segments after an instant have to end, because credit began or ended there. Ascending. */
+/** Instants after the given one at which segments must end, because credit began or ended then. Ascending. */
 export const readGrantCuts = (sql: SqlClient.SqlClient, accountId: string, after: number) =>
   Effect.map(
     findGrants(sql`
@@ -209,8 +209,8 @@ export const readOpenMeters = (sql: SqlClient.SqlClient, accountId: string) =>
   )
 
 /**
- * Sandboxes of an account whose logs go on after what was folded of them. One that has no meter and never ran is looked at in vain; the deleted
- * ones are too many for that: their last fold is owed.
+ * Sandboxes of an account with log entries that were not folded yet. Sandboxes without a meter that never ran are included in vain, except
+ * deleted ones, which are too many: they are included only while their last fold is due.
  */
 export const readUnfolded = (sql: SqlClient.SqlClient, accountId: string) => {
   const find = SqlSchema.findAll({
@@ -227,7 +227,7 @@ export const readUnfolded = (sql: SqlClient.SqlClient, accountId: string) => {
   return Effect.map(find(accountId), (rows) => rows.map(({ id }) => id))
 }
 
-/** What a Sandbox was made as; numbers are text out of its input. */
+/** A Sandbox's input; its numbers are text. */
 const InputRow = Schema.Struct({
   id: Schema.String,
   account_id: Schema.String,
@@ -238,7 +238,7 @@ const InputRow = Schema.Struct({
   volume_bytes: Int8FromText
 })
 
-/** Their meters, or new ones. */
+/** The meters of these Sandboxes; new ones where none is stored. */
 export const readMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, sandboxIds: ReadonlyArray<string>) {
   const known = yield* sql.unsafe<MeterRow>(`select ${meterColumns} from meters where sandbox_id = any($1::text[])`, [
     textColumn(sandboxIds)
@@ -280,7 +280,7 @@ const TransitionRow = Schema.Struct({
   seen_at: Schema.NullOr(Schema.FiniteFromString)
 })
 
-/** What their logs say after their meters, by Sandbox. */
+/** Log entries after each meter, by Sandbox. */
 export const readTransitions = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, meters: ReadonlyArray<Meter>) {
   const find = SqlSchema.findAll({
     Request: Schema.Void,
@@ -336,7 +336,7 @@ const segmentOf = (row: typeof SegmentRow.Type): Segment => ({
   cost: { vcpu: row.vcpu_micro_usd, memory: row.memory_micro_usd, volume: row.volume_micro_usd }
 })
 
-/** What stands of each Sandbox's segments after an instant, by Sandbox. */
+/** The remaining segments of each Sandbox after an instant. */
 export const readTails = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   after: ReadonlyArray<{ readonly sandboxId: string; readonly at: number }>
@@ -366,8 +366,8 @@ const findSpent = <E>(rows: Effect.Effect<ReadonlyArray<unknown>, E>) =>
   )
 
 /**
- * What entries took and have not given back, latest first, with the grants that it came from. Where that is less than what is asked for (a
- * later grant paid what they had left as debt), everything that the account took.
+ * The amounts that entries took and that were not returned, latest first, with their grants. If that is less than requested (a
+ * later grant paid their debt), the amounts of all the account's entries.
  */
 export const readSpent = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -392,9 +392,9 @@ export const readSpent = Effect.fnUntraced(function* (
 })
 
 const LoadRow = Schema.Struct({
-  /** As asked for. */
+  /** The requested instant. */
   at: Int8,
-  /** The instant of the meter that is behind. */
+  /** The instant of the meter that is furthest behind. */
   since: Schema.NullOr(Int8),
   grown: Schema.BigIntFromString,
   vcpu_rest: Schema.BigIntFromString,
@@ -407,7 +407,7 @@ const LoadRow = Schema.Struct({
   volumes: Schema.Int
 })
 
-/** $1: the account; $2: the instant. As `loadOf`, of meters that are all under the card that is in force then, or ahead of it. */
+/** $1: the account; $2: the instant. Same result as `loadOf`, if all meters are under the card in force at that instant, or ahead of it. */
 const loadStatement = `
   open as materialized (
     select at, is_running, has_volume, vcpus, memory_bytes, volume_bytes, vcpu_sum, memory_sum, volume_sum
@@ -464,7 +464,7 @@ export const readLoad = (sql: SqlClient.SqlClient, accountId: string, at: number
 
 export interface Overview extends LoadRead {
   readonly account: Account
-  /** Null: nothing was ever posted or planned. */
+  /** Null: nothing was posted or planned yet. */
   readonly wallet: {
     readonly balanceMicroUsd: bigint
     readonly lowAt: number | null
@@ -485,7 +485,7 @@ const OverviewRow = Schema.Struct({
   grants: Schema.Array(GrantInJson)
 })
 
-/** Whole numbers as text: JSON's are not exact. */
+/** Integers are text, because JSON numbers are not exact. */
 const overviewStatement = `
   with ${loadStatement}
   select a.id, a.billing, a.suspended_at, a.exhausted_at, w.balance_micro_usd, w.low_at, w.next_at, instant.*, load.*,
@@ -510,7 +510,7 @@ const overviewOf = (row: typeof OverviewRow.Type): Overview => ({
   grants: row.grants.map(grantOf)
 })
 
-/** An account's money as it stands, in one snapshot. Null: there is no such account. */
+/** An account's money, read in one snapshot. Null: there is no such account. */
 export const readOverview = (sql: SqlClient.SqlClient, accountId: string, at: number, withUsedGrants: boolean) => {
   const find = SqlSchema.findOneOption({
     Request: Schema.Tuple([Schema.String, Int8, Schema.Boolean]),

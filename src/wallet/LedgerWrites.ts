@@ -1,4 +1,4 @@
-/** Writes what a posting made, inside its transaction: whole batches over `unnest`. */
+/** Stores a posting, inside its transaction: whole batches over `unnest`. */
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { boolColumn, int4Column, int8Column, textColumn } from "../store/Columns.ts"
@@ -23,9 +23,9 @@ export interface MeterChange {
   readonly after: Meter
 }
 
-/** A meter that is not what it was read as would mean that two posted at once, which the wallet's lock excludes. */
+/** A meter that changed since it was read means two concurrent postings, which the wallet's lock excludes. */
 const postedTwice = (ids: ReadonlyArray<string>) =>
-  Effect.die(new Error(`Somebody else has posted what these Sandboxes cost: ${ids.join(", ")}.`))
+  Effect.die(new Error(`Another posting has already charged these Sandboxes: ${ids.join(", ")}.`))
 
 const insertMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, meters: ReadonlyArray<Meter>) {
   const rows = yield* sql.unsafe(
@@ -189,7 +189,7 @@ export const writeEntries = Effect.fnUntraced(function* (
   }
 })
 
-/** A new grant, before anything is done with it. */
+/** Inserts a new grant as it is. */
 export const insertGrant = (sql: SqlClient.SqlClient, accountId: string, grant: Grant) => sql`
   insert into grants (id, account_id, kind, granted_micro_usd, remaining_micro_usd, expired_micro_usd, effective_at, expires_at, is_posted,
     description, created_at)
@@ -208,7 +208,7 @@ export const writeGrants = (sql: SqlClient.SqlClient, grants: ReadonlyArray<Gran
                     ${boolColumn(grants.map(({ isPosted }) => isPosted))}::bool[]) as i (id, remaining, expired, is_posted)
         where g.id = i.id`
 
-/** The wallet after a posting, and what is planned from there. */
+/** Stores the wallet after a posting, and the new plan. */
 export const writeWallet = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   wallet: Wallet,

@@ -1,6 +1,6 @@
 /**
- * What all accounts together burn, and how many have nothing left: gauges that are read when somebody asks for metrics, and not again for a
- * while. One statement over what costs just now; it names no account. Every process shows the same.
+ * Gauges of the total burn and of the number of exhausted accounts. They are read when metrics are requested, and then cached for a
+ * while. One statement over the open meters; it names no account. Every process shows the same values.
  */
 import { Clock, Context, Effect, Layer, Metric, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -13,16 +13,16 @@ const context = Context.empty()
 
 const burn = (billing: string) =>
   Metric.gauge("atoll_burn_micro_usd_per_hour", {
-    description: "What an hour costs as things are, in millionths of a dollar, by the accounts' billing.",
+    description: "Cost of an hour at the present rates, in millionths of a dollar, by the accounts' billing.",
     attributes: { billing }
   })
 
 const burns = [["unlimited", burn("unlimited")] as const, ["prepaid", burn("prepaid")] as const]
 
-const exhausted = Metric.gauge("atoll_accounts_exhausted", { description: "Prepaid accounts that have nothing left." })
+const exhausted = Metric.gauge("atoll_accounts_exhausted", { description: "Prepaid accounts without credit." })
 
 const overdue = Metric.gauge("atoll_postings_overdue_seconds", {
-  description: "For how long the account that should have been posted first has been waiting for it."
+  description: "How long the most overdue posting of an account has been waiting."
 })
 
 /** $1: now. */
@@ -42,14 +42,14 @@ const Row = Schema.Struct({
   /** By billing. */
   burns: Schema.Record(Schema.String, Schema.Finite),
   exhausted: Schema.Int,
-  /** Seconds; null: there is no wallet that waits for anything. */
+  /** Seconds; null: no wallet waits for a posting. */
   overdue: Schema.NullOr(Schema.Finite)
 })
 
 export class MoneyGauges extends Context.Service<
   MoneyGauges,
   {
-    /** Reads them anew where they are old. Keeps them where the database does not answer soon. */
+    /** Reads the gauges again if they are old. Keeps the old values if the database does not answer soon. */
     readonly refresh: Effect.Effect<void>
   }
 >()("atoll/wallet/MoneyGauges") {

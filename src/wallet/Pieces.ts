@@ -1,22 +1,22 @@
 /**
- * What Sandboxes were and cost within a window, as SQL: closed segments, and what has grown in open meters since. Each piece is clipped to the
- * window, and lies in one UTC day; what it costs is a difference of rounded sums (`Cost.ts`), so adjacent windows add up to the micro-dollar.
+ * SQL for the states and costs of Sandboxes within a window: closed segments, and the growth of open meters since. Each piece is clipped to the
+ * window, and lies in one UTC day. Its cost is a difference of rounded sums (`Cost.ts`), so adjacent windows add up to the micro-dollar.
  */
 import { Schema } from "effect"
 import { Int8 } from "../store/Columns.ts"
 import { divisors } from "./Cost.ts"
 import { dayMs } from "./Fold.ts"
 
-/** An account, the window's begin and end, and now: $1 to $4 of `withPieces`. */
+/** An account, the window's start and end, and now: $1 to $4 of `withPieces`. */
 export const ReportRequest = Schema.Tuple([Schema.String, Int8, Int8, Int8])
 
-/** The same, and the one Sandbox that it is about: $5 of `withPiecesOfSandbox`. */
+/** The same, and one Sandbox: $5 of `withPiecesOfSandbox`. */
 export const SandboxReportRequest = Schema.Tuple([Schema.String, Int8, Int8, Int8, Schema.String])
 
 /** A sum at an instant within its piece. */
 const sumAt = (component: string, at: string) => `${component}_sum + ${component}_rate * (${at} - from_at)`
 
-/** Micro-USD, signed. One that lies within the window whole has been reckoned already. */
+/** Signed micro-USD. A piece that lies completely within the window has a stored cost. */
 const costOf = (component: keyof typeof divisors) => `
   case when ${component}_micro_usd is not null and from_at >= $2::int8 and to_at <= $3::int8 then ${component}_micro_usd
        else sign * (div(${sumAt(component, "least(to_at, $3::int8)")}, ${divisors[component]})
@@ -28,8 +28,8 @@ const costOf = (component: keyof typeof divisors) => `
  * - `open`: the meters that may still grow.
  * - $1 account, $2 and $3 the window, $4 now.
  * - `instant` (`at`): up to when meters are read: now, or further where one was closed by a clock that is ahead.
- * - `piece` (`sandbox_id`, `workspace_id`, `from_at`, `to_at`, `ms`, `is_running`, `has_volume`, `vcpu_micro_usd`, `memory_micro_usd`,
- *   `volume_micro_usd`): `ms` and costs are negative where a piece takes another back.
+ * - `instant` (`at`): meters are read up to here: now, or later if a faster clock closed one.
+ *   `volume_micro_usd`): `ms` and costs are negative where a piece reverses another.
  */
 const pieces = (whose: string) => `
   with open as materialized (

@@ -1,9 +1,9 @@
 /**
- * What an account's money will do if nothing changes: pure. What burns is piecewise linear, so the instants at which credit is low, and at which
- * none is left, can be told beforehand, and nothing has to look in between.
+ * Predicts an account's money if nothing changes: pure. The burn is piecewise linear, so the instants at which credit becomes low or
+ * exhausted can be computed in advance, without checks in between.
  *
- * Each open meter rounds down on its own. With each meter's rests at hand the instants are exact; with their sums alone the one of exhaustion is
- * off by less than one micro-USD for each component of each meter: late, and early only where credit expires before it.
+ * Each open meter rounds down separately. With the remainders of each meter the instants are exact. With only their sums, the instant of exhaustion
+ * is off by less than one micro-USD for each component of each meter: late, and early only if credit expires before it.
  *
  * @source contract-details.md "Usage and credit"
  */
@@ -20,17 +20,17 @@ export type WalletStatus = "unlimited" | "funded" | "low" | "exhausted"
 /** The last instant that a date can name. */
 const lastInstant = 8.64e15
 
-/** What the open meters of an account are at one instant, added up. */
+/** The sum of an account's open meters at one instant. */
 export interface Load {
-  /** Micro-USD that they have grown since their last segments. */
+  /** Micro-USD by which they have grown since their last segments. */
   readonly grownMicroUsd: bigint
-  /** What lies above whole micro-USD in those of their sums that grow. */
+  /** The parts below one micro-USD of the growing sums. */
   readonly rests: Amounts
-  /** vCPUs that run, bytes of their memory, bytes of all volumes. */
+  /** Running vCPUs, bytes of their memory, bytes of all volumes. */
   readonly sizes: Amounts
-  /** How many sums grow, each rounded down on its own. */
+  /** The number of growing sums; each is rounded down separately. */
   readonly terms: number
-  /** The same of each meter; null where only the sums are known. */
+  /** The same for each meter; null if only the sums are known. */
   readonly each: ReadonlyArray<{ readonly rests: Amounts; readonly sizes: Amounts }> | null
 }
 
@@ -40,7 +40,7 @@ const sizesOf = (burning: Burning): Amounts => ({
   volume: burning.hasVolume ? BigInt(burning.volumeBytes) : 0n
 })
 
-/** What one unit of each component has cost between two instants, in the units of the sums. */
+/** The cost of one unit of each component between two instants, in the units of the sums. */
 const weightBetween = (cards: ReadonlyArray<RateCard>, from: number, to: number): Amounts => {
   let weight: Amounts = { vcpu: 0n, memory: 0n, volume: 0n }
   for (let at = from; at < to; ) {
@@ -61,7 +61,7 @@ const unitRates = (card: RateCard | null): Amounts => ({
   volume: card?.volumeGibSecondNanoUsd ?? 0n
 })
 
-/** A meter that is ahead of the instant (a clock was) has grown by nothing. From then on it counts as all others do: too early, not too late. */
+/** A meter ahead of the instant (of a faster clock) has not grown. From then on it counts like the others: too early rather than too late. */
 export const loadOf = (meters: ReadonlyArray<Meter>, cards: ReadonlyArray<RateCard>, at: number): Load => {
   let grownMicroUsd = 0n
   let rests: Amounts = { vcpu: 0n, memory: 0n, volume: 0n }
@@ -83,7 +83,7 @@ export const loadOf = (meters: ReadonlyArray<Meter>, cards: ReadonlyArray<RateCa
   return { grownMicroUsd, rests, sizes, terms, each }
 }
 
-/** All components in one unit: `common` of them make a micro-USD. */
+/** All components in one unit: `common` of it is a micro-USD. */
 const common = divisors.memory
 const inCommon = (amounts: Amounts): bigint =>
   amounts.vcpu * (common / divisors.vcpu) +
@@ -117,7 +117,7 @@ const canBeSpent = (grant: Grant): boolean => grant.isPosted && grant.remainingM
 const grantedIn = (grants: ReadonlyArray<Grant>): bigint =>
   grants.reduce((sum, grant) => (canBeSpent(grant) ? sum + grant.grantedMicroUsd : sum), 0n)
 
-/** @param balance What is posted. */
+/** @param balance The posted balance. */
 export const figuresAt = (
   balance: bigint,
   grants: ReadonlyArray<Grant>,
@@ -151,24 +151,24 @@ export const statusAt = (
 
 export interface ToPlan {
   readonly billing: "unlimited" | "prepaid"
-  /** Nothing of grants is due at this instant or before it. */
+  /** No change of a grant is due at this instant or before it. */
   readonly at: number
-  /** All that have something left or are not posted yet. */
+  /** All grants with remaining credit or not yet posted. */
   readonly grants: ReadonlyArray<Grant>
   readonly debtMicroUsd: bigint
-  /** At `at`. */
+  /** The load at `at`. */
   readonly load: Load
   readonly cards: ReadonlyArray<RateCard>
-  /** As planned before: where nothing is left already, it says since when. */
+  /** The previous plan; if the credit is exhausted already, it tells since when. */
   readonly exhaustedAt: number | null
 }
 
-/** How much the load grows from its instant on, and when it will have grown by so much. */
+/** How much the load grows from its instant on, and when it has grown by a given amount. */
 class Growth {
   readonly #load: Load
   readonly #cards: ReadonlyArray<RateCard>
   readonly #at: number
-  /** Of all sums together, by how much rounding each of them down can differ from rounding once. */
+  /** The most by which rounding each sum down can differ from rounding the total. */
   readonly #slack: bigint
 
   constructor(load: Load, cards: ReadonlyArray<RateCard>, at: number) {
@@ -183,7 +183,7 @@ class Growth {
     return inCommon(eachComponent((c) => this.#load.rests[c] + this.#load.sizes[c] * weight[c]))
   }
 
-  /** Micro-USD; at least so much, where each meter's rests are not known. */
+  /** Micro-USD; a lower bound if the remainders of each meter are not known. */
   by(at: number): bigint {
     const { each } = this.#load
     if (each === null) {
@@ -200,7 +200,7 @@ class Growth {
     return grown
   }
 
-  /** The first instant in (from, to) at which it has grown by so much; the card does not change in between. */
+  /** The first instant in (from, to) at which it has grown by this amount; the card does not change in between. */
   firstAt(microUsd: bigint, from: number, to: number): number | null {
     const burn = burnInCommon(this.#load, cardAt(this.#cards, from))
     if (burn === 0n) return null
@@ -222,7 +222,7 @@ class Growth {
   }
 }
 
-/** Grants as they will be. */
+/** The future state of the grants. */
 class Credit {
   readonly #grants: Array<Grant>
   #debt: bigint
@@ -237,7 +237,7 @@ class Credit {
     return grantedIn(this.#grants)
   }
 
-  /** What is left of all, before anything that `use` was not told of. */
+  /** Remaining credit of all, before usage that `use` has not been given. */
   get left(): bigint {
     return this.#grants.reduce((sum, grant) => (grant.isPosted ? sum + grant.remainingMicroUsd : sum), -this.#debt)
   }
@@ -250,7 +250,7 @@ class Credit {
     return this.#taken
   }
 
-  /** @param microUsd In all, since the beginning. */
+  /** @param microUsd The total since the beginning. */
   use(microUsd: bigint): void {
     let open = microUsd - this.#taken
     this.#taken = microUsd
@@ -263,7 +263,7 @@ class Credit {
     this.#debt += open
   }
 
-  /** What is due at an instant; what becomes effective pays debt first. */
+  /** Applies the changes due at an instant; newly effective credit pays debt first. */
   pass(at: number): void {
     for (const [i, grant] of this.#grants.entries()) {
       if (grant.isPosted || grant.effectiveAt > at) continue

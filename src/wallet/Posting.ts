@@ -1,6 +1,6 @@
 /**
- * What one posting makes of an account: pure. Its segments and its grants' instants are taken in the order of time, so that whatever was used
- * before credit expires can be paid by it, and nothing that was used later.
+ * The result of one posting for an account: pure. Segments and changes of grants are applied in the order of time, so that credit pays the
+ * usage before its expiry, and none after it.
  */
 import { type Allocation, Book, type Entry, type Spent, usageId, type Wallet } from "./Allocation.ts"
 import { total } from "./Cost.ts"
@@ -9,40 +9,40 @@ import type { Grant } from "./Grant.ts"
 
 export interface ToPost {
   readonly wallet: Wallet
-  /** All that have something left or are not posted yet, and those in `spent`. */
+  /** All grants with remaining credit or not yet posted, and those in `spent`. */
   readonly grants: ReadonlyArray<Grant>
   readonly segments: ReadonlyArray<Segment>
   /** See `spentNeeded`. */
   readonly spent: ReadonlyArray<Spent>
-  /** Everything up to here is known: grants' instants up to here are due. Epoch milliseconds. */
+  /** Epoch milliseconds up to which everything is known: changes of grants up to here are due. */
   readonly through: number
-  /** When it is posted, epoch milliseconds. */
+  /** Epoch milliseconds of the posting. */
   readonly postedAt: number
   readonly nameOf: (sandboxId: string) => string
 }
 
 export interface Posted {
   readonly wallet: Wallet
-  /** Those that changed. */
+  /** Grants that changed. */
   readonly changedGrants: ReadonlyArray<Grant>
-  /** All that went in, in the order in which they are spent. */
+  /** All given grants, in spending order. */
   readonly grants: ReadonlyArray<Grant>
   readonly entries: ReadonlyArray<Entry>
   readonly allocations: ReadonlyArray<Allocation>
 }
 
-/** When a grant next changes by itself; null: not any more. */
+/** The next change of a grant by time; null: none. */
 const nextInstant = (grant: Grant): number | null =>
   grant.isPosted ? (grant.remainingMicroUsd > 0n ? grant.expiresAt : null) : grant.effectiveAt
 
-/** The earliest instant at which one of these becomes effective or expires. */
+/** The earliest instant at which one of these grants becomes effective or expires. */
 export const grantsDueAt = (grants: ReadonlyArray<Grant>): number | null =>
   grants.reduce<number | null>((earliest, grant) => {
     const instant = nextInstant(grant)
     return instant === null || (earliest !== null && earliest <= instant) ? earliest : instant
   }, null)
 
-/** Where segments have to end. Ascending. */
+/** The instants at which segments must end. Ascending. */
 export const grantCuts = (grants: ReadonlyArray<Grant>): ReadonlyArray<number> =>
   [
     ...new Set(
@@ -50,7 +50,7 @@ export const grantCuts = (grants: ReadonlyArray<Grant>): ReadonlyArray<number> =
     )
   ].toSorted((a, b) => a - b)
 
-/** The entries of which reversals take back, and how much they take back in all. */
+/** The entries that reversals reverse in part, and the total amount. */
 export const spentNeeded = (segments: ReadonlyArray<Segment>) => {
   const reversing = segments.filter(({ sign, cost }) => sign === -1 && total(cost) !== 0n)
   return {
@@ -65,7 +65,7 @@ interface Due {
   readonly step: "post" | "expire"
 }
 
-/** Due instants, in order; at the same one, what becomes effective comes before what expires. */
+/** Due changes, in order; at the same instant grants become effective before others expire. */
 const dueOf = (grants: ReadonlyArray<Grant>, through: number): Array<Due> =>
   grants
     .flatMap(

@@ -1,4 +1,4 @@
-/** What a second costs from an instant on. A card holds until the next one does, and never changes. */
+/** The prices of a second, valid from an instant until the next card. A card never changes. */
 export interface RateCard {
   /** Epoch milliseconds. */
   readonly effectiveAt: number
@@ -15,6 +15,6 @@ export interface RateCard {
 /** A thousand dollars a second. */
 export const rateMaxNanoUsd = 10n ** 12n
 
-/** The card in force at an instant; before the first one nothing costs anything. `cards` ascend by their instants. */
+/** The card in force at an instant; before the first card everything is free. `cards` are in ascending order. */
 export const cardAt = (cards: ReadonlyArray<RateCard>, at: number): RateCard | null =>
   cards.findLast((card) => card.effectiveAt <= at) ?? null

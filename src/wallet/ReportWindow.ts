@@ -1,4 +1,4 @@
-/** The time that a report is about: by default the current UTC month. Epoch milliseconds; `from` inclusive, `to` exclusive. */
+/** The time range of a report: by default the current UTC month. Epoch milliseconds; `from` inclusive, `to` exclusive. */
 import { Effect } from "effect"
 import { InvalidRequest } from "../../schemas/Errors.ts"
 import { reportWindowMaxDays } from "../../schemas/Limits.ts"
@@ -17,7 +17,7 @@ const monthAt = (at: number, later: number): number => {
 const invalid = (path: string, message: string) =>
   Effect.fail(new InvalidRequest({ details: { issues: [{ path: [path], message }] } }))
 
-/** `to` defaults to the end of the current UTC month, `from` to the begin of the UTC month that ends at `to` or holds it. */
+/** `to` defaults to the end of the current UTC month, `from` to the start of the UTC month that ends at `to` or contains it. */
 export const reportWindow = (
   asked: { readonly from: number | null; readonly to: number | null },
   now: number

@@ -1,4 +1,4 @@
-/** The entries of an account's ledger, newest first, each with what it did to grants. */
+/** The entries of an account's ledger, newest first, each with its changes to grants. */
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { Int8 } from "../store/Columns.ts"
@@ -7,19 +7,19 @@ import { type EntryKind, entryKinds } from "./Allocation.ts"
 /** Times are epoch milliseconds. */
 export interface Transaction {
   readonly id: string
-  /** In the order in which they were posted. */
+  /** In the order of posting. */
   readonly number: bigint
   readonly at: number
   readonly postedAt: number
   readonly kind: EntryKind
   /** Signed, as in `grants`. */
   readonly microUsd: bigint
-  /** After it. */
+  /** The balance after this entry. */
   readonly balanceMicroUsd: bigint
   readonly sandboxId: string | null
   readonly period: { readonly from: number; readonly to: number } | null
   readonly description: string
-  /** By how much it changed what is left of each. The rest of `microUsd`, if there is any, became or paid debt. */
+  /** The change of each grant's remaining credit. The rest of `microUsd`, if any, became or paid debt. */
   readonly grants: ReadonlyArray<{ readonly grantId: string; readonly microUsd: bigint }>
   readonly reversesId: string | null
 }
@@ -58,7 +58,7 @@ const transactionOf = (row: typeof Row.Type): Transaction => ({
 export class Transactions extends Context.Service<
   Transactions,
   {
-    /** `before`: the number of the last one of the page before. */
+    /** `before`: the number of the last entry of the previous page. */
     readonly list: (
       accountId: string,
       page: { readonly limit: number; readonly before: bigint | null }

@@ -1,9 +1,9 @@
 /**
- * What an account used within a window: allocated time and sizes out of its meters, CPU time as it was measured, and how many operations and
- * executes began.
+ * The usage of an account within a window: allocated time and sizes from its meters, measured CPU time, and the number of operations and
+ * executes that began.
  *
- * What is counted is exact as long as its rows are kept. Of what retention forgot there is a count for each UTC hour, which belongs to the
- * window that holds the begin of that hour: so adjacent windows always add up.
+ * Counts are exact while their rows are stored. For rows that retention deleted there is a count for each UTC hour, which belongs to the
+ * window that contains the start of that hour: so adjacent windows always add up.
  *
  * @source contract-details.md "Usage and credit"
  */
@@ -25,16 +25,16 @@ export interface UsageReport {
   /** Epoch milliseconds. */
   readonly from: number
   readonly to: number
-  /** Everything counts up to here. */
+  /** Usage is counted up to here. */
   readonly asOf: number
   /** Time in `running`. */
   readonly sandboxMs: bigint
-  /** The same, times vCPUs or bytes of memory as they were allocated. */
+  /** The same, times the allocated vCPUs or bytes of memory. */
   readonly vcpuMs: bigint
   readonly memoryByteMs: bigint
   /** From the first boot to deletion. */
   readonly volumeByteMs: bigint
-  /** Null: none was measured. */
+  /** Null: no measurement. */
   readonly cpuUs: bigint | null
   readonly operations: number
   readonly executes: number
@@ -54,12 +54,12 @@ const Row = Schema.Struct({
 
 const hourMs = 60 * 60 * 1000
 
-/** Samples from an instant to the end of its hour: none, at the begin of one. */
+/** Samples from an instant to the end of its hour: none at the start of an hour. */
 const restOfHour = (at: string) => `
   select coalesce(sum(cpu_growth_us), 0) as us, count(cpu_growth_us) as samples from telemetry_samples
   where account_id = $1 and at >= ${at}::int8 and at < (${at}::int8 + ${hourMs - 1}) / ${hourMs} * ${hourMs}`
 
-/** One statement, so that whatever is being forgotten is counted once: as it was, or in its hour. */
+/** One statement, so that rows under deletion are counted once: as rows, or in their hour. */
 const statement = `
   ${withPieces}, each as (
     select sandbox_id, coalesce(sum(ms) filter (where is_running), 0) as running_ms, coalesce(sum(ms) filter (where has_volume), 0) as volume_ms

@@ -1,4 +1,4 @@
-/** The wallets of all accounts as actors. One is made when something that costs first happens in its account. */
+/** The wallets of all accounts as actors. The first cost of an account creates its wallet. */
 
 import { Clock, Context, Effect, Layer } from "effect"
 import { walletMachine } from "../../machines/wallet.ts"
@@ -13,7 +13,7 @@ const walletIdOf = (accountId: string): string => `wal_${accountId.slice("acc_".
 export class WalletActors extends Context.Service<
   WalletActors,
   {
-    /** Returns when it is stored that the account's wallet has to ask the ledger again. */
+    /** Returns once it is stored that the account's wallet must ask the ledger again. */
     readonly changed: (accountId: string) => Effect.Effect<void>
   }
 >()("atoll/wallet/WalletActors") {
@@ -26,12 +26,12 @@ export class WalletActors extends Context.Service<
       const tell = (accountId: string) =>
         host.send(walletMachine, walletIdOf(accountId), { type: "CHANGED" }, { cause })
 
-      /** A new one asks by itself. Null: another process has just created it. */
+      /** A new wallet asks the ledger by itself. Null: another process has just created it. */
       const make = Effect.fnUntraced(function* (accountId: string) {
         return yield* host.create(walletMachine, {
           id: walletIdOf(accountId),
           accountId,
-          // It lives in none.
+          // A wallet belongs to no Sandbox.
           sandboxId: "",
           input: { accountId, at: yield* Clock.currentTimeMillis },
           payload: null,

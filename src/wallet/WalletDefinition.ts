@@ -1,4 +1,4 @@
-/** How the commands of a wallet are done: the ledger is asked, and Sandboxes are told to stop. */
+/** Runs the commands of a wallet: asks the ledger, and stops Sandboxes. */
 
 import { Clock, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -13,13 +13,13 @@ import { inhabitedStates } from "../sandbox/sandboxStates.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
 import { Ledger, type Reckoning } from "./Ledger.ts"
 
-/** So many Sandboxes are told to stop before it is looked again whether they shall. */
+/** How many Sandboxes are stopped before the credit is checked again. */
 const stopBatch = 16
-/** Its log is read by nobody for long: the ledger says what was. So many of its oldest entries are looked at whenever the ledger is asked. */
+/** Log entries of a wallet are soon useless, because the ledger has the facts. Each call of the ledger deletes up to this many of the oldest. */
 const forgetBatch = 16
 const dayMs = 24 * 60 * 60 * 1000
 
-/** A safe integer; what is beyond them is as much as they can say. */
+/** Clamps to a safe integer. */
 const amount = (microUsd: bigint): number =>
   Math.min(Math.max(Number(microUsd), Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER)
 
@@ -50,7 +50,7 @@ export const walletDefinition = Effect.gen(function* () {
         and revision in (select revision from transitions where actor_id = ${walletId} order by revision limit ${forgetBatch})
         and revision < (select revision from actors where id = ${walletId})`.pipe(Effect.orDie)
 
-  /** At first, and at an instant that it was told of, whatever is due is posted; else reading will do. */
+  /** Posts at the first call and at the planned instant; else it only reads. */
   const reckon = Effect.fnUntraced(function* (walletId: string, { accountId, nextAt, reckonedAt }: WalletContext) {
     const now = yield* Clock.currentTimeMillis
     const isDue = reckonedAt === null || (nextAt !== null && now >= nextAt)
@@ -79,7 +79,7 @@ export const walletDefinition = Effect.gen(function* () {
         found,
         ({ id, revision }) =>
           host.send(sandboxMachine, id, { type: "STOP", reason }, { cause: "wallet", revision }).pipe(
-            // It ended by itself meanwhile.
+            // It has already ended.
             Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void),
             Effect.orDie
           ),
@@ -95,7 +95,7 @@ export const walletDefinition = Effect.gen(function* () {
     context: WalletContext,
     commands: {
       reckon: { lane: null, run: (scope) => reckon(scope.state().id, scope.state().context) },
-      // A newer stop looks at every Sandbox again.
+      // A newer stop checks every Sandbox again.
       stopSandboxes: {
         lane: "stop",
         run: (scope, reason) => stopSandboxes(scope.state().context.accountId, committedReason(reason))

@@ -1,13 +1,13 @@
 /**
- * Tells the running service that something about an account's money changed, in the transaction that changes it: a row that stays until
- * the account's wallet has heard of it, and a notification so that it hears at once.
+ * Outbox for changes to an account's money, written in the transaction of the change: a row that stays until
+ * the account's wallet has taken it, and a NOTIFY so that the running service reads it immediately.
  */
 import { randomUUID } from "node:crypto"
 import { Clock, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { textColumn } from "../store/Columns.ts"
 
-/** The channel of the notifications; each carries the account's id. */
+/** The channel of the notifications, whose payload is the account's id. */
 export const nudgeChannel = "atoll_wallet"
 
 export const nudgeWallets = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, accountIds: ReadonlyArray<string>) {

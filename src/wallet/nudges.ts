@@ -1,8 +1,8 @@
 /**
- * Hears of changes to accounts' money by other programs (the operator's command line), and tells their wallets: from the rows that `nudge.ts`
- * leaves, which are read at the start, at each notification and whenever one may have been missed. One is forgotten only once its wallet has stored that it heard.
+ * Passes changes to accounts' money by other programs (the operator's command line) on to their wallets. It reads the outbox rows of `nudge.ts`
+ * at the start, at each notification and whenever one may have been missed. A row is deleted only after its wallet has stored the change.
  *
- * Every process listens; a wallet that is told twice asks once.
+ * Every process listens; a wallet that receives a change twice asks the ledger once.
  */
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -14,7 +14,7 @@ import { WalletActors } from "./WalletActors.ts"
 
 const batch = 256
 const toldAtOnce = 8
-/** One that could not be told is told again, also if nobody else is heard of. */
+/** Retry interval for a row that could not be passed on, even without a notification. */
 const againAfterMs = 5_000
 
 const Nudge = Schema.Struct({ account_id: Schema.String, token: Schema.String })
@@ -25,14 +25,17 @@ const make = Effect.gen(function* () {
   const watch = yield* DatabaseWatch
   const wallets = yield* WalletActors
 
-  /** Whether it was told. */
+  /** True if the wallet has stored the change. */
   const tell = ({ account_id, token }: typeof Nudge.Type) =>
     wallets.changed(account_id).pipe(
-      // Whoever nudged meanwhile has left another token.
+      // A newer change has another token.
       Effect.andThen(sql`delete from wallet_nudges where account_id = ${account_id} and token = ${token}`),
       Effect.as(true),
       Effect.catchCause((cause) =>
-        Effect.as(Effect.logWarning(`The wallet of ${account_id} was not told of a change, and will be`, cause), false)
+        Effect.as(
+          Effect.logWarning(`Could not tell the wallet of ${account_id} about a change; it will be retried`, cause),
+          false
+        )
       )
     )
 
@@ -43,7 +46,7 @@ const make = Effect.gen(function* () {
       select account_id, token from wallet_nudges where account_id > ${after} order by account_id limit ${batch}`
   })
 
-  /** All that are there. Fails only with what the database does. */
+  /** Passes on all rows. Fails only with the database's faults. */
   const tellAll = Effect.gen(function* () {
     let after = ""
     let isAllTold = true
@@ -56,7 +59,7 @@ const make = Effect.gen(function* () {
     }
   })
 
-  // Listened first, read afterwards: nothing is told in between that is not seen.
+  // Listens before it reads, so that no row in between is missed.
   const listen = Effect.scoped(readAtEachNotice(notices, nudgeChannel, watch.untilServed(tellAll), againAfterMs))
   yield* worker("wallet nudges", listen)
 })

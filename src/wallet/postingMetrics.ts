@@ -24,7 +24,7 @@ const postings = ofBilling((attributes) =>
 
 const used = ofBilling((attributes) =>
   Metric.counter("atoll_usage_micro_usd_total", {
-    description: "Usage that was posted, in millionths of a dollar, by the account's billing.",
+    description: "Posted usage, in millionths of a dollar, by the account's billing.",
     incremental: true,
     attributes
   })
@@ -32,14 +32,14 @@ const used = ofBilling((attributes) =>
 
 const reversed = ofBilling((attributes) =>
   Metric.counter("atoll_reversed_micro_usd_total", {
-    description: "Posted usage that was taken back, in millionths of a dollar, by the account's billing.",
+    description: "Reversed usage, in millionths of a dollar, by the account's billing.",
     incremental: true,
     attributes
   })
 )
 
 const lag = Metric.histogram("atoll_posting_lag_seconds", {
-  description: "From a transition that changes what a Sandbox costs to its posting.",
+  description: "Time from a transition that changes a Sandbox's cost to its posting.",
   boundaries: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600]
 })
 

@@ -18,10 +18,10 @@ import { changeBegins } from "../store/Change.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
 import { volumeBytesOf } from "../store/SnapshotFields.ts"
 
-/** A key answers a replay for at least so long. @source contract-details.md "Idempotency" */
+/** Minimum time for which a key answers replays. @source contract-details.md "Idempotency" */
 const keysKeptMs = 24 * 60 * 60 * 1000
 
-/** Of one account; null: each. */
+/** Workspaces of one account; `id` null: all. */
 const Asked = Schema.Struct({ accountId: Schema.String, id: Schema.NullOr(Schema.String) })
 
 const Inserted = Schema.Struct({ id: Schema.String, name: Schema.String, created_at: Int8 })
@@ -51,7 +51,7 @@ export class Workspaces extends Context.Service<
       id: string,
       request: RenameWorkspaceRequest
     ) => Effect.Effect<Workspace, NotFound>
-    /** Only one without Sandboxes that count toward the limits. */
+    /** Only a workspace without Sandboxes that count toward the limits. */
     readonly remove: (accountId: string, id: string) => Effect.Effect<void, NotFound | WorkspaceNotEmpty>
   }
 >()("atoll/workspace/Workspaces") {
@@ -108,7 +108,7 @@ export class Workspaces extends Context.Service<
           order by w.id desc`
       })
 
-      /** The account's row is the lock: creates of one account come one after the other, in all processes. */
+      /** The account's row is the lock: it serializes creates of one account in all processes. */
       const insert = Effect.fnUntraced(
         function* (accountId: string, name: string) {
           const created_at = yield* Clock.currentTimeMillis
@@ -161,7 +161,7 @@ export class Workspaces extends Context.Service<
         return yield* get(accountId, id)
       })
 
-      /** Creates of Sandboxes take the same lock before they look for their workspace, so none is made in one that goes. */
+      /** Creates of Sandboxes take the same lock before they look for their workspace, so none is created in a workspace under deletion. */
       const remove = Effect.fn("Workspaces.remove")(
         function* (accountId: string, id: string) {
           const now = yield* Clock.currentTimeMillis

@@ -1,24 +1,24 @@
 /**
- * What two libraries bring that the pages never run: it is half of XState, and a fourth of uPlot, and nothing could leave it out that looks at
- * their own code, for it hangs on what a machine or a chart asks for.
+ * Removes unused code of two libraries from the pages: half of XState, and a fourth of uPlot. No bundler can find it unused
+ * from the library's own code, because its use depends on the machine or chart.
  *
- * A part that is left out throws where it is come to. `machines.test.ts` sends every event in every state to the machines as they are in
- * the bundle, and to the whole XState.
+ * A removed part throws if it is reached. `machines.test.ts` sends every event in every state to the machines of the
+ * bundle, and to the complete XState.
  *
- * @source XState 5.33.3 and uPlot 1.6.32, as they are distributed; another version that lacks one of these parts fails the bundle
+ * @source XState 5.33.3 and uPlot 1.6.32, as distributed; a version without one of these parts fails the bundle
  */
 import { readFile } from "node:fs/promises"
 import type { Plugin } from "esbuild"
 
 /**
- * By the beginning of its first line, up to the parameters that are needed, or to the part of a condition that never holds; its last line has
- * the same indentation. What it does in the one case that occurs; null: none does.
+ * Keys: the beginning of a part's first line, up to the needed parameters, or up to the part of a condition that is never true; the part's last
+ * line has the same indentation. Values: the replacement for the one case that occurs; null: none occurs.
  */
 type Parts = Readonly<Record<string, string | null>>
 
 const never = (...heads: ReadonlyArray<string>): Parts => Object.fromEntries(heads.map((head) => [head, null]))
 
-/** Children, delays, raised events, states in states, histories, and what stores and shows a machine: no machine of ours has or needs them. */
+/** Children, delays, raised events, nested states, histories, and storing and inspecting machines: none of our machines uses them. */
 const machines: Parts = {
   ...never(
     "class Mailbox",
@@ -68,14 +68,14 @@ const stateMachine: Parts = {
     "  restoreSnapshot("
   ),
   "  get invoke(": "if (this.config.invoke === undefined) return []",
-  // Of the whole machine, which is asked for them when it is made.
+  // Of the root machine, which asks for them when it is created.
   "  get events(": "if (this.parent === undefined) return []"
 }
 
-/** A machine that would make actors in its context finds no `spawn`. */
+/** A machine that would spawn actors in its context finds no `spawn`. */
 const assign: Parts = { "function createSpawner(": "return" }
 
-/** Legends, zooming, bands, several charts that move together, scales and curves of other kinds, and dates in words: ours are told apart by Chart.tsx. */
+/** Legends, zooming, bands, synchronized charts, other scales and curves, and dates in words: Chart.tsx shows the values. */
 const plots: Parts = {
   ...never(
     "function rangeLog(",
@@ -110,7 +110,7 @@ const plots: Parts = {
     "\tfunction syncLegend(",
     "\tfunction setLegendValues(",
     "\tfunction pub(",
-    // In what is called.
+    // Conditions in called functions.
     "\tif (showLegend",
     "\t\tif (showLegend",
     "\t\t\tif (scaleOpts.from != null",
@@ -119,12 +119,12 @@ const plots: Parts = {
     "\t\t\t\t\t\tif (cursorOnePt",
     "\t\t\tif (cursorFocus"
   ),
-  // Defaults that each axis of ours replaces, and that a legend would ask for.
+  // Defaults that each of our axes replaces, and that only a legend would use.
   "function timeAxisStamps(": "return",
   "function timeAxisVals(": "return",
   "function timeSeriesStamp(": "return",
   "function timeSeriesVal(": "return",
-  // Nothing can be selected, so nothing is zoomed, and a chart has no others to tell.
+  // Without selection there is no zoom, and no other chart to synchronize.
   "\tfunction setSelect(": "return",
   "\tfunction mouseDown(": "return",
   "\tfunction mouseUp(": "return",

@@ -1,6 +1,6 @@
 /**
- * The console's pages as a browser asks for them: bundled, compressed ahead, and named by a digest of what is in them, so that they can be
- * kept for ever. The one page that names them is made last.
+ * The console's files for the browser: bundled, compressed in advance, and named by a digest of their content, so that they can be
+ * cached for ever. The HTML page, which names them, is made last.
  */
 import { createHash } from "node:crypto"
 import { readdirSync } from "node:fs"
@@ -22,13 +22,13 @@ export interface PageFile {
 }
 
 export interface PageFiles {
-  /** By name, without a folder. */
+  /** By file name, without a folder. */
   readonly assets: ReadonlyMap<string, PageFile>
-  /** The answer to every path of the console. */
+  /** The response to every path of the console. */
   readonly page: PageFile
 }
 
-/** Where assets are served. */
+/** URL prefix of assets. */
 export const assetsPath = "/console/assets/"
 
 const pages = fileURLToPath(new URL("../pages/", import.meta.url))
@@ -39,7 +39,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml"
 }
 
-/** The best compression takes half a second for the terminal's file, and saves a tenth of it. */
+/** The best compression takes half a second for the terminal's file, and makes it a tenth smaller. */
 const largeBytes = 256 * 1024
 
 const compress = { gzip: promisify(gzip), brotli: promisify(brotliCompress) }
@@ -57,7 +57,7 @@ const pageFile = async (contentType: string, plain: Uint8Array): Promise<PageFil
   })
 })
 
-/** Without a script or a style of its own: the policy allows none. */
+/** Without inline scripts and styles: the content security policy allows none. */
 const pageOf = ({ script, style, icon }: { script: string; style: string; icon: string }) => `<!doctype html>
 <html lang="en">
 <head>
@@ -93,7 +93,7 @@ const make = async (): Promise<{ readonly value: PageFiles; readonly sources: Re
     jsxImportSource: "preact",
     minify: true,
     legalComments: "none",
-    // Without what makes every component look at signals: `useValue` does.
+    // The core library, without the hooks that make every component observe signals: `useValue` does that.
     alias: { "@preact/signals": "@preact/signals-core" },
     plugins: [sharing(`${pages}shared.ts`), adoptedStyles, bareSetup, leftOut, drawings]
   })
@@ -111,11 +111,11 @@ const make = async (): Promise<{ readonly value: PageFiles; readonly sources: Re
   return { value: { assets: new Map(assets), page }, sources }
 }
 
-/** This folder's code, and what it imports. */
+/** The sources of this bundler and its imports. */
 const makers = [".", "../../bundle", "../../statechart"].flatMap((folder) => {
   const path = join(import.meta.dirname, folder)
   return readdirSync(path).map((name) => join(path, name))
 })
 
-/** Made anew it takes a few tenths of a second. */
+/** A new build takes a few tenths of a second. */
 export const pageFiles = (): Promise<PageFiles> => kept("console", makers, make)

@@ -1,11 +1,11 @@
-/** What the pages' bundle does with some of their files, besides what esbuild does with all. */
+/** esbuild plugins for some files of the pages. */
 import { readFile } from "node:fs/promises"
 import { dirname, resolve } from "node:path"
 import type { Plugin } from "esbuild"
 import { drawnOf } from "../../statechart/drawn.ts"
 import type { Statechart } from "../../statechart/Statechart.ts"
 
-/** Each page's own file begins with what most pages have in common, so that this is one file, and not many of a few lines. */
+/** Makes each page's entry file import the modules that most pages share, so that these become one file instead of many small ones. */
 export const sharing = (common: string): Plugin => ({
   name: "sharing",
   setup: ({ onResolve, onLoad }) => {
@@ -25,7 +25,7 @@ export const sharing = (common: string): Plugin => ({
   }
 })
 
-/** A style sheet that a script imports comes with that script, and is the document's from then on. */
+/** A style sheet that a script imports is bundled into that script, and added to the document when it runs. */
 export const adoptedStyles: Plugin = {
   name: "adopted styles",
   setup: ({ onResolve, onLoad, esbuild, initialOptions: { target, minify, legalComments } }) => {
@@ -53,8 +53,8 @@ document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet]`
 }
 
 /**
- * A machine's `setup` without what it could also make: actions that send, log and the like, which no machine of ours has, and which nothing
- * could leave out that looks at XState's own.
+ * A machine's `setup` without unused features: actions that send, log and the like. None of our machines uses them, and no bundler
+ * can remove them from XState's own code.
  *
  * @source XState 5.33.3, `setup` in src/setup.ts: its `createMachine` is this one
  */
@@ -77,7 +77,7 @@ export const setup = ({ schemas, ...implementations }) => ({
   }
 }
 
-/** Of a machine's file: what the machine, which the pages have anyhow, does not say itself. */
+/** Reduces a machine's file to what the machine itself, which the pages contain, does not provide. */
 export const drawings: Plugin = {
   name: "drawings",
   setup: ({ onLoad }) => {

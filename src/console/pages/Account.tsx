@@ -66,7 +66,7 @@ const Sessions = () => {
       {({ sessions }) => (
         <>
           <Fault fault={ending.fault ?? everywhere.fault} />
-          <Table label="Sessions" columns={["From", "Opened", "Last used", "Over, if not used", "Actions"]}>
+          <Table label="Sessions" columns={["From", "Opened", "Last used", "Expires if unused", "Actions"]}>
             {sessions.map((session) => (
               <tr key={session.id}>
                 <td>
@@ -113,7 +113,7 @@ const Sessions = () => {
 
 const Passphrase = () => {
   const [said, setSaid] = useState("")
-  /** Which form this is: a new one is empty. */
+  /** Key of the form: a new key makes an empty form. */
   const [turn, setTurn] = useState(0)
   const now = useValue(known)
   const email = now.state === "in" ? now.session.email : null
@@ -122,7 +122,7 @@ const Passphrase = () => {
       <header class="pane-head">
         <h2 id="passphrase">Passphrase</h2>
       </header>
-      <p class="hint">All other sessions of the account are over once it is changed.</p>
+      <p class="hint">Changing it ends all other sessions of the account.</p>
       <Form
         key={turn}
         label={email === null ? "Set the passphrase" : "Change the passphrase"}
@@ -135,7 +135,7 @@ const Passphrase = () => {
             new: String(data.get("new")),
             email: given === null ? null : String(given)
           })
-          setSaid("The passphrase is changed.")
+          setSaid("The passphrase was changed.")
           setTurn((before) => before + 1)
         }}
       >
@@ -149,7 +149,7 @@ const Passphrase = () => {
             autocomplete="current-password"
             required={now.state === "in" && now.session.openedBy !== "link"}
             {...(now.state === "in" && now.session.openedBy === "link"
-              ? { hint: "May be left empty for a while after you came by a link." }
+              ? { hint: "May be empty for an hour after you signed in with a link." }
               : {})}
           />
         )}
@@ -161,7 +161,7 @@ const Passphrase = () => {
           minLength={12}
           maxLength={256}
           required
-          hint="At least 12 characters. A few words are better than a short mixture of signs."
+          hint="At least 12 characters. A few words are better than a short mixture of symbols."
         />
       </Form>
       <p role="status">{said}</p>

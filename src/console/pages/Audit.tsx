@@ -1,4 +1,4 @@
-/** Who called what. */
+/** The audit log. */
 import { useCallback, useState } from "preact/hooks"
 import type { AuditEvent } from "../../../schemas/Audit.ts"
 import { get, queryOf } from "./api.ts"
@@ -18,7 +18,7 @@ interface Filter {
 
 const everything: Filter = { action: "", sandboxId: "", from: "", to: "" }
 
-/** Of a datetime-local field. */
+/** Converts the value of a datetime-local field. */
 const instantOf = (text: string): string | null => (text === "" ? null : new Date(text).toISOString())
 
 const Filters = ({ apply, reset }: { apply: (filter: Filter) => void; reset: () => void }) => (
@@ -89,7 +89,7 @@ export const Audit = () => {
             <>
               <Table
                 label="Events"
-                columns={["At", "Action", "Answer", "Who, from where", "About, and the request's id"]}
+                columns={["Time", "Action", "Response", "Caller and address", "Target and request id"]}
               >
                 {listed.entries.map((event) => (
                   <tr key={event.id}>

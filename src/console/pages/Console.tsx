@@ -1,4 +1,4 @@
-/** Who is not signed in sees the entrance, everybody else the shell with the page of the path. */
+/** Shows the sign-in to visitors, and the shell with the path's page to signed-in users. */
 import { path } from "./router.ts"
 import { Shell } from "./Shell.tsx"
 import { known, recognise } from "./session.ts"
@@ -46,7 +46,7 @@ const Page = () => {
         <>
           <h1>No such page</h1>
           <p>
-            The console has nothing at <code>{here}</code>. <Link to="/">Go to the Sandboxes.</Link>
+            The console has no page <code>{here}</code>. <Link to="/">Go to the Sandboxes.</Link>
           </p>
         </>
       )

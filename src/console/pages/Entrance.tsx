@@ -1,4 +1,4 @@
-/** Before anybody is signed in: the sign-in, or what the link says that one came by. */
+/** The pages before sign-in: the sign-in form, or the page for an invitation or a sign-in link. */
 import { Register } from "./Register.tsx"
 import { came, navigate, path } from "./router.ts"
 import { signIn, signInByLink } from "./session.ts"
@@ -11,7 +11,7 @@ const SignIn = ({ wasIn }: { wasIn: boolean }) => (
   <Frame title="Sign in">
     {wasIn ? (
       <p class="notice" role="status">
-        Your session is over. Sign in again to go on.
+        Your session has ended. Sign in again to continue.
       </p>
     ) : null}
     <Form
@@ -23,12 +23,12 @@ const SignIn = ({ wasIn }: { wasIn: boolean }) => (
       <Field label="Passphrase" name="passphrase" type="password" autocomplete="current-password" required />
     </Form>
     <p class="hint">
-      Accounts are made by invitation. Who has forgotten a passphrase asks the operator of this service for a link.
+      Accounts are created by invitation. If you forgot your passphrase, ask the operator of this service for a link.
     </p>
   </Frame>
 )
 
-/** A link is used up by opening it, so nobody's mail program may do that: somebody must press a button. */
+/** Opening a sign-in link consumes it, so a button must be pressed: mail programs open links by themselves. */
 const ByLink = ({ code }: { code: string }) => (
   <Frame title="Sign in by link">
     <p>This link signs you in once.</p>
@@ -51,7 +51,7 @@ export const Entrance = ({ wasIn }: { wasIn: boolean }) => {
   const { kind, code } = link
   if (kind === "link") return <ByLink key={code} code={code} />
   return (
-    <Frame title="Make an account">
+    <Frame title="Create an account">
       <Register key={code} code={code} giveUp={giveUp} done={arrive} />
     </Frame>
   )

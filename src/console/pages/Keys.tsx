@@ -1,4 +1,4 @@
-/** API keys of the account. A secret is in this page for as long as its dialog is open, and nowhere else. */
+/** API keys of the account. The page has a secret only while its dialog is open. */
 import { useState } from "preact/hooks"
 import type { Scope } from "../../../schemas/Access.ts"
 import type { ConsoleKey } from "../../../schemas/console/Keys.ts"
@@ -49,7 +49,7 @@ const CreateKey = ({ close, made }: { close: () => void; made: (made: NewKey) =>
         )
       }}
     >
-      <Field label="Name" name="name" maxLength={128} required hint="What it is for." autocomplete="off" />
+      <Field label="Name" name="name" maxLength={128} required hint="Its purpose." autocomplete="off" />
       <fieldset>
         <legend>Scopes</legend>
         {Object.entries(scopes).map(([scope, meaning]) => (
@@ -60,7 +60,7 @@ const CreateKey = ({ close, made }: { close: () => void; made: (made: NewKey) =>
         label="Expires"
         name="expiresAt"
         type="datetime-local"
-        hint="Optional, in this browser's time zone. It is refused from then on."
+        hint="Optional, in this browser's time zone. The key expires then."
       />
     </Form>
   </Dialog>
@@ -69,13 +69,13 @@ const CreateKey = ({ close, made }: { close: () => void; made: (made: NewKey) =>
 const Secret = ({ made: { key, secret }, replaced, close }: { made: NewKey; replaced: boolean; close: () => void }) => (
   <Dialog title={`The secret of “${key.name}”`} close={close}>
     <p class="notice" role="status">
-      <strong>This is shown now and never again.</strong> Keep it like a password: whoever has it can do what its scopes
-      allow.{replaced ? " The old key is refused from now on." : ""}
+      <strong>This is shown now and never again.</strong> Keep it like a password: anyone who has it can do what its
+      scopes allow.{replaced ? " The old key is refused from now on." : ""}
     </p>
     <Copy text={secret} label="Copy the secret" />
     <div class="buttons">
       <button type="button" class="button primary" onClick={close}>
-        I have kept it
+        I have saved it
       </button>
     </div>
   </Dialog>
@@ -134,7 +134,7 @@ export const Keys = () => {
       >
         {({ keys }) =>
           keys.length === 0 ? (
-            <p class="empty">There is no key yet.</p>
+            <p class="empty">There are no keys yet.</p>
           ) : (
             <Table label="API keys" columns={["Name", "State", "Scopes", "Created", "Last used", "Actions"]}>
               {keys.toReversed().map((key) => (

@@ -1,10 +1,10 @@
-/** Every machine that the service runs: its drawing, what it does with each event in each state, and a copy to try. */
+/** Every state machine of the service: its diagram, its transition table, and a simulator. */
 import { kinds } from "./machine/kinds.ts"
 import { Simulator } from "./machine/Simulator.tsx"
 import { TransitionTable } from "./machine/TransitionTable.tsx"
 import { hrefOf, navigate } from "./router.ts"
 
-/** @param kind From the path; null: the first one. */
+/** @param kind From the path; null: the first. */
 export const Machines = ({ kind }: { kind: string | null }) => {
   const shown = kinds.find((one) => one.kind === kind) ?? kinds[0]!
   return (

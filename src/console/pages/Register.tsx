@@ -1,4 +1,4 @@
-/** An account by invitation. */
+/** Registration by invitation. */
 import type { Invitation } from "../../../schemas/console/Session.ts"
 import { ask } from "./api.ts"
 import { usd } from "./format.ts"
@@ -31,7 +31,7 @@ export const Register = ({ code, giveUp, done }: Asked) => {
       </>
     )
   }
-  if (value === null) return <p class="waiting">Looking at the invitation …</p>
+  if (value === null) return <p class="waiting">Checking the invitation …</p>
   const { email, creditMicroUsd, expiresAt } = value.invitation
   return (
     <>
@@ -40,8 +40,8 @@ export const Register = ({ code, giveUp, done }: Asked) => {
         until <Instant at={expiresAt} />.
       </p>
       <Form
-        label="Make the account"
-        busyLabel="Making the account …"
+        label="Create account"
+        busyLabel="Creating the account …"
         submit={async (data) => {
           await register({
             code,
@@ -69,7 +69,7 @@ export const Register = ({ code, giveUp, done }: Asked) => {
           minLength={12}
           maxLength={256}
           required
-          hint="At least 12 characters. A few words are better than a short mixture of signs."
+          hint="At least 12 characters. A few words are better than a short mixture of symbols."
         />
       </Form>
     </>

@@ -1,4 +1,4 @@
-/** One Sandbox: what it is, what can be done with it, and its parts. */
+/** One Sandbox: its facts, its actions and its tabs. */
 import { Facts } from "./sandbox/Facts.tsx"
 import { tabs } from "./sandbox/tabs.ts"
 import { useSandbox } from "./sandbox/useSandbox.ts"
@@ -7,7 +7,7 @@ import { Fault } from "./ui/Fault.tsx"
 import { Link } from "./ui/Link.tsx"
 import { Live } from "./ui/Live.tsx"
 
-/** @param tab From the path; null: the first one. */
+/** @param tab From the path; null: the first. */
 export const Sandbox = ({ id, tab }: { id: string; tab: string | null }) => {
   const { loaded, feed } = useSandbox(id)
   const { reload } = loaded

@@ -41,13 +41,13 @@ export const Status = ({ sandbox: { status, statusReason } }: { sandbox: Sandbox
   </span>
 )
 
-/** One that is chosen and is not there, or not yet, is named by its id. */
+/** A chosen workspace that is not loaded, or does not exist, is shown by its id. */
 const workspaceOptions = (known: ReadonlyArray<Workspace>, chosen: string) => [
   ...known.map(({ id, name }) => [id, name] as const),
   ...(chosen === "" || known.some(({ id }) => id === chosen) ? [] : [[chosen, chosen] as const])
 ]
 
-/** @param workspaceId From the path: only those in it, to begin with; null: all. */
+/** @param workspaceId From the path: the initial filter; null: all workspaces. */
 export const Sandboxes = ({ workspaceId }: { workspaceId: string | null }) => {
   const { loaded, sandboxes, tell, look, feed } = useSandboxes()
   const workspaces = useLoad("workspaces", (signal) =>
@@ -110,7 +110,7 @@ export const Sandboxes = ({ workspaceId }: { workspaceId: string | null }) => {
             {shown.length === 0 ? (
               <p class="empty">
                 {sandboxes.length === 0
-                  ? "There is no Sandbox yet. Create one: it is a machine of its own, with a volume at /workspace."
+                  ? "There are no Sandboxes yet. Create one: an isolated machine with a volume at /workspace."
                   : "No Sandbox matches the filters."}
               </p>
             ) : (

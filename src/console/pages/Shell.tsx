@@ -1,4 +1,4 @@
-/** What stands around each page: where else one can go, and who is signed in. */
+/** The frame of each page: the navigation, and the signed-in account. */
 import type { ComponentChildren } from "preact"
 import { useEffect, useRef } from "preact/hooks"
 import type { ConsoleSession } from "../../../schemas/console/Session.ts"
@@ -18,7 +18,7 @@ const pages: ReadonlyArray<readonly [path: string, name: string]> = [
   ["/account", "Account"]
 ]
 
-/** Of what is below a page, too. */
+/** The title for a path, including subpages. */
 const titleOf = (here: string): string =>
   here.startsWith("/sandboxes/")
     ? here.includes("/operations/")
@@ -26,7 +26,7 @@ const titleOf = (here: string): string =>
       : "Sandbox"
     : (pages.find(([to]) => to === here || (to !== "/" && here.startsWith(`${to}/`)))?.[1] ?? "No such page")
 
-/** A page that is gone to without a load must tell who does not see it. */
+/** Moves the focus after a navigation without a load, so that screen readers announce the new page. */
 const useArrival = () => {
   const main = useRef<HTMLElement>(null)
   const isFirst = useRef(true)
@@ -61,13 +61,13 @@ export const Shell = ({ session, children }: { session: ConsoleSession; children
       <main id="main" ref={main} tabIndex={-1}>
         {link === null ? null : (
           <p class="notice" role="status">
-            You came by {link.kind === "link" ? "a link that signs in" : "an invitation"}, and are signed in as{" "}
-            <strong class="break">{session.account.name}</strong> already. Sign out to use it: it is kept until then.
+            You opened {link.kind === "link" ? "a sign-in link" : "an invitation"}, but are already signed in as{" "}
+            <strong class="break">{session.account.name}</strong>. Sign out to use it: it is kept until then.
           </p>
         )}
         {session.email === null ? (
           <p class="notice">
-            This account has no passphrase yet, and the link that you came by works only once.{" "}
+            This account has no passphrase yet, and your sign-in link works only once.{" "}
             <Link to="/account">Set an e-mail address and a passphrase</Link> to be able to sign in again.
           </p>
         ) : null}

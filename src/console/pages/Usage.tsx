@@ -1,4 +1,4 @@
-/** What the account used, what that cost, and the credit that pays for it. */
+/** The account's usage, its cost, and the credit that pays for it. */
 import { useState } from "preact/hooks"
 import type { Cost, Usage as Used } from "../../../schemas/Usage.ts"
 import { get, queryOf } from "./api.ts"
@@ -30,7 +30,7 @@ const months = () =>
 const Figures = ({ usage }: { usage: Used }) => (
   <dl class="figures">
     <div>
-      <dt>Sandboxes ran</dt>
+      <dt>Sandbox running time</dt>
       <dd>{duration(usage.sandboxSeconds)}</dd>
     </div>
     <div>
@@ -81,7 +81,7 @@ export const Usage = () => {
         {({ costs, totalMicroUsd }) => (
           <>
             <p>
-              Together <strong>{usd(totalMicroUsd)}</strong>
+              Total <strong>{usd(totalMicroUsd)}</strong>
             </p>
             <CostChart costs={costs} from={from} to={to} />
           </>

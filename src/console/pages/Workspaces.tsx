@@ -1,4 +1,4 @@
-/** The workspaces of the account: made, renamed, and deleted once they are empty. */
+/** The workspaces of the account: create, rename, and delete empty ones. */
 import { useState } from "preact/hooks"
 import type { Workspace } from "../../../schemas/Workspace.ts"
 import { ApiFault, ask, get } from "./api.ts"
@@ -76,7 +76,7 @@ const Delete = ({ workspace: { id, name }, close, done }: Answered & { workspace
   return (
     <Dialog title="Delete this workspace?" close={close}>
       <p>
-        <strong class="break">{name}</strong> goes; what its Sandboxes cost stays in the costs. This cannot be undone.
+        <strong class="break">{name}</strong> is deleted; the costs of its Sandboxes are kept. This cannot be undone.
       </p>
       <Form
         label="Delete"
@@ -96,7 +96,7 @@ const Delete = ({ workspace: { id, name }, close, done }: Answered & { workspace
       />
       {isFull ? (
         <p>
-          <Link to={`/workspaces/${id}`}>See the Sandboxes that are in it</Link>
+          <Link to={`/workspaces/${id}`}>Show its Sandboxes</Link>
         </p>
       ) : null}
     </Dialog>
@@ -116,7 +116,7 @@ export const Workspaces = () => {
   return (
     <>
       <h1>Workspaces</h1>
-      <p class="lead">A workspace holds Sandboxes, and bounds the storage of all their volumes together.</p>
+      <p class="lead">A workspace groups Sandboxes, and limits the total storage of their volumes.</p>
       <Pane
         title="All workspaces"
         loaded={loaded}
@@ -128,7 +128,7 @@ export const Workspaces = () => {
       >
         {({ workspaces }) =>
           workspaces.length === 0 ? (
-            <p class="empty">There is no workspace yet. The first one can also be made with its first Sandbox.</p>
+            <p class="empty">There are no workspaces yet. You can also create the first one with its first Sandbox.</p>
           ) : (
             <Table label="Workspaces" columns={["Name", "Sandboxes", "Storage", "Created", "Actions"]}>
               {workspaces.map((workspace) => (

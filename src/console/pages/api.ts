@@ -1,7 +1,7 @@
-/** Asks the service that this page came from, as the account that is signed in. */
+/** Requests to the service, as the signed-in account. */
 import { signal } from "@preact/signals"
 
-/** A refusal or a failure, in the service's words. `requestId` finds it in the service's log; null where no answer came. */
+/** A refusal or a failure, in the service's words. `requestId` finds it in the service's log; null if no response came. */
 export class ApiFault extends Error {
   readonly status: number | null
   readonly code: string
@@ -24,16 +24,16 @@ interface ErrorBody {
   } | null
 }
 
-/** Null: nobody is signed in. */
+/** The CSRF token; null: not signed in. */
 export const csrf = signal<string | null>(null)
 
-/** How often an answer said that the session is over. */
+/** Counts responses that said the session has ended. */
 export const signedOut = signal(0)
 
 const isErrorBody = (body: unknown): body is ErrorBody =>
   typeof body === "object" && body !== null && "code" in body && "message" in body && "requestId" in body
 
-/** The sentence, and what exactly is wrong with which field. */
+/** The message, with the issues of each field. */
 const sentenceOf = ({ message, details }: ErrorBody): string => {
   const issues = details?.issues ?? []
   return issues.length === 0 ? message : issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ")
@@ -44,13 +44,18 @@ const faultOf = async (answer: Response): Promise<ApiFault> => {
   const requestId = answer.headers.get("x-request-id")
   return isErrorBody(body)
     ? new ApiFault(answer.status, body.code, sentenceOf(body), body.requestId)
-    : new ApiFault(answer.status, "UNKNOWN", `The answer has status ${answer.status} and says no more.`, requestId)
+    : new ApiFault(
+        answer.status,
+        "UNKNOWN",
+        `The service answered with status ${answer.status} and no message.`,
+        requestId
+      )
 }
 
 export const unreached = (): ApiFault =>
-  new ApiFault(null, "UNREACHED", "The service does not answer. Look at your connection, and try again.", null)
+  new ApiFault(null, "UNREACHED", "The service does not answer. Check your connection, and try again.", null)
 
-/** Throws what the answer says, and remembers if it says that the session is over. */
+/** Throws the response's error, and records an ended session. */
 export const refuse = async (answer: Response): Promise<never> => {
   const fault = await faultOf(answer)
   if (fault.status === 401 && csrf.value !== null) signedOut.value++
@@ -63,7 +68,7 @@ export interface Ask {
   readonly signal?: AbortSignal
 }
 
-/** The answer, whatever it holds; a refusal is thrown. */
+/** The response, with any body; throws a refusal. */
 export const open = async (
   method: string,
   path: string,
@@ -87,7 +92,7 @@ export const open = async (
   return answer.ok ? answer : refuse(answer)
 }
 
-/** Of an answer without a body: null. */
+/** The parsed JSON body; null without a body. */
 export const ask = async <A>(method: string, path: string, given: Ask = {}): Promise<A> => {
   const answer = await open(method, path, given)
   return (answer.status === 204 ? null : await answer.json()) as A
@@ -96,12 +101,12 @@ export const ask = async <A>(method: string, path: string, given: Ask = {}): Pro
 export const get = <A>(path: string, signal?: AbortSignal): Promise<A> =>
   ask<A>("GET", path, signal === undefined ? {} : { signal })
 
-/** One for each thing that is to be made once, however often it is sent. */
+/** A new key for each resource to create; a retry sends the same key. */
 export const idempotencyKey = (): string =>
-  // Not `randomUUID`, which browsers have only for pages that came by TLS or from the machine itself.
+  // Not `randomUUID`, which browsers offer only on pages from TLS or localhost.
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("")
 
-/** `?a=b`, without what is empty. */
+/** `?a=b`, without empty parameters. */
 export const queryOf = (parameters: Readonly<Record<string, string | number | null>>): string => {
   const given = Object.entries(parameters).flatMap(([name, value]) =>
     value === null || value === "" ? [] : [[name, String(value)]]

@@ -1,2 +1,2 @@
-/** A style sheet: bundled into the script that imports it, and the document's once that runs (`console/bundle/plugins.ts`). */
+/** A style sheet: bundled into the importing script, which adds it to the document (`console/bundle/plugins.ts`). */
 declare module "*.css" {}

@@ -1,7 +1,7 @@
 /**
- * Follows a stream of server-sent events from where it is, over losses of the connection: each event once, in its order.
+ * Follows a stream of server-sent events and resumes after lost connections: each event once, in order.
  *
- * By fetch and not by EventSource, which can send no header.
+ * It uses fetch instead of EventSource, which cannot send headers.
  *
  * @source HTML Living Standard section 9.2.6 (interpreting an event stream)
  */
@@ -11,31 +11,31 @@ import { isTurn, onTurn, want } from "./turn.ts"
 export type FeedState =
   | { readonly state: "connecting" }
   | { readonly state: "live" }
-  /** It is tried again. */
+  /** The connection is lost; it is retried. */
   | { readonly state: "lost"; readonly fault: unknown }
-  /** Other windows of this browser, which were used later, have all the streams that it can. */
+  /** More recently used windows of this browser have all available connections. */
   | { readonly state: "resting" }
-  /** There is no such stream; it is not asked for again. */
+  /** There is no such stream; it is not requested again. */
   | { readonly state: "refused" }
 
 export interface Follower {
-  /** A new beginning: what happened before it is not in the stream. */
+  /** The stream starts: earlier events are not in it. */
   readonly began: () => void
-  /** `name`: what kind of event it is. */
+  /** `name`: the kind of event. */
   readonly event: (data: unknown, name: string) => void
   readonly changed: (state: FeedState) => void
 }
 
 const pauseFirstMs = 500
 const pauseMaxMs = 15_000
-/** Heartbeats come every 15 s. */
+/** Heartbeats arrive every 15 s. */
 const silenceMaxMs = 40_000
-/** A browser has six connections to a host, for all of its tabs together: one that nobody sees gives its own back after so long. */
+/** A browser has six connections to a host, for all of its tabs together: a hidden page releases its connection after so long. */
 const unseenMaxMs = 3000
-/** After so long the page has its turn: what comes faster than it can be taken freezes nothing. */
+/** After so long the browser may render: a fast stream must not freeze the page. */
 const sliceMs = 10
 
-/** Shorter, when the network comes back or nobody waits any more. */
+/** Ends early when the network is back or the signal aborts. */
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const done = () => {
@@ -49,7 +49,7 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
     signal.addEventListener("abort", done)
   })
 
-/** Fields of whole events, as they come. */
+/** The fields of complete events. */
 async function* eventsOf(body: ReadableStream<Uint8Array>, heard: () => void) {
   const decoder = new TextDecoder()
   const reader = body.getReader()
@@ -72,7 +72,7 @@ async function* eventsOf(body: ReadableStream<Uint8Array>, heard: () => void) {
   }
 }
 
-/** Resolves once somebody sees the page, or nobody waits any more. */
+/** Resolves once the page is visible, or the signal aborts. */
 const seen = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const look = () => {
@@ -86,7 +86,7 @@ const seen = (signal: AbortSignal): Promise<void> =>
     look()
   })
 
-/** Calls back once nobody has seen the page for a while. Call the result to hear no more. */
+/** Calls back once the page has been hidden for a while. Call the result to unsubscribe. */
 const whenUnseen = (told: () => void): (() => void) => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const look = () => {
@@ -101,7 +101,7 @@ const whenUnseen = (told: () => void): (() => void) => {
   }
 }
 
-/** Resolves once this window may have streams, or nobody waits any more. */
+/** Resolves once this window may have streams, or the signal aborts. */
 const turn = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     const done = () => {
@@ -119,9 +119,9 @@ const turn = (signal: AbortSignal): Promise<void> =>
 const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve))
 
 /**
- * Until the signal aborts, or the session is over; while somebody sees the page.
+ * Runs until the signal aborts or the session ends; pauses while the page is hidden.
  *
- * @param query Where it begins or goes on, for a stream whose positions are not the ids of its events.
+ * @param query The start or resume position, for a stream whose positions are not the ids of its events.
  */
 export const follow = async (
   path: string,
@@ -151,7 +151,7 @@ const followWanted = async (
     await turn(signal)
     if (signal.aborted) return
     const silence = new AbortController()
-    // A connection of a network that is gone is only silent.
+    // A connection over a lost network is only silent.
     const cut = () => silence.abort()
     addEventListener("offline", cut)
     const stay = whenUnseen(cut)

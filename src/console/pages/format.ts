@@ -1,6 +1,6 @@
-/** Amounts, sizes and instants as people read them. */
+/** Formats amounts, sizes and instants for people. */
 
-/** Whole micro-dollars; what is no whole cents keeps the digits that count. */
+/** Integer micro-dollars; an amount that is not whole cents keeps its significant digits. */
 export const usd = (microUsd: number): string => {
   const size = Math.abs(microUsd) / 1e6
   const digits = microUsd % 10_000 === 0 ? 2 : size >= 0.01 ? 4 : 6
@@ -10,7 +10,7 @@ export const usd = (microUsd: number): string => {
 
 const microDigits = 6
 
-/** To the micro-dollar, whatever its size: amounts that are shown so add up to what is shown of their sum. */
+/** To the micro-dollar, for any size: displayed amounts add up to the displayed sum. */
 export const exactUsd = (microUsd: number | bigint): string => {
   const amount = BigInt(microUsd)
   const digits = (amount < 0n ? -amount : amount).toString().padStart(microDigits + 1, "0")
@@ -18,7 +18,7 @@ export const exactUsd = (microUsd: number | bigint): string => {
   return `${amount < 0n ? "−" : ""}$${dollars.toLocaleString("en-US")}.${micro}`
 }
 
-/** Amounts of one scale: all with the digits that its steps need. */
+/** Amounts of one scale, with the digits that its steps need. */
 export const usdInSteps = (microUsd: number, step: number): string => {
   const digits = [2, 3, 4, 5, 6].find((some) => Number.isInteger(step / 10 ** (6 - some))) ?? 7
   const text = (microUsd / 1e6).toLocaleString("en-US", {
@@ -28,7 +28,7 @@ export const usdInSteps = (microUsd: number, step: number): string => {
   return `$${text}`
 }
 
-/** With its sign, whichever it is. */
+/** With an explicit sign. */
 export const signedUsd = (microUsd: number): string => `${microUsd > 0 ? "+" : ""}${usd(microUsd)}`
 
 const units = ["bytes", "KiB", "MiB", "GiB", "TiB"]
@@ -42,10 +42,10 @@ export const size = (bytes: number): string => {
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" })
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" })
 
-/** Of this browser's zone. */
+/** In this browser's time zone. */
 export const timeOfDay = (at: number): string => clock.format(at)
 
-/** An instant of the service, in this browser's zone: today's by the clock, others with their day. */
+/** An instant in this browser's time zone: today's with the time only, others with the date. */
 export const instant = (text: string): string => {
   const at = new Date(text)
   const isToday = new Date().toDateString() === at.toDateString()
@@ -59,7 +59,7 @@ const steps: ReadonlyArray<readonly [string, number]> = [
   ["s", 1]
 ]
 
-/** The two largest units of a time in seconds. */
+/** The two largest units of a duration in seconds. */
 export const duration = (seconds: number): string => {
   if (seconds < 1) return seconds === 0 ? "0 s" : "under 1 s"
   let rest = Math.floor(seconds)
@@ -74,6 +74,6 @@ export const duration = (seconds: number): string => {
 
 export const count = (value: number): string => value.toLocaleString("en-US")
 
-/** Three digits that count. */
+/** Three significant digits. */
 export const gibHours = (mibSeconds: number): string =>
   `${(mibSeconds / 1024 / 3600).toLocaleString("en-US", { maximumSignificantDigits: 3 })}\u00a0GiB\u00a0h`

@@ -1,10 +1,10 @@
-/** What a pane shows of the service: it is asked when the pane appears, and each pane fails alone. */
+/** Loads the data of a pane when it appears; each pane fails alone. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 
 export interface Loaded<A> {
-  /** Of the last answer that came; null before the first. */
+  /** The last response; null before the first. */
   readonly value: A | null
-  /** Of the last attempt, if it failed. */
+  /** The error of the last attempt, if it failed. */
   readonly fault: unknown
   readonly isLoading: boolean
   /** Epoch milliseconds of the last answer. */
@@ -19,7 +19,7 @@ interface State<A> {
   readonly at: number | null
 }
 
-/** @param key What the answer depends on: another one asks anew, and forgets what was shown. */
+/** @param key The dependencies of the response: another key clears the value and loads again. */
 export const useLoad = <A>(key: string, load: (signal: AbortSignal) => Promise<A>): Loaded<A> => {
   const [state, setState] = useState<State<A>>({ value: null, fault: null, isLoading: true, at: null })
   const [turn, setTurn] = useState(0)
@@ -44,6 +44,6 @@ export const useLoad = <A>(key: string, load: (signal: AbortSignal) => Promise<A
     return () => abort.abort()
   }, [key, turn])
   const reload = useCallback(() => setTurn((before) => before + 1), [])
-  // Until the effect has run, what is known is of the key before: never shown under this one.
+  // Until the effect has run, the state belongs to the previous key: never shown under this one.
   return shown.current === key ? { ...state, reload } : { value: null, fault: null, isLoading: true, at: null, reload }
 }

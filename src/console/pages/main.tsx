@@ -5,7 +5,7 @@ import { path } from "./router.ts"
 import { recognise } from "./session.ts"
 import { lazy } from "./ui/Lazy.tsx"
 
-/** Nothing leads from one to the other without a load: neither asks for what is the other's. */
+/** There are no links between the two: neither page uses the other's session. */
 const Operator = lazy("operator", async () => (await import("./operator/Operator.tsx")).Operator)
 const isOperators = path.peek() === "/operator"
 

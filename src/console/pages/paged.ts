@@ -1,4 +1,4 @@
-/** A list that the service gives in pages: the next one is asked for when somebody wants it. */
+/** A paged list: the next page is loaded on demand. */
 import { useCallback, useState } from "preact/hooks"
 import { type Loaded, useLoad } from "./load.ts"
 
@@ -9,14 +9,14 @@ export interface Page<A> {
 
 export interface PagedList<A> extends Loaded<Page<A>> {
   readonly entries: ReadonlyArray<A>
-  /** Null: there is no more. */
+  /** Null: there are no more entries. */
   readonly more: (() => void) | null
   readonly isLoadingMore: boolean
   readonly moreFault: unknown
 }
 
 interface Later<A> {
-  /** Of which first page these are the rest. */
+  /** The first page to which these pages belong. */
   readonly first: Page<A> | null
   readonly pages: ReadonlyArray<Page<A>>
   readonly isLoading: boolean

@@ -1,4 +1,4 @@
-/** Which page is shown: the path below /console, and the query, kept in the browser's history. */
+/** The current page: the path below /console and the query, in the browser's history. */
 import { batch, signal } from "@preact/signals"
 
 const base = "/console"
@@ -11,7 +11,7 @@ const read = (): string => {
 /** Without /console: `/`, `/keys`, `/sandboxes/sbx_…`. */
 export const path = signal(read())
 
-/** Which part of the page: with its `?`, or empty. */
+/** The part of the page: with its `?`, or empty. */
 export const query = signal(location.search)
 
 export const hrefOf = (to: string): string => `${base}${to}`
@@ -22,7 +22,7 @@ const arrive = (): void =>
     query.value = location.search
   })
 
-/** Within a page, which another query is, everything stays where it is. */
+/** With only a new query the scroll position stays. */
 export const navigate = (to: string, how: "push" | "replace" = "push"): void => {
   const before = path.value
   if (how === "push") history.pushState(null, "", hrefOf(to))
@@ -38,7 +38,7 @@ interface Came {
   readonly code: string
 }
 
-/** It is taken out of the address, so that neither the history nor a bookmark keeps it. */
+/** Removes the code from the address, so that neither the history nor a bookmark keeps it. */
 const takeCode = (): Came | null => {
   const found = /^#(invitation|link)=([\w~.-]+)$/.exec(location.hash)
   if (found === null) return null
@@ -46,7 +46,7 @@ const takeCode = (): Came | null => {
   return { kind: found[1] as Came["kind"], code: found[2]! }
 }
 
-/** What a link carried in its fragment, which no server saw; null once it was used or given up. */
+/** The code from a link's fragment, which no server saw; null once it was used or dropped. */
 export const came = signal(takeCode())
 
 addEventListener("hashchange", () => {

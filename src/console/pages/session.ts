@@ -1,4 +1,4 @@
-/** Who is signed in. */
+/** The session of the signed-in account. */
 import type { ConsoleSession } from "../../../schemas/console/Session.ts"
 import { ask } from "./api.ts"
 import { sessionAt } from "./sessionAt.ts"
@@ -27,7 +27,7 @@ export interface Registration {
 export const register = async (body: Registration): Promise<void> =>
   enter(await ask<Answer>("POST", "/console/api/register", { body }))
 
-/** Another session of this browser takes the place of the one that is known. */
+/** A new session of this browser replaces the present one. */
 export const changePassphrase = async (body: {
   readonly old: string | null
   readonly new: string

@@ -1,4 +1,4 @@
-/** A session of this browser, as its page knows it. */
+/** A session of this browser, in the page's view. */
 import { effect, signal } from "@preact/signals"
 import { ApiFault, csrf, get, signedOut } from "./api.ts"
 
@@ -9,7 +9,7 @@ type Known<Session> =
   | { readonly state: "in"; readonly session: Session }
   | { readonly state: "failed"; readonly fault: unknown }
 
-/** @param path Where it is asked for. */
+/** @param path The endpoint of the session. */
 export const sessionAt = <Session extends { readonly csrf: string }>(path: string) => {
   const known = signal<Known<Session>>({ state: "asking" })
 

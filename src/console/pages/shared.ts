@@ -1,6 +1,6 @@
 /**
- * What most pages have in common, and what leads to each of them: one file of the bundle, which each page's own begins with. Scattered over
- * many it would be larger.
+ * The modules that most pages share, and the routes to each page: one file of the bundle, which each page's entry file imports. Split over
+ * many files they would be larger.
  */
 import "./Console.tsx"
 import "./api.ts"

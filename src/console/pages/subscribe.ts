@@ -1,4 +1,4 @@
-/** Several parts of a page that listen to the same stream share one connection: browsers allow few of them to one host. */
+/** Parts of a page that follow the same stream share one connection: browsers allow few connections to one host. */
 import { type FeedState, type Follower, follow } from "./feed.ts"
 
 interface Shared {
@@ -33,9 +33,9 @@ const opened = (path: string): Shared => {
 }
 
 /**
- * Tells of each event from now on. Who comes to a stream that is open is told that it begins: whatever happened before is not in it.
+ * Reports each event from now on. A new listener of an open stream first gets `began`: earlier events are not in the stream.
  *
- * @returns Ends it; the connection ends with the last of its listeners.
+ * @returns Unsubscribes; the connection closes with its last listener.
  */
 export const subscribe = (path: string, follower: Follower): (() => void) => {
   const shared = opened(path)

@@ -1,25 +1,25 @@
 /**
- * Whether this window may have its streams open. A browser has six connections to a host, for all of its windows together, and whoever asks for more
- * waits without an end: no page would load any more. So all windows that are seen tell each other what they want, and those that were used last have it.
+ * Decides whether this window may open streams. A browser has six connections to a host, for all of its windows together, and further requests
+ * wait without end: no page would load any more. So visible windows tell each other how many streams they want, and the most recently used get them.
  *
- * By BroadcastChannel: the page's policy lets no script make a SharedWorker, and locks are only for pages that came by TLS.
+ * It uses BroadcastChannel: the page's policy forbids SharedWorkers, and locks exist only on pages from TLS.
  *
  * @source RFC 9112 section 9.4 (concurrency); HTML Living Standard section 9.6 (broadcasting)
  */
 
-/** What is left is for the pages themselves, and for what they ask. */
+/** The other connections are for pages and requests. */
 const streamsMax = 4
 const sayEveryMs = 2000
-/** A window that ended without a word. */
+/** For a window that ended without a message. */
 const forgetAfterMs = 9000
 
 interface Said {
   readonly id: string
   /** Epoch milliseconds of its last use. */
   readonly usedAt: number
-  /** Streams; none while nobody sees it. */
+  /** Wanted streams; 0 while the window is hidden. */
   readonly wants: number
-  /** The others are to say the same. */
+  /** Asks the other windows to report as well. */
   readonly asks: boolean
 }
 
@@ -66,7 +66,7 @@ addEventListener("pointerdown", () => {
 document.addEventListener("visibilitychange", () => (document.hidden ? say() : use()))
 addEventListener("pagehide", () => channel.postMessage({ id, usedAt, wants: 0, asks: false } satisfies Said))
 
-/** One stream more. Call the result when it is over. */
+/** Requests one more stream. Call the result when it has ended. */
 export const want = (): (() => void) => {
   wants++
   timer ??= setInterval(() => say(), sayEveryMs)
@@ -82,7 +82,7 @@ export const want = (): (() => void) => {
 
 export const isTurn = (): boolean => isOurs
 
-/** Calls back whenever that changes. Call the result to hear no more. */
+/** Calls back at each change. Call the result to unsubscribe. */
 export const onTurn = (told: () => void): (() => void) => {
   listeners.add(told)
   return () => void listeners.delete(told)

@@ -1,7 +1,7 @@
-/** What is done now and then for as long as somebody looks at the page. */
+/** Runs work periodically while the page is visible. */
 import { useEffect, useRef } from "preact/hooks"
 
-/** @param ms Null: not at all. */
+/** @param ms Null: never. */
 export const useEvery = (ms: number | null, work: () => void): void => {
   const now = useRef(work)
   now.current = work

@@ -1,4 +1,4 @@
-/** A stream of events for as long as a component is shown. */
+/** Follows a stream of events while a component is mounted. */
 import { useEffect, useRef, useState } from "preact/hooks"
 import type { FeedState } from "./feed.ts"
 import { subscribe } from "./subscribe.ts"

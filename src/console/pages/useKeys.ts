@@ -1,8 +1,8 @@
-/** Idempotency-Keys of what a form makes. */
+/** Idempotency-Keys for forms. */
 import { useRef } from "preact/hooks"
 import { idempotencyKey } from "./api.ts"
 
-/** What is sent again after a failure has the key that it had. */
+/** A retry after a failure has the same key. */
 export const useKeys = () => {
   const keys = useRef(new Map<string, string>())
   return (path: string, body: object): string => {

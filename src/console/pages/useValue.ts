@@ -1,7 +1,7 @@
 import type { Signal } from "@preact/signals"
 import { useEffect, useRef, useState } from "preact/hooks"
 
-/** What a signal holds, and anew whenever that changes. In place of what makes every component look at signals: it would be a kilobyte of each page. */
+/** The value of a signal; renders again when it changes. It replaces the integration that makes every component observe signals, a kilobyte of each page. */
 export const useValue = <A>(signal: Signal<A>): A => {
   const [, render] = useState({})
   const shown = useRef(signal.peek())

@@ -1,6 +1,6 @@
 /**
- * How often somebody may try something: so often in a row, and then once in a while. One row a subject and one statement an attempt, so the
- * bound holds over all processes and however many try at once; the instants are the database's own.
+ * Rate limits on attempts: a burst, and then a steady rate. One row for each subject and one statement for each attempt, so the
+ * limit holds over all processes and under concurrency; the clock is the database's.
  *
  * @source ITU-T I.371, the generic cell rate algorithm: `paid_until` is its theoretical arrival time
  */
@@ -11,23 +11,23 @@ import { Int8 } from "../../store/Columns.ts"
 
 export interface Rate {
   readonly inARow: number
-  /** And then one each. */
+  /** Interval after the burst. */
   readonly everyMs: number
 }
 
-/** Of an address, whatever it tries. A proxy that is not trusted is one address, so this bounds all of its clients. */
+/** For an address, all kinds of attempts. An untrusted proxy is one address, so this limits all of its clients together. */
 export const addressRate: Rate = { inARow: 60, everyMs: 2000 }
-/** Of one e-mail's passphrase from one address, or of one account's: 1440 a day in the long run. */
+/** For passphrase attempts from one address on one e-mail or account: 1440 a day in the long run. */
 export const passphraseRate: Rate = { inARow: 10, everyMs: 60_000 }
-/** Of one e-mail's passphrase, from all addresses together that have not signed in to its account before: 4320 a day in the long run. */
+/** For passphrase attempts on one e-mail from all addresses that have not signed in to its account before: 4320 a day in the long run. */
 export const strangersRate: Rate = { inARow: 60, everyMs: 20_000 }
-/** Keys that an account makes. */
+/** For creation of keys in an account. */
 export const keyRate: Rate = { inARow: 60, everyMs: 10_000 }
 
-/** Tickets of an account. */
+/** For tickets of an account. */
 export const ticketRate: Rate = { inARow: 60, everyMs: 1000 }
 
-/** Whoever has one address of IPv6 has 2^64 of them. */
+/** A client with one IPv6 address usually has 2^64 of them. */
 export const addressSubject = (address: string): string => {
   if (!address.includes(":")) return `address ${address}`
   const [head = "", tail = ""] = address.split("%", 1)[0]!.split("::")
@@ -42,19 +42,19 @@ export const addressSubject = (address: string): string => {
 
 const keptMs = 60_000
 
-/** Longer than anybody waits for a subject's row: who does has looked at the clock before. */
+/** Longer than any wait for a subject's row: a waiting call has read the clock before. */
 const setBackMs = 600_000
 
-/** Not before now (`excluded` less $3). So far ahead as it cannot be, it is of before the clock was set back, and says nothing. */
+/** At least now (`excluded` less $3). A value that is impossibly far ahead is from before the clock was set back, and is ignored. */
 const paidUntil = `case when attempts.paid_until > excluded.paid_until + $2::int8 * $3::int8 + ${setBackMs} then excluded.paid_until - $3::int8
   else greatest(attempts.paid_until, excluded.paid_until - $3::int8) end`
 
 export class Attempts extends Context.Service<
   Attempts,
   {
-    /** One attempt of this subject, if it may. */
+    /** Counts one attempt of this subject, or refuses it. */
     readonly take: (subject: string, rate: Rate) => Effect.Effect<void, RateLimited>
-    /** It begins anew: it was the right one. */
+    /** Resets the subject after a successful attempt. */
     readonly forgive: (subject: string) => Effect.Effect<void>
   }
 >()("atoll/console/Attempts") {

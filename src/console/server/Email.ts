@@ -1,2 +1,2 @@
-/** Two spellings of one address, told apart by nobody but the mail server that has them: compared without case. */
+/** Folds an address for comparison without case: only its mail server could tell two spellings apart. */
 export const foldedEmail = (email: string): string => email.normalize("NFC").toLowerCase()

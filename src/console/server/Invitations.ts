@@ -1,5 +1,5 @@
 /**
- * Invitations: one registers one account, once. The operator makes them; the code is known to whoever has the link and is stored as its SHA-256.
+ * Invitations: each registers one account, once. The operator creates them. Only the link has the code; its SHA-256 is stored.
  *
  * @source contract-details.md "The console and registration"
  */
@@ -11,16 +11,16 @@ import { isToken, newToken, sha256Of } from "./Token.ts"
 
 export interface Invitation {
   readonly id: string
-  /** Whoever registers with it has this address; null: any. */
+  /** The only address that may register with it; null: any. */
   readonly email: string | null
-  /** What the account has from the start. */
+  /** The account's initial credit. */
   readonly creditMicroUsd: bigint
-  /** Epoch milliseconds, as are the others. */
+  /** Epoch milliseconds, like the others. */
   readonly createdAt: number
   readonly expiresAt: number
   readonly revokedAt: number | null
   readonly usedAt: number | null
-  /** The account that was made with it. */
+  /** The account that was registered with it. */
   readonly accountId: string | null
 }
 
@@ -54,7 +54,7 @@ const invitationOf = (row: typeof Row.Type): Invitation => ({
   accountId: row.account_id
 })
 
-/** Never the code's hash. */
+/** All columns except the code's hash. */
 const columns = Object.keys(Row.fields).join(", ")
 
 const firstOf = (row: Option.Option<typeof Row.Type>): Invitation | null =>
@@ -63,7 +63,7 @@ const firstOf = (row: Option.Option<typeof Row.Type>): Invitation | null =>
 export class Invitations extends Context.Service<
   Invitations,
   {
-    /** `code` is known here and never again. */
+    /** `code` is available only here. */
     readonly create: (options: {
       readonly email: string | null
       readonly creditMicroUsd: bigint
@@ -71,11 +71,11 @@ export class Invitations extends Context.Service<
     }) => Effect.Effect<{ readonly invitation: Invitation; readonly code: string }>
     /** Oldest first. */
     readonly list: Effect.Effect<ReadonlyArray<Invitation>>
-    /** It can be used no more. A used one stays as it is. Null: there is none. */
+    /** Makes it invalid; a used invitation is unchanged. Null: there is none. */
     readonly revoke: (invitationId: string) => Effect.Effect<Invitation | null>
-    /** The open one with this code. Within a transaction it is this transaction's alone until its end. */
+    /** The open invitation with this code. Within a transaction its row stays locked until the end. */
     readonly find: (code: string) => Effect.Effect<Invitation | null>
-    /** In the transaction that makes the account. */
+    /** Marks it as used, in the transaction that creates the account. */
     readonly use: (invitationId: string, accountId: string) => Effect.Effect<void>
   }
 >()("atoll/console/Invitations") {

@@ -1,8 +1,8 @@
 /**
- * Sessions of the operator: opened by a link of the command line, which works once, within ten minutes. One is over 12 hours after it was opened, an
- * hour after it was last used (told to the minute, and never later), or when it is ended.
+ * The operator's sessions. A link of the command line opens a session; it works once, within ten minutes. A session ends after 12 hours, after
+ * an hour without use (recorded with a resolution of a minute, so it never ends late), or on request.
  *
- * There are few of them, so each request of one looks into the database: who ends one is felt at once, in every process.
+ * There are few of them, so each request reads its session from the database: an end takes effect immediately, in every process.
  */
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -16,15 +16,15 @@ import { forgetOver, isOver, operatorLinkValidMs, operatorSessionEnd } from "./o
 import type { Visitor } from "./Sessions.ts"
 import { isToken, newToken, sha256Of } from "./Token.ts"
 
-/** A use is written when the last one that was is older. */
+/** A use is stored only if the last stored one is older than this. */
 const writtenEveryMs = 60_000
 
 export interface OperatorSession {
   readonly id: string
-  /** Epoch milliseconds, as are the others. */
+  /** Epoch milliseconds, like the others. */
   readonly createdAt: number
   readonly lastUsedAt: number
-  /** When it is over, if it is not used again before. */
+  /** When it ends without further use. */
   readonly endsAt: number
   readonly sourceIp: string
   readonly userAgent: string | null
@@ -38,7 +38,7 @@ const Row = Schema.Struct({
   user_agent: Schema.NullOr(Schema.String)
 })
 
-/** Never the token's hash. */
+/** All columns except the token's hash. */
 const columns = Object.keys(Row.fields).join(", ")
 
 const sessionOf = (row: typeof Row.Type): OperatorSession => ({
@@ -52,15 +52,15 @@ const sessionOf = (row: typeof Row.Type): OperatorSession => ({
 
 const over = () =>
   new Unauthenticated({
-    message: "There is no such session of the operator's, or it is over. Sign in by another link."
+    message: "This operator's session does not exist or has ended. Sign in with another link."
   })
 
 export class OperatorSessions extends Context.Service<
   OperatorSessions,
   {
-    /** `code` is known here and never again. */
+    /** `code` is available only here. */
     readonly createLink: Effect.Effect<{ readonly code: string; readonly expiresAt: number }>
-    /** Uses a link up. `token` is known here and in the browser, and never again. */
+    /** Consumes a link. `token` is available only here and in the browser. */
     readonly enter: (
       code: string,
       visitor: Visitor
@@ -69,12 +69,12 @@ export class OperatorSessions extends Context.Service<
       Unauthenticated | RateLimited,
       Attempts
     >
-    /** The live session with this token. It was used by this. */
+    /** The active session with this token; counts as a use. */
     readonly authenticate: (token: string) => Effect.Effect<OperatorSession, Unauthenticated>
-    /** Those that are not over, the latest first. */
+    /** Active sessions, the latest first. */
     readonly list: Effect.Effect<ReadonlyArray<OperatorSession>>
     readonly end: (sessionId: string) => Effect.Effect<void>
-    /** All of them, and links that were not used. How many sessions that were. */
+    /** Ends all sessions and deletes unused links. Returns the number of ended sessions. */
     readonly endAll: Effect.Effect<number>
   }
 >()("atoll/console/OperatorSessions") {
@@ -91,7 +91,7 @@ export class OperatorSessions extends Context.Service<
         return { code, expiresAt }
       }).pipe(Effect.orDie, Effect.withSpan("OperatorSessions.createLink"))
 
-      /** Both in one statement: a link that is used up has opened a session. */
+      /** One statement for both: a consumed link has opened a session. */
       const openRow = SqlSchema.findOneOption({
         Request: Schema.Struct({
           code: Schema.String,
@@ -125,7 +125,7 @@ export class OperatorSessions extends Context.Service<
           : Option.none()
         if (Option.isNone(opened)) {
           return yield* new Unauthenticated({
-            message: "This link was used, is past, or never was. The command line prints another one."
+            message: "This link is invalid, expired or already used. The command line prints another one."
           })
         }
         return { session: sessionOf(opened.value), token }

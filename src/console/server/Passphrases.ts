@@ -1,8 +1,8 @@
 /**
- * Passphrases as argon2id, in PHC string format, so that a stored one says how it is checked when the parameters have changed.
+ * Passphrases as argon2id, in the PHC string format: each stored hash names its parameters, so they can change.
  *
- * One costs 19 MiB and some 30 ms of a core in libuv's pool. Two of its four threads at most do this, so that files and names never wait for
- * it, and few may wait: who guesses by the thousand is told to come back, and costs nobody else anything.
+ * A hash takes 19 MiB and about 30 ms of a core in libuv's pool. At most two of its four threads compute hashes, so that file and DNS calls never
+ * wait for them, and only a few may wait. A client that guesses by the thousand gets 429, and slows down no other.
  *
  * @source RFC 9106; OWASP Password Storage Cheat Sheet: argon2id with 19 MiB, 2 passes, 1 lane; the PHC string format specification
  */
@@ -18,11 +18,11 @@ const tagBytes = 32
 
 const atOnce = 2
 const waitingMax = 32
-/** Of them, for addresses that have signed in before. */
+/** Of those, reserved for addresses that have signed in before. */
 const placesForKnown = 8
 const busyRetryAfterSeconds = 2
 
-/** The same letters however a keyboard composed them. */
+/** The same bytes for all Unicode compositions of the same letters. */
 const bytesOf = (passphrase: string): Buffer => Buffer.from(passphrase.normalize("NFKC"))
 
 const derive = (parameters: Argon2Parameters): Effect.Effect<Buffer> =>
@@ -40,11 +40,11 @@ const encode = (salt: Buffer, tag: Buffer): string =>
 export class Passphrases extends Context.Service<
   Passphrases,
   {
-    /** As it is stored. */
+    /** The stored form. */
     readonly hash: (passphrase: string) => Effect.Effect<string, RateLimited>
     /**
-     * @param stored Null: there is none. That takes as long as one that does not match.
-     * @param isStranger It comes from an address that has not signed in before: a flood of these leaves places for the others.
+     * @param stored Null: no passphrase. The check takes the same time as a wrong one.
+     * @param isStranger The address has not signed in before: a flood of those leaves places for the others.
      */
     readonly matches: (
       passphrase: string,
@@ -63,7 +63,7 @@ export class Passphrases extends Context.Service<
           return Effect.fail(new RateLimited({ details: { retryAfterSeconds: busyRetryAfterSeconds } }))
         }
         inside++
-        // The thread works on when its caller has gone: its place is taken until it is done.
+        // The thread continues even if its caller is gone, so the place stays taken until it ends.
         return Effect.ensuring(
           places.withPermit(Effect.uninterruptible(work)),
           Effect.sync(() => void inside--)
@@ -87,7 +87,7 @@ export class Passphrases extends Context.Service<
       )
     }
 
-    /** Nobody's. */
+    /** A hash for accounts that do not exist. */
     const decoy = encode(randomBytes(saltBytes), randomBytes(tagBytes))
 
     const matches = (passphrase: string, stored: string | null, isStranger: boolean) => {

@@ -1,5 +1,5 @@
 /**
- * An invitation becomes an account: prepaid, with its promotional credit, a passphrase, and a session. All of it, or nothing.
+ * Turns an invitation into an account: prepaid, with promotional credit, a passphrase and a session, in one transaction.
  *
  * @source contract.md "What the service does": New customers register by invitation; contract-details.md "The console and registration"
  */
@@ -32,7 +32,7 @@ interface Wanted {
 
 const noInvitation = () =>
   new NotFound({
-    message: "This invitation was used, revoked, is past, or never was. Ask who sent it for another one."
+    message: "This invitation is invalid, expired, revoked or already used. Ask its sender for another one."
   })
 
 const wrong = (field: string, message: string) =>
@@ -74,12 +74,12 @@ export class Registration extends Context.Service<
         const now = yield* Clock.currentTimeMillis
         const account = yield* accounts
           .create({ name: wanted.accountName, email: wanted.email, billing: "prepaid" })
-          .pipe(Effect.mapError(() => wrong("accountName", "There is an account with this name already")))
+          .pipe(Effect.mapError(() => wrong("accountName", "An account with this name already exists")))
         const made = yield* sql`
           insert into passphrases (account_id, email, email_folded, hash, changed_at)
           values (${account.id}, ${wanted.email}, ${foldedEmail(wanted.email)}, ${hash}, ${BigInt(now)})
           on conflict (email_folded) do nothing returning account_id`
-        if (made.length === 0) return yield* wrong("email", "There is an account with this e-mail already: sign in")
+        if (made.length === 0) return yield* wrong("email", "An account with this e-mail already exists: sign in")
         if (creditMicroUsd > 0n) {
           yield* ledger
             .grant({
@@ -96,7 +96,7 @@ export class Registration extends Context.Service<
       })
 
       const register = Effect.fn("Registration.register")(function* (wanted: Wanted, visitor: Visitor) {
-        // Who has no invitation costs no more than this.
+        // A request without an invitation costs no more than this.
         const { email } = yield* invitation(wanted.code, visitor)
         if (email !== null && foldedEmail(email) !== foldedEmail(wanted.email)) {
           return yield* wrong("email", "The invitation is for another e-mail")

@@ -1,8 +1,8 @@
 /**
- * Sessions of people: opened, found again by their token, ended. One is over 30 days after it was opened, 12 hours after it was last used
- * (told to the minute, and never later), or when it is ended.
+ * Sessions of people: opened, looked up by token, ended. A session ends after 30 days, after 12 hours without use
+ * (recorded with a resolution of a minute, so it never ends late), or on request.
  *
- * What was read of one is a lease, as it is of a key (`account/KeyLease.ts`): whoever ends sessions waits until no process goes by what it read before.
+ * A read is a lease, as for a key (`account/KeyLease.ts`): ending a session waits until no process uses an older read.
  *
  * @source contract-details.md "The console and registration"
  */
@@ -24,7 +24,7 @@ import { isToken, newToken, sha256Of } from "./Token.ts"
 
 export const sessionMaxMs = 30 * 24 * 60 * 60 * 1000
 export const idleMaxMs = 12 * 60 * 60 * 1000
-/** A use is written when the last one that was is older: so a session costs a write a minute at most. */
+/** A use is stored only if the last stored one is older than this: at most one write a minute for a session. */
 const writtenEveryMs = 60_000
 const leasesMax = 10_000
 const pruneEvery = "1 hour"
@@ -32,7 +32,7 @@ const pruneEvery = "1 hour"
 const openings = ["registration", "passphrase", "link"] as const
 export type OpenedBy = (typeof openings)[number]
 
-/** Who asks, as the connection and the request say it. */
+/** The client, according to its connection and request. */
 export interface Visitor {
   readonly address: string
   readonly userAgent: string | null
@@ -42,10 +42,10 @@ export interface Session {
   readonly id: string
   readonly accountId: string
   readonly openedBy: OpenedBy
-  /** Epoch milliseconds, as are the others. */
+  /** Epoch milliseconds, like the others. */
   readonly createdAt: number
   readonly lastUsedAt: number
-  /** When it is over, if it is not used again before. */
+  /** When it ends without further use. */
   readonly endsAt: number
   readonly sourceIp: string
   readonly userAgent: string | null
@@ -75,19 +75,19 @@ const sessionOf = (row: typeof Row.Type): Session => ({
   userAgent: row.user_agent
 })
 
-/** Never the token's hash. */
+/** All columns except the token's hash. */
 const columns = Object.keys(Row.fields).join(", ")
 
-/** Of what a look-up reads; $2: the latest `created_at`, $3: the latest `last_used_at` of a session that is over. */
+/** Condition for an active session. $2: the latest `created_at`, $3: the latest `last_used_at` of an ended one. */
 const lives = "ended_at is null and created_at > $2 and last_used_at > $3"
 
 interface Found {
   readonly credential: Credential
-  /** However often it is used. */
+  /** Regardless of further use. */
   readonly endsAt: number
 }
 
-/** Read for each lease of each session that is used, before its request: held to no schema. */
+/** Read before a request, once for each lease of each session: no schema checks it. */
 interface FoundRow {
   readonly token_sha256: string
   readonly id: string
@@ -97,7 +97,7 @@ interface FoundRow {
   readonly exhausted_at: bigint | null
 }
 
-/** All of them: a person may what the account may. */
+/** All scopes: a person may do everything that the account may. */
 const allScopes: ReadonlySet<string> = new Set(scopes)
 
 const foundOf = (row: FoundRow): Found => ({
@@ -116,27 +116,27 @@ const foundOf = (row: FoundRow): Found => ({
   endsAt: Number(row.created_at) + sessionMaxMs
 })
 
-const over = () => new Unauthenticated({ message: "There is no such session, or it is over. Sign in." })
+const over = () => new Unauthenticated({ message: "The session does not exist or has ended. Sign in." })
 
 export class Sessions extends Context.Service<
   Sessions,
   {
-    /** `token` is known here and in the browser, and never again. Part of the caller's transaction, if there is one. */
+    /** `token` is available only here and in the browser. Part of the caller's transaction, if there is one. */
     readonly open: (
       accountId: string,
       openedBy: OpenedBy,
       visitor: Visitor
     ) => Effect.Effect<{ readonly session: Session; readonly token: string }>
-    /** The live session with this token, whatever the state of its account. It was used by this. */
+    /** The active session with this token, regardless of its account's state; counts as a use. */
     readonly authenticate: (token: string) => Effect.Effect<Credential, Unauthenticated>
-    /** The same for who knows the session otherwise: read anew, and no use of it. Null: it is over. */
+    /** The same by the session's id: reads the database and is no use. Null: the session has ended. */
     readonly credential: (sessionId: string) => Effect.Effect<Credential | null>
-    /** Those of an account that are not over, the latest first. */
+    /** An account's active sessions, the latest first. */
     readonly list: (accountId: string) => Effect.Effect<ReadonlyArray<Session>>
     readonly get: (sessionId: string) => Effect.Effect<Session | null>
-    /** When it returns, no process accepts it any more. False: the account has no such session that is not over. */
+    /** When it returns, no process accepts the session any more. False: the account has no such active session. */
     readonly end: (accountId: string, sessionId: string) => Effect.Effect<boolean>
-    /** The same for all of the account, but for one: part of the caller's transaction, so `awaitLeases` is the caller's too. */
+    /** Ends all of the account's sessions except one, in the caller's transaction; the caller also runs `awaitLeases`. */
     readonly endAll: (accountId: string, except: string | null) => Effect.Effect<void>
   }
 >()("atoll/console/Sessions") {
@@ -145,7 +145,7 @@ export class Sessions extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const maintenance = yield* MaintenanceDatabase
-      /** By SHA-256 of the token. */
+      /** By the token's SHA-256. */
       const leases = new BoundedMap<string, Found & { readonly since: number }>(leasesMax)
 
       const read = Effect.fnUntraced(function* (hashes: ReadonlyArray<string>) {
@@ -177,7 +177,7 @@ export class Sessions extends Context.Service<
         return found
       }, Effect.orDie)
 
-      // Who was let in before does not wait behind who guesses.
+      // Lookups of known sessions do not queue behind guesses.
       const ofKnown = yield* keyLookUps(read)
       const ofUnknown = yield* keyLookUps(read)
 
@@ -287,7 +287,7 @@ export class Sessions extends Context.Service<
         yield* maintenance`delete from sessions where created_at < ${BigInt(now - sessionMaxMs)}`
         yield* maintenance`delete from sign_in_links where expires_at < ${BigInt(now)}`
         yield* forgetOver(maintenance, now)
-      }).pipe(Effect.catch((error) => Effect.logWarning("Sessions that are over could not be forgotten", error)))
+      }).pipe(Effect.catch((error) => Effect.logWarning("Could not delete ended sessions", error)))
 
       yield* worker("session pruner", prune.pipe(Effect.repeat(Schedule.spaced(pruneEvery))))
 

@@ -1,8 +1,8 @@
 /**
- * Signing in, by passphrase or by a link that works once, and changing the passphrase.
+ * Signs people in, by passphrase or by a link that works once, and changes passphrases.
  *
- * An e-mail that nobody has is answered as a wrong passphrase is, after the same work. Each sign-in opens a session of its own, whatever
- * cookie came with it. A session that the old passphrase opens does not outlive its change: both lock its row.
+ * An unknown e-mail gets the same answer as a wrong passphrase, after the same work. Each sign-in opens a new session, regardless of the request's
+ * cookie. A session that the old passphrase opens does not survive the change: both lock the same row.
  *
  * @source contract-details.md "The console and registration"
  */
@@ -19,10 +19,10 @@ import { Sessions, type Visitor } from "./Sessions.ts"
 import { SignInLinks } from "./SignInLinks.ts"
 import { sha256Of } from "./Token.ts"
 
-/** Of an account: whose addresses count as known. */
+/** How many of an account's sessions are searched for known addresses. */
 const sessionsRemembered = 200
 
-/** So long a session that a link opened may set a passphrase without the old one. */
+/** How long a session opened by a link may set a passphrase without the old one. */
 const linkSetsWithinMs = 60 * 60 * 1000
 
 const Known = Schema.Struct({ account_id: Schema.String, email: Schema.String, hash: Schema.String })
@@ -33,7 +33,7 @@ export interface NewPassphrase {
   readonly sessionId: string
   readonly old: string | null
   readonly passphrase: string
-  /** What to sign in with; null: as it is. */
+  /** The new e-mail for sign-in; null: unchanged. */
   readonly email: string | null
 }
 
@@ -41,10 +41,10 @@ const wrongPassphrase = () => new Unauthenticated({ message: "The e-mail or the 
 const wrong = (field: string, message: string) =>
   new InvalidRequest({ details: { issues: [{ path: [field], message }] } })
 
-/** What is typed there by mistake is not to be read. */
+/** Hashed, because people type passphrases there by mistake. */
 const emailSubject = (email: string): string => `email ${sha256Of(foldedEmail(email))}`
 
-/** Told whose it is as soon as that is known, also when it is refused then. */
+/** Called with the account as soon as it is known, even if the sign-in is then refused. */
 type Witness = (accountId: string) => void
 
 export class SignIn extends Context.Service<
@@ -60,12 +60,12 @@ export class SignIn extends Context.Service<
       visitor: Visitor,
       recognised: Witness
     ) => Effect.Effect<Opened, Unauthenticated | AccountSuspended | RateLimited>
-    /** All sessions of the account are over when it returns, but for the one that it opens. */
+    /** When it returns, all other sessions of the account have ended, except the one that it opens. */
     readonly changePassphrase: (
       wanted: NewPassphrase,
       visitor: Visitor
     ) => Effect.Effect<Opened, InvalidRequest | RateLimited>
-    /** What the account signs in with; null: it has no passphrase. */
+    /** The account's e-mail for sign-in; null: it has no passphrase. */
     readonly emailOf: (accountId: string) => Effect.Effect<string | null>
   }
 >()("atoll/console/SignIn") {
@@ -104,7 +104,7 @@ export class SignIn extends Context.Service<
           select source_ip from sessions where account_id = ${accountId} order by created_at desc limit ${sessionsRemembered}`
       })
 
-      /** Within the time for which sessions are kept, ended ones too. */
+      /** Within the retention of sessions, including ended ones. */
       const hasSignedInFrom = (accountId: string, subject: string) =>
         Effect.map(Effect.orDie(findAddresses(accountId)), (found) =>
           found.some(({ source_ip }) => addressSubject(source_ip) === subject)
@@ -126,7 +126,7 @@ export class SignIn extends Context.Service<
           yield* attempts.take(address, addressRate)
           yield* attempts.take(subject, passphraseRate)
           const known = Option.getOrUndefined(yield* Effect.orDie(findByEmail(foldedEmail(email))))
-          // Wrong tries from elsewhere must not keep the owner out: an address that has signed in before has tries of its own.
+          // Wrong attempts from elsewhere must not lock the owner out: known addresses have their own limit.
           const isStranger = !(yield* hasSignedInFrom(known?.account_id ?? "", address))
           if (isStranger) yield* attempts.take(emailSubject(email), strangersRate)
           if (known !== undefined) recognised(known.account_id)
@@ -153,7 +153,8 @@ export class SignIn extends Context.Service<
             const accountId = yield* links.take(code)
             if (accountId === null) {
               return yield* new Unauthenticated({
-                message: "This link was used, is past, or never was. Ask the operator of this service for another one."
+                message:
+                  "This link is invalid, expired or already used. Ask the operator of this service for another one."
               })
             }
             recognised(accountId)
@@ -164,10 +165,10 @@ export class SignIn extends Context.Service<
         Effect.catchTag("SqlError", Effect.die)
       )
 
-      /** Refuses what must not set it. */
+      /** Refuses a change by a caller that may not make it. */
       const admitChange = Effect.fnUntraced(function* (wanted: NewPassphrase, known: Known) {
         if (wanted.email !== null && foldedEmail(wanted.email) !== foldedEmail(known.email)) {
-          return yield* wrong("email", "An account that has a passphrase keeps its e-mail")
+          return yield* wrong("email", "The e-mail of an account with a passphrase cannot be changed")
         }
         if (wanted.old !== null) {
           const isRight = yield* passphrases.matches(wanted.old, known.hash, false)
@@ -192,7 +193,7 @@ export class SignIn extends Context.Service<
             insert into passphrases (account_id, email, email_folded, hash, changed_at)
             values (${accountId}, ${email}, ${foldedEmail(email)}, ${hash}, ${now})
             on conflict do nothing returning account_id`
-          if (made.length === 0) return yield* wrong("email", "There is an account with this e-mail already")
+          if (made.length === 0) return yield* wrong("email", "An account with this e-mail already exists")
           yield* sql`update accounts set email = coalesce(email, ${email}) where id = ${accountId}`
         } else {
           const changed = yield* sql`
@@ -210,7 +211,7 @@ export class SignIn extends Context.Service<
           const known = Option.getOrUndefined(yield* Effect.orDie(findByAccount(wanted.accountId)))
           if (known !== undefined) yield* admitChange(wanted, known)
           const email = known?.email ?? wanted.email
-          if (email === null) return yield* wrong("email", "Required: this account has none to sign in with yet")
+          if (email === null) return yield* wrong("email", "Required: this account has no e-mail for sign-in yet")
           const hash = yield* passphrases.hash(wanted.passphrase)
           yield* changeBegins
           const opened = yield* store(wanted, known, email, hash, visitor).pipe(sql.withTransaction)

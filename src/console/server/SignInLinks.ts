@@ -1,4 +1,4 @@
-/** Links that sign in once, for who has no passphrase or lost it. The operator makes them. */
+/** Links that sign in once, for people without a passphrase. The operator creates them. */
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { Int8 } from "../../store/Columns.ts"
@@ -9,11 +9,11 @@ export const linkValidMs = 24 * 60 * 60 * 1000
 export class SignInLinks extends Context.Service<
   SignInLinks,
   {
-    /** `code` is known here and never again. */
+    /** `code` is available only here. */
     readonly create: (accountId: string) => Effect.Effect<{ readonly code: string; readonly expiresAt: number }>
-    /** Whose it is; it is used up by that, unless the caller's transaction is not committed. Null: there is none that can be used. */
+    /** Consumes the link, unless the caller's transaction is rolled back, and returns its account. Null: the link is not valid. */
     readonly take: (code: string) => Effect.Effect<string | null>
-    /** Somebody could sign in, or was given a link for it. */
+    /** True if any account has a passphrase or was given a link. */
     readonly isAnybodyKnown: Effect.Effect<boolean>
   }
 >()("atoll/console/SignInLinks") {

@@ -1,7 +1,7 @@
 /**
- * Tickets: a page cannot set headers when it opens a WebSocket or has the browser save a file, and its cookie alone must open nothing. So it asks
- * for a ticket, which stands for its session once, within half a minute. To a WebSocket it goes as a subprotocol, which no log has; in the address
- * of a download it is worth something only together with the cookie.
+ * Tickets: a page cannot set headers when it opens a WebSocket or lets the browser save a file, and its cookie alone must not open anything. So it
+ * requests a ticket, which stands for its session once, within half a minute. A WebSocket carries it as a subprotocol, which no log contains. In the
+ * address of a download it is valid only together with the cookie.
  */
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -15,15 +15,15 @@ export const ticketValidMs = 30_000
 
 const unusable = () =>
   new Unauthenticated({
-    message: "This ticket was used, is past, or never was. Ask for another one, and use it at once."
+    message: "This ticket is invalid, expired or already used. Request another one, and use it immediately."
   })
 
 export class Tickets extends Context.Service<
   Tickets,
   {
-    /** `ticket` is known here and never again. */
+    /** `ticket` is available only here. */
     readonly create: (sessionId: string) => Effect.Effect<{ readonly ticket: string; readonly expiresAt: number }>
-    /** Whose session it is, if that is not over; it is used up by that. */
+    /** Consumes the ticket and returns its session, if that is active. */
     readonly redeem: (ticket: string) => Effect.Effect<Credential, Unauthenticated>
   }
 >()("atoll/console/Tickets") {

@@ -1,20 +1,20 @@
 /**
- * What a session's cookie, an invitation and a sign-in link hold: 256 random bits, in 43 characters that a URL and a cookie take as they are.
+ * Tokens of session cookies, invitations and sign-in links: 256 random bits, as 43 characters that URLs and cookies accept unescaped.
  *
- * Only the SHA-256 is stored, and looked up by, so the time of a look-up tells nothing.
+ * Only the SHA-256 is stored and looked up, so the time of a lookup reveals nothing.
  */
 import { createHmac, hash, randomBytes, timingSafeEqual } from "node:crypto"
 
 export const newToken = (): string => randomBytes(32).toString("base64url")
 
-/** Nothing else is looked for in the database. */
+/** Other text is not looked up in the database. */
 export const isToken = (text: string): boolean => /^[\w-]{43}$/.test(text)
 
 /** 64 lowercase hexadecimal characters. */
 export const sha256Of = (text: string): string => hash("sha256", text, "hex")
 
 /**
- * What a page must know beside the cookie, which goes by itself: follows from the token, which only the browser has, and does not tell it.
+ * A value that a page must send beside the cookie, which the browser sends for any page. It is derived from the token and does not reveal it.
  *
  * @source OWASP Cross-Site Request Forgery Prevention Cheat Sheet, "Signed Double-Submit Cookie"
  */

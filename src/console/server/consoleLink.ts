@@ -1,16 +1,16 @@
 /**
- * Links into the console. What they carry stands in the fragment, which a browser keeps to itself: no server and no proxy sees it.
+ * Links into the console. The code is in the fragment, which a browser does not send to servers or proxies.
  */
 import type { SettingsShape } from "../../Config.ts"
 
-/** A host as a browser on the same machine reaches it. */
+/** The host for a browser on the same machine. */
 const reachable = (host: string): string => {
   if (host === "0.0.0.0") return "127.0.0.1"
   if (host === "::") return "[::1]"
   return host.includes(":") ? `[${host}]` : host
 }
 
-/** Null: nobody can know the port before the service has it. */
+/** Null: the port is not known before the service has it. */
 export const publicUrl = ({
   publicUrl,
   host,
@@ -25,5 +25,5 @@ export const publicUrl = ({
 export const consoleLink = (base: string, kind: "invitation" | "link", code: string): string =>
   `${base}/console/#${kind}=${code}`
 
-/** To the operator's page, which is no account's. */
+/** To the operator's page, which needs no account. */
 export const operatorLink = (base: string, code: string): string => `${base}/console/operator#link=${code}`

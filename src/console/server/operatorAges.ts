@@ -1,4 +1,4 @@
-/** How long the operator's links and sessions are good for, and the end of what is not any more. */
+/** Lifetimes of the operator's links and sessions, and the deletion of ended ones. */
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 
@@ -6,11 +6,11 @@ export const operatorLinkValidMs = 10 * 60 * 1000
 export const operatorSessionMaxMs = 12 * 60 * 60 * 1000
 const idleMaxMs = 60 * 60 * 1000
 
-/** When a session is over, if it is not used again before. Epoch milliseconds, all. */
+/** When a session ends without further use. All in epoch milliseconds. */
 export const operatorSessionEnd = (createdAt: number, lastUsedAt: number): number =>
   Math.min(createdAt + operatorSessionMaxMs, lastUsedAt + idleMaxMs)
 
-/** Of a row of `operator_sessions`, at an instant. */
+/** Condition on a row of `operator_sessions`, at an instant. */
 export const isOver = (sql: SqlClient.SqlClient, now: number) =>
   sql`(created_at <= ${BigInt(now - operatorSessionMaxMs)} or last_used_at <= ${BigInt(now - idleMaxMs)})`
 

@@ -1,7 +1,7 @@
 /**
  * Ages that the pruner asks for every minute: it finds what is due without reading what is not.
  *
- * A key that made nothing of its own but started a Sandbox has no thing to go with, so it goes by its age.
+ * The key of a start belongs to no new row with which it could be deleted, so it is deleted by its age.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,6 +1,6 @@
 /**
  * The columns of 0013 are plain ones from now on, and the journal writes them where they change (`DerivedColumns.ts`): the database derived
- * all of them anew for each transition. Their values and indexes stay as they are, and no row is touched.
+ * all of them again for each transition. Their values and indexes stay as they are, and no row is touched.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -12,7 +12,7 @@ import { SqlClient } from "effect/sql"
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
-  // `exhausted_at` is planned: the instant from which nothing is left, by present knowledge. Limits of its own go over the settings.
+  // `exhausted_at` is planned: the instant at which the credit is exhausted. An account's own limits override the settings.
   yield* sql`
     alter table accounts
       add column billing text not null default 'unlimited' check (billing in ('unlimited', 'prepaid')),

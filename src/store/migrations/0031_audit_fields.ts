@@ -2,7 +2,7 @@
  * What an event of the audit log says more than before: how the call came in, the action, the thing it was about, its error, its client.
  *
  * Lists are by instant, so that `from` and `to` bound what an index reads; each filter, and both together, has an index in that order.
- * Events of before are told their action by method and path; a preview id that stands in a path is a capability, and goes.
+ * Older events get their action from method and path; a preview id in a path is a capability, and is removed.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -38,7 +38,7 @@ const actions = [
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
 
-  // A table anew: every row changes, and to write each once is several times as fast as to update it.
+  // A new table: every row changes, and writing each once is several times as fast as updating it.
   yield* sql`
     create table audit_events_anew (
       id text not null,

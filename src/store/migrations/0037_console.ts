@@ -1,5 +1,5 @@
 /**
- * People's way in: invitations, passphrases, sessions, links that sign in once, and how often somebody tried. And of API keys: from where
+ * People's way in: invitations, passphrases, sessions, links that sign in once, and rate limits on attempts. For API keys: from where
  * they were last used, and who revoked them.
  *
  * Of codes and tokens only the SHA-256 is stored, of passphrases only argon2id. Times are epoch milliseconds.
@@ -57,7 +57,7 @@ export default Effect.gen(function* () {
   yield* sql`create index sessions_account on sessions (account_id, created_at)`
   yield* sql`create index sessions_created on sessions (created_at)`
 
-  // Whoever may try so often in a row, and then once in a while: paid_until is when all of it will be his again.
+  // A burst of attempts, then a steady rate: at paid_until the whole burst is available again.
   yield* sql`
     create table attempts (
       subject text primary key,

@@ -1,7 +1,7 @@
 /**
  * Where a transition stands in the order of commits: by account (`src/store/accountKey.ts`), and by the number of the transaction that wrote it.
  *
- * What was written before this step has no account here and is no part of the order: nobody can have been given a position in it. So no row
+ * Transitions from before this step have no account here and are not in the order: no client can have a position in it. So no row
  * is touched, and the index is built in one look at the table, which finds nothing.
  *
  * `transition_horizons` has the newest transaction of which retention removed a transition, for each account. `transition_eras` names the

@@ -7,7 +7,7 @@ import { SqlClient } from "effect/sql"
 
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  // Of those that there are nobody knows.
+  // Unknown for existing rows.
   yield* sql`
     alter table host_promises add column is_settled boolean not null default true, add column refused_by text[] not null default '{}'`
 })

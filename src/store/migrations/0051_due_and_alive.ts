@@ -1,5 +1,5 @@
 /**
- * What is to be done by now, and which Sandboxes are alive, each by an index of its own: of a million that wait for a deadline days away nobody reads a row. The columns that
+ * Separate indexes for due actors and for alive Sandboxes: with a million deadlines days away, no query reads their rows. The columns that
  * they go by are those of `actors_waiting` and `actors_sandbox_status`, so what was a HOT update stays one.
  */
 import { Effect } from "effect"

@@ -1,6 +1,6 @@
 /**
- * One account's money, paid anew: its entries in their order, each taking from or giving to grants by the rules, and compared with what the
- * books say that it took. Where they differ, it goes on with what the books say, so that one fault is told once.
+ * Replays one account's money: applies its entries in order to the grants by the rules, and compares the result with the
+ * books. After a difference it continues with the books' value, so that one fault is reported once.
  *
  * @source contract-details.md "Usage and credit": grants are spent promotional before others, then by earliest expiry, then by age
  */
@@ -8,7 +8,7 @@ import { derivedId } from "../../identifier/derivedId.ts"
 import type { Grant } from "../Grant.ts"
 import type { Differences } from "./Differences.ts"
 
-/** With what it took from grants (positive) or gave back (negative), in order. */
+/** With the amounts taken from grants (positive) or returned (negative), in order. */
 export interface PostedEntry {
   readonly id: string
   readonly number: bigint
@@ -27,7 +27,7 @@ export interface PostedWallet {
   readonly balanceMicroUsd: bigint
   readonly debtMicroUsd: bigint
   readonly entries: bigint
-  /** Everything that was due by then has been posted. Epoch milliseconds. */
+  /** Epoch milliseconds up to which all due changes have been posted. */
   readonly postedAt: number
 }
 
@@ -59,7 +59,7 @@ export class AccountReplay {
   #balance = 0n
   #debt = 0n
   #entries = 0n
-  /** Micro-USD that usage took, less what was reversed. */
+  /** Micro-USD of usage, less reversals. */
   used = 0n
 
   constructor(accountId: string, grants: ReadonlyArray<Grant>, differences: Differences) {
@@ -119,7 +119,7 @@ export class AccountReplay {
     this.#debt -= entry.microUsd + moved
   }
 
-  /** What pays for usage until an instant, as things are. */
+  /** The grants that pay for usage until an instant. */
   #pay(microUsd: bigint, until: number): PostedEntry["allocations"] {
     const paid: Array<PostedEntry["allocations"][number]> = []
     let open = microUsd

@@ -1,6 +1,6 @@
-/** What does not agree: each with what was worked out anew and what stands in the books. */
+/** Differences between the recomputed values and the books. */
 export interface Difference {
-  /** What it is about: `memory of the meter`, `an entry of its segment`. */
+  /** The subject: `memory of the meter`, `an entry of its segment`. */
   readonly what: string
   readonly accountId: string | null
   /** The Sandbox, entry or grant. */
@@ -12,7 +12,7 @@ export interface Difference {
 const shown = (value: unknown): string =>
   typeof value === "string" ? value : value === null || value === undefined ? "nothing" : String(value)
 
-/** Keeps so many of them, and counts them all. */
+/** Keeps a limited number of differences, and counts them all. */
 export class Differences {
   readonly #max: number
   readonly kept: Array<Difference> = []
@@ -28,7 +28,7 @@ export class Differences {
     this.kept.push({ what, accountId, id, expected: shown(expected), found: shown(found) })
   }
 
-  /** Adds it where the two are not the same. */
+  /** Adds a difference if the two are not equal. */
   compare<A extends string | number | bigint | boolean | null>(
     what: string,
     accountId: string,
@@ -39,7 +39,7 @@ export class Differences {
     if (expected !== found) this.add(what, accountId, id, expected, found)
   }
 
-  /** More that were counted and not read. */
+  /** Counts further differences that were not read. */
   countMore(count: number): void {
     this.count += count
   }

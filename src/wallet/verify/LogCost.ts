@@ -1,6 +1,6 @@
 /**
- * What one Sandbox has cost, by its log alone: each run and the volume's life are integrated as they stand in it, over the rate cards, in exact
- * integers. It knows of no segment, frontier or posting, and shares nothing with `Fold.ts`: that is what it is for.
+ * The cost of one Sandbox, computed from its log alone: integrates each run and the volume's life over the rate cards, in exact
+ * integers. It knows no segments, frontiers or postings, and shares no code with `Fold.ts`, so that it is an independent check.
  *
  * @source contract-details.md "Usage and credit"
  */
@@ -19,11 +19,11 @@ export interface LogLine {
   readonly at: number
   readonly from: string | null
   readonly to: string
-  /** When the runtime was last seen alive, as its end says. */
+  /** When the runtime was last seen alive, according to its end. */
   readonly seenAt: number | null
 }
 
-/** Up to an instant. */
+/** Usage up to an instant. */
 export interface Usage {
   /** Exact: ms × nano-USD per second × vCPUs or bytes. */
   readonly sums: { readonly vcpu: bigint; readonly memory: bigint; readonly volume: bigint }
@@ -37,7 +37,7 @@ const nanosInAMicro = 1000n
 const millisInASecond = 1000n
 const bytesInAGib = 1024n ** 3n
 
-/** Nano-USD × ms per second, of all the cards that were in force, for one vCPU or GiB. */
+/** Nano-USD × ms per second, over all cards in force, for one vCPU or GiB. */
 const weigh = (from: number, to: number, cards: ReadonlyArray<RateCard>, rate: (card: RateCard) => bigint): bigint => {
   let sum = 0n
   for (let i = cards.length - 1; i >= 0; i--) {
@@ -58,13 +58,13 @@ export class LogCost {
   #volume = 0n
   #runningMs = 0
   #volumeMs = 0
-  /** The latest instant so far; one that lies before it counts as it. */
+  /** The latest instant so far; an earlier one counts as this one. */
   changedAt = 0
   runSince: number | null = null
   volumeSince: number | null = null
   deletedAt: number | null = null
 
-  /** @param cards Ascending. */
+  /** @param cards In ascending order. */
   constructor(sizes: Sizes, cards: ReadonlyArray<RateCard>) {
     this.#sizes = sizes
     this.#cards = cards
@@ -96,7 +96,7 @@ export class LogCost {
     }
   }
 
-  /** What is still going on has gone on up to here. Nothing can be added afterwards. */
+  /** Continues the present run and volume up to here. No line can be added afterwards. */
   upTo(at: number): Usage {
     if (this.runSince !== null) this.#run(this.runSince, at)
     if (this.volumeSince !== null) this.#keep(this.volumeSince, at)

@@ -1,4 +1,4 @@
-/** Each account's entries, paid anew, beside its grants and its wallet. */
+/** Replays each account's entries and compares them with its grants and its wallet. */
 import { Effect, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
 import { Int8, textColumn } from "../../store/Columns.ts"
@@ -14,7 +14,7 @@ export interface AccountCounts {
   accounts: number
   entries: number
   grants: number
-  /** Micro-USD that usage took, less what was reversed. */
+  /** Micro-USD of usage, less reversals. */
   used: bigint
 }
 
@@ -67,7 +67,7 @@ interface EntryRow {
   readonly segment: number | null
   readonly period_to: bigint | null
   readonly grant_id: string | null
-  /** `grant amount` and so on, in order; null: none. */
+  /** Pairs of grant and amount, in order; null: none. */
   readonly allocations: string | null
 }
 

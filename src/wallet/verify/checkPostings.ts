@@ -1,4 +1,4 @@
-/** Whether each segment that costs has its one entry, and nothing stands in the books that belongs to nothing. Told by Postgres, differences only. */
+/** Checks that each segment with a cost has exactly one entry, and that the books have no orphans. Postgres returns only the differences. */
 import { Effect, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
 import type { Differences } from "./Differences.ts"
@@ -11,7 +11,7 @@ const DifferenceRow = Schema.Struct({
   id: Schema.NullOr(Schema.String),
   expected: Schema.NullOr(Schema.String),
   found: Schema.NullOr(Schema.String),
-  /** How many of these there are in all. */
+  /** The total number of these differences. */
   count: Schema.Int
 })
 
@@ -56,7 +56,7 @@ const statements = [
     where ($1::text is null or w.account_id = $1) and not exists (select from accounts a where a.id = w.account_id)`
 ]
 
-/** @param accountId Null: of all accounts. */
+/** @param accountId Null: all accounts. */
 export const checkPostings = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   accountId: string | null,

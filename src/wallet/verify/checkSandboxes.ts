@@ -15,18 +15,18 @@ const linesAtOnce = 5000
 export interface SandboxCounts {
   transitions: number
   sandboxes: number
-  /** Of those: their logs are past their retention, and only the books are left. */
+  /** Of those: their logs were deleted by retention, and only the books are left. */
   pruned: number
-  /** Of those: something is being posted. */
+  /** Of those: a posting is pending. */
   unposted: number
-  /** Micro-USD, up to where each meter stands. */
+  /** Micro-USD, up to each meter's instant. */
   cost: bigint
 }
 
 interface SandboxRow {
   readonly id: string
   readonly account_id: string
-  /** Null: its log is gone. */
+  /** Null: its log was deleted. */
   readonly log: {
     readonly accountId: string
     readonly workspaceId: string
@@ -36,7 +36,7 @@ interface SandboxRow {
     readonly revision: string
     readonly isPosting: boolean
   } | null
-  /** Null: nothing was ever posted. */
+  /** Null: nothing was posted yet. */
   readonly meter: {
     readonly workspaceId: string
     readonly vcpus: string
@@ -56,7 +56,7 @@ interface SandboxRow {
   } | null
 }
 
-/** $1: an account, or null. Whole numbers as text: JSON's are not exact. */
+/** $1: an account, or null. Integers are text, because JSON numbers are not exact. */
 const sandboxesStatement = `
   select coalesce(m.sandbox_id, a.id) as id, coalesce(m.account_id, a.account_id) as account_id,
     case when a.id is not null then jsonb_build_object('accountId', a.account_id, 'workspaceId', a.workspace_id,
@@ -89,7 +89,7 @@ interface ReadLog {
   readonly cost: LogCost
   /** The last revision that was posted. */
   readonly posted: number
-  /** Something that costs has not been posted. */
+  /** A cost has not been posted. */
   isBehind: boolean
   last: LogLine | null
   /** No revision is missing so far. */
@@ -118,7 +118,7 @@ const bytesPerMicroUsd = `(1000000::numeric * 1073741824)`
 const costOf = (component: string, divisor: string) =>
   `s.sign * (div(s.${component}_sum + s.${component}_rate * (s.to_at - s.from_at), ${divisor}) - div(s.${component}_sum, ${divisor}))`
 
-/** Each segment by itself: of one day, under one card, at that card's rates, and its cost that of its own sums; and all of a Sandbox together. */
+/** Checks each segment alone (one day, one card, that card's rates, the cost of its own sums) and the total of each Sandbox. */
 const segmentsStatement = `
   select s.sandbox_id, count(*)::int4 as count, min(number)::int4 as first, max(number)::int4 as last,
     sum(vcpu_micro_usd)::text as vcpu, sum(memory_micro_usd)::text as memory, sum(volume_micro_usd)::text as volume,
@@ -158,7 +158,7 @@ export const checkSandboxes = Effect.fnUntraced(function* (
   const since = Option.match(yield* findMigrated(), { onNone: () => 0, onSome: (migrated) => migrated.since })
   const counts: SandboxCounts = { transitions: 0, sandboxes: 0, pruned: 0, unposted: 0, cost: 0n }
 
-  /** What all logs say, up to where their meters stand. */
+  /** The usage in all logs, up to each meter's instant. */
   const readLogs = Effect.fnUntraced(function* (rows: ReadonlyArray<SandboxRow>) {
     const logs = new Map<string, ReadLog>()
     for (const { id, log, meter } of rows) {
@@ -231,7 +231,7 @@ export const checkSandboxes = Effect.fnUntraced(function* (
     volume: BigInt(volumeSum) / (10n ** 6n * 2n ** 30n)
   })
 
-  /** It was deleted before anything was ever metered. */
+  /** It was deleted before metering existed. */
   const isOlder = (meter: SandboxRow["meter"], last: LogLine | null): boolean =>
     meter === null && last !== null && isGone(last.to) && last.at < since
 

@@ -1,11 +1,11 @@
-/** Reads as many rows as there are, a batch at a time, inside a transaction. */
+/** Reads any number of rows in batches, inside a transaction. */
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 
 /**
- * Its rows are not held to schemas: they are all that there are, of logs by the million.
+ * No schema checks the rows: they may be millions of log entries.
  *
- * @param name Unique among those that are open.
+ * @param name Unique among open cursors.
  */
 export const eachBatch = <Row extends object, E>(
   sql: SqlClient.SqlClient,

@@ -1,9 +1,9 @@
 /**
- * Works out anew what every Sandbox has cost, by its log, and what paid for it, and compares with what stands in the books: meters, segments,
- * entries, allocations, grants and wallets. Nothing is changed, and nothing is taken from the code that posts.
+ * Recomputes the cost of every Sandbox from its log, and the payments, and compares them with the books: meters, segments,
+ * entries, allocations, grants and wallets. It changes nothing, and shares no code with the postings.
  *
- * All of it is of one instant, so a service that posts meanwhile does not matter; what it has yet to post is no difference, and what nobody would
- * ever post is one. Of a Sandbox that was forgotten only its books are left: they have to agree among themselves.
+ * It reads one snapshot, so concurrent postings do not matter. A pending posting is no difference; an unposted cost without a pending posting is.
+ * For a Sandbox that retention deleted only the books are left: they must be consistent.
  *
  * @source contract-details.md "The operator's command line"
  */
@@ -20,21 +20,21 @@ export const differencesShown = 100
 export interface Verification {
   readonly transitions: number
   readonly sandboxes: number
-  /** Of those: forgotten, with their logs. */
+  /** Of those: deleted by retention, with their logs. */
   readonly prunedSandboxes: number
-  /** Of those: what their logs say last is being posted. */
+  /** Of those: the last log entries are about to be posted. */
   readonly unpostedSandboxes: number
   readonly accounts: number
   readonly grants: number
   readonly entries: number
-  /** What all of them have cost, by their logs, up to what was posted. */
+  /** The cost of all of them, by their logs, up to each meter's instant. */
   readonly costMicroUsd: bigint
-  /** `differencesShown` at most. */
+  /** At most `differencesShown`. */
   readonly differences: ReadonlyArray<Difference>
   readonly differencesCount: number
 }
 
-/** As things stand in the transaction. */
+/** Compares within the caller's transaction. */
 export const compareBooks = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, accountId: string | null) {
   const differences = new Differences(differencesShown)
   const sandboxes = yield* checkSandboxes(sql, accountId, yield* readCards(sql), differences)
@@ -59,7 +59,7 @@ export const compareBooks = Effect.fnUntraced(function* (sql: SqlClient.SqlClien
 })
 
 /**
- * @param sql Of connections whose statements may take long.
+ * @param sql Connections for statements that may take long.
  * @param accountId Null: all accounts.
  */
 export const verifyUsage = (sql: SqlClient.SqlClient, accountId: string | null) =>

@@ -24,7 +24,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("usage verify on the co
         const prose = yield* atoll("usage", "verify")
         assert.strictEqual(prose.code, 1)
         assert.match(prose.stdout, /^balance of the wallet +acc_[0-9a-z]{26} +- +12500000 +12500001$/m)
-        assert.strictEqual(prose.stderr, "atoll: The books are not what the log says, in 2 places.\n")
+        assert.strictEqual(prose.stderr, "atoll: The books differ from the log, in 2 places.\n")
         const { code, stdout } = yield* atoll("usage", "verify", "--account", "two", "--json")
         const found = JSON.parse(stdout)
         assert.deepStrictEqual([code, found.accounts, found.differencesCount, found.costMicroUsd], [1, 1, 2, "0"])

@@ -101,7 +101,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
           assert.strictEqual((yield* joins.join({ ...description, installation })).installation, installation)
           const second = yield* refused({ boot: "second" })
           assert.isFalse(second.isFinal)
-          assert.match(second.message, /Another process of this host was heard of \d+ ms ago/)
+          assert.match(second.message, /Another process of this host sent a beat \d+ ms ago/)
           const { hostId, capacity } = description
           const beat = (boot: string) => joins.beat({ hostId, boot, capacity, networkRefused: null })
           assert.strictEqual((yield* Effect.flip(beat("second")))._tag, "HostUnknown")
@@ -226,7 +226,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
           )
           yield* until(missing, (count) => count === 1)
           const refused = yield* Effect.flip(start(accountId, id))
-          assert.match(refused.message, /The volume of this Sandbox is not on its host any more/)
+          assert.match(refused.message, /The volume of this Sandbox is missing on its host/)
           host.world.volumes.add(id)
           yield* until(missing, (count) => count === 0)
           yield* start(accountId, id)

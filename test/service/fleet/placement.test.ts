@@ -147,7 +147,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
         yield* sandboxes.stop(accountId, id, request)
 
         for (const [status, sentence] of [
-          ["draining", "The operator empties the host"],
+          ["draining", "The operator is draining the host"],
           ["suspect", "does not answer now"],
           ["joining", "does not answer now"],
           ["lost", "was lost"],
@@ -339,7 +339,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
           next = "draining"
           yield* sandboxes.start(accountId, settled, { ...request, idempotencyKey: null })
           const stopped = yield* untilStatus(accountId, settled, "stopped")
-          assert.include(stopped.statusReason?.message, "The operator empties the host")
+          assert.include(stopped.statusReason?.message, "The operator is draining the host")
           assert.deepStrictEqual(fleet.aliveOn(settled), [])
 
           for (const status of ["cordoned", "draining"]) {

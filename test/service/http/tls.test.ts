@@ -218,7 +218,7 @@ layer(service, { excludeTestServices: true })("HTTPS", (it) => {
             assert.match(head, /^HTTP\/1\.1 400 Bad Request\r\n/)
             assert.match(head, /^Connection: close$/im)
             const { code, message, details } = JSON.parse(body)
-            const sentence = "This port speaks HTTPS: ask it with https:// in the place of http://."
+            const sentence = "This port serves HTTPS: use https:// instead of http://."
             assert.deepStrictEqual([code, message], ["INVALID_REQUEST", sentence])
             assert.deepStrictEqual(details, { issues: [{ path: [], message: sentence }] })
           }
@@ -254,7 +254,7 @@ layer(service, { excludeTestServices: true })("HTTPS", (it) => {
         const open = await Promise.all(listeners.map(connected))
         put(served.certFile, second.cert)
         // For as long as the key is the old one, both stay what they were. Each service says so.
-        const told = () => lines.filter((line) => line.includes("goes on being served"))
+        const told = () => lines.filter((line) => line.includes("The previous certificate stays in use"))
         const tellAll = (why: string) => told().filter((line) => line.includes(why)).length >= services
         await until("the wrong key is told", () => tellAll("is not that of the first certificate"))
         assert.isTrue(await allServe("first"))
@@ -335,7 +335,7 @@ describe("settings of HTTPS", () => {
 
   test("keys that travel in clear are said to, but not on the loopback", () => {
     for (const host of ["0.0.0.0", "::", "10.0.0.7", "atoll.example.org", "127.example.org"]) {
-      assert.include(clearTextWarning({ host, tlsCertFile: null }), "API keys travel in clear")
+      assert.include(clearTextWarning({ host, tlsCertFile: null }), "API keys are not encrypted")
       assert.isNull(clearTextWarning({ host, tlsCertFile: first.certFile }))
     }
     for (const host of ["127.0.0.1", "127.0.0.5", "::1", "localhost"]) {

@@ -212,7 +212,7 @@ layer(TestApi.layer(size), { excludeTestServices: true })("usage over HTTP", (it
             {
               path: ["groupBy"],
               message:
-                "More than 10000 of them (sandbox) cost something in this window: ask for a shorter one, or group by day"
+                "More than 10000 groups (sandbox) have a cost in this window: ask for a shorter window, or group by day"
             }
           ]
         ]

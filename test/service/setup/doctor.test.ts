@@ -97,7 +97,7 @@ describe("atoll doctor", () => {
           lost.stdout,
           /^MISSING {2}database {4}The database does not serve\.\n\s+Mend: The database, DATABASE_URL/m
         )
-        assert.include(lost.stdout, "Atoll does not work here as it is set up.")
+        assert.include(lost.stdout, "Atoll does not work here with these settings.")
         assert.notInclude(lost.stdout + lost.stderr, "hunter2")
       }).pipe(Effect.scoped, Effect.provide(TestDatabase.bare)),
     withinMs

@@ -303,7 +303,7 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
       const own = (await newKey(["sandbox:execute", "sandbox:read"])).secret
       const ofKey = await opened(port, pathOf(id), { key: own })
       assert.strictEqual((await send("DELETE", "/api/v2/auth", { key: own })).status, 204)
-      const over = { code: 1008, reason: "The key or session is over, or the account is suspended." }
+      const over = { code: 1008, reason: "The key or session has ended, or the account is suspended." }
       assert.deepStrictEqual(await ofKey.closing(), over)
 
       const { browser, ticket } = await signedIn(atoll)
@@ -343,13 +343,16 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
       await largest.until(() => largest.outputBytes >= terminalInputMaxBytes)
       await largest.cut()
       const tooLarge = await after((socket) => socket.send(Buffer.alloc(terminalInputMaxBytes + 1)))
-      assert.deepStrictEqual(tooLarge, { code: 1009, reason: `A frame may have ${terminalInputMaxBytes} bytes.` })
+      assert.deepStrictEqual(tooLarge, {
+        code: 1009,
+        reason: `A frame may have at most ${terminalInputMaxBytes} bytes.`
+      })
       const notUtf8 = await after((socket) => socket.send(Buffer.from([0xff]), { binary: false }))
       assert.deepStrictEqual(notUtf8, { code: 1007, reason: "A text frame must be UTF-8." })
       const unmasked = await after((socket) =>
         (socket as unknown as { readonly _socket: Socket })._socket.write(Buffer.from([0x82, 0x01, 0x41]))
       )
-      assert.deepStrictEqual(unmasked, { code: 1002, reason: "This was no well-formed WebSocket frame." })
+      assert.deepStrictEqual(unmasked, { code: 1002, reason: "The WebSocket frame was malformed." })
       const controls: ReadonlyArray<unknown> = [
         "",
         "nonsense",
@@ -457,7 +460,7 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
       assert.isBelow(performance.now() - began, 25_000)
       assert.deepStrictEqual(yield* Effect.promise(() => client.closing()), {
         code: 1001,
-        reason: "The service stops. Open another terminal in a moment."
+        reason: "The service is stopping. Open another terminal in a moment."
       })
     })
   )

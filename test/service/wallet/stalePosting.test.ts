@@ -38,7 +38,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })(
         const longer = fold(runs, [], 5000, [], rules).meter
         const stored = Effect.map(readMeters(sql, ["sbx_1"]), (meters) => meters.get("sbx_1"))
         const isRefused = (exit: Exit.Exit<unknown, unknown>) =>
-          Exit.isFailure(exit) && /Somebody else has posted/.test(Cause.pretty(exit.cause))
+          Exit.isFailure(exit) && /Another posting has already charged/.test(Cause.pretty(exit.cause))
 
         yield* writeMeters(sql, [{ before: none, after: runs }])
         assert.isTrue(isRefused(yield* Effect.exit(writeMeters(sql, [{ before: none, after: runs }]))), "made twice")

@@ -144,7 +144,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a process of a cluster
         const count = Metric.value(
           Metric.gauge("atoll_cluster_processes_outside", {
             description:
-              "Living processes of the cluster that own no actors, since they and the others do not reach each other."
+              "Living processes of the cluster that own no actors, because they and the others do not reach each other."
           })
         )
         assert.strictEqual(Number((yield* count).value), 1)

@@ -18,7 +18,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("atoll hosts", (it) => 
       Effect.gen(function* () {
         const { code, stdout, stderr } = yield* atoll("hosts", "list")
         assert.deepStrictEqual([code, stderr], [0, ""])
-        assert.match(stdout, /^No host has joined\. With ATOLL_ROLE=all there is none but this one/)
+        assert.match(stdout, /^No host has joined\. With ATOLL_ROLE=all there is only this one/)
         const unknown = yield* atoll("hosts", "drain", "host_nobody")
         assert.strictEqual(unknown.code, 1)
         assert.match(unknown.stderr, /There is no host "host_nobody"\. atoll hosts list shows them\./)
@@ -60,14 +60,17 @@ layer(TestDatabase.layer, { excludeTestServices: true })("atoll hosts", (it) => 
           assert.deepInclude(cordoned.host, { id: host.id, state: "cordoned", wish: "cordoned", asked: null })
           const inUse = yield* atoll("hosts", "remove", host.id)
           assert.strictEqual(inUse.code, 1)
-          assert.match(inUse.stderr, /has 1 Sandbox: drain it first\. --force removes it as it is/)
+          assert.match(inUse.stderr, /has 1 Sandbox: drain it first\. --force removes it anyway/)
           const drained = yield* documentOf("hosts", "drain", host.id, "--json")
           assert.strictEqual(drained.host.state, "draining")
           yield* untilStatus(account.accountId, id, "stopped")
 
           const removed = yield* atoll("hosts", "remove", host.id, "--force")
           assert.deepStrictEqual([removed.code, removed.stderr], [0, ""])
-          assert.match(removed.stdout, /is removed for good\. 1 Sandbox lived there: .* deleting them ends at once/)
+          assert.match(
+            removed.stdout,
+            /is permanently removed\. 1 Sandbox lived there: .* deleting them takes effect immediately/
+          )
           yield* untilHost(host.id, "gone")
           assert.deepStrictEqual((yield* documentOf("hosts", "list", "--json")).hosts, [])
           const again = yield* atoll("hosts", "uncordon", host.id)
@@ -121,7 +124,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("atoll hosts", (it) => 
         }).pipe(Effect.scoped, Effect.provide(fleetService([host], { ATOLL_HOST_LEASE_MS: "60000" })))
         const { code, stdout } = yield* atoll("hosts", "cordon", host.id)
         assert.strictEqual(code, 0)
-        assert.match(stdout, /No service has heard of it within 3 s: it is done as soon as one runs\./)
+        assert.match(stdout, /No service has received it within 3 s: it takes effect as soon as one runs\./)
         assert.deepStrictEqual(yield* sql`select asked from hosts where id = ${host.id}`, [{ asked: "CORDON" }])
         yield* untilHost(host.id, "cordoned").pipe(
           Effect.provide(fleetService([host], { ATOLL_HOST_LEASE_MS: "60000" }))

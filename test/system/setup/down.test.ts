@@ -55,7 +55,7 @@ describe.skipIf(skipped(unusable))("atoll down", () => {
         )
         first.child.kill("SIGINT")
         yield* Effect.promise(() => once(first.child, "exit"))
-        assert.include(first.said(), "One Sandbox goes on without Atoll")
+        assert.include(first.said(), "One Sandbox continues without Atoll")
         assert.isAbove(traces(instance).processes, 0)
 
         const { code, stdout, stderr } = yield* down()

@@ -192,10 +192,10 @@ describe("a host as a process", () => {
         assert.deepInclude(service.joined[0], { driver: "namespace", installation: service.installation })
         host.child.kill("SIGTERM")
         assert.strictEqual(yield* Effect.promise(() => host.end), 0)
-        assert.include(host.said(), "One Sandbox goes on without Atoll")
+        assert.include(host.said(), "One Sandbox continues without Atoll")
         const down = yield* atoll("down", "--json")
         assert.deepInclude(JSON.parse(down.stdout), { processes: 0, sandboxes: 1 })
-        assert.include(down.stderr, "learn of it when it joins them again")
+        assert.include(down.stderr, "notice it when the host joins again")
         assert.deepInclude(JSON.parse((yield* atoll("down", "--json")).stdout), { sandboxes: 0 })
       }).pipe(Effect.provide(TestDatabase.bare)),
     withinMs

@@ -174,7 +174,7 @@ describe("the service as a process", () => {
         })
       const { address, said } = yield* messages({})
       assert.lengthOf(said, 3, said.join("\n"))
-      assert.match(said[0]!, /^Data is kept in \/.*; the database is DATABASE_URL \(.*\)\.$/)
+      assert.match(said[0]!, /^The data is in \/.*; the database is DATABASE_URL \(.*\)\.$/)
       assert.match(said[1]!, /^Sandboxes are simulated: .* npm run --silent atoll -- doctor$/)
       assert.strictEqual(said[2], `Atoll serves ${address}`)
       const more = yield* messages({ ATOLL_LOG_LEVEL: "debug" })

@@ -4,7 +4,7 @@ type Context = Readonly<Record<string, unknown>>
 
 const text = (value: unknown): string => (value === undefined ? "–" : JSON.stringify(value))
 
-/** Day and time on lines of their own, where there is little room. */
+/** Day and time on separate lines, for narrow columns. */
 const Iso = ({ at }: { at: number }) => {
   const [day, time] = new Date(at).toISOString().split("T")
   return (
@@ -15,7 +15,7 @@ const Iso = ({ at }: { at: number }) => {
   )
 }
 
-/** Epoch milliseconds are told as instants, too: those of this age have 13 digits. */
+/** 13-digit numbers are present-day epoch milliseconds, and are shown as instants, too. */
 const Value = ({ name, value }: { name: string; value: unknown }) => (
   <>
     <code class="break">{text(value)}</code>
@@ -23,7 +23,7 @@ const Value = ({ name, value }: { name: string; value: unknown }) => (
   </>
 )
 
-/** A context before and after a step. Null: there was none before. */
+/** A context before and after a step. `before` null: there was none. */
 export const Changes = ({ before, after }: { before: Context | null; after: Context }) => {
   const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after)])]
   const isChanged = (name: string) => before === null || !sameJson(before[name], after[name])
@@ -32,10 +32,10 @@ export const Changes = ({ before, after }: { before: Context | null; after: Cont
   return (
     <div class="changes">
       {changed.length === 0 ? (
-        <p class="soft">Nothing in the context changes.</p>
+        <p class="soft">The context does not change.</p>
       ) : (
         <table>
-          <caption>{before === null ? "The context that it begins with" : "What changes in the context"}</caption>
+          <caption>{before === null ? "Initial context" : "Changes in the context"}</caption>
           <thead>
             <tr>
               <th scope="col">Field</th>
@@ -62,7 +62,7 @@ export const Changes = ({ before, after }: { before: Context | null; after: Cont
       )}
       {kept.length === 0 ? null : (
         <details>
-          <summary>{kept.length === 1 ? "1 field stays" : `${kept.length} fields stay`} as before</summary>
+          <summary>{kept.length === 1 ? "1 field" : `${kept.length} fields`} unchanged</summary>
           <dl class="facts">
             {kept.map((name) => (
               <div key={name} class="fact">

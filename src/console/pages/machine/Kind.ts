@@ -1,4 +1,4 @@
-/** A machine with its drawing. */
+/** A machine with its diagram. */
 import type { AnyStateMachine } from "xstate"
 import { type Drawn, statechartOf } from "../../../statechart/drawn.ts"
 import type { Statechart } from "../../../statechart/Statechart.ts"
@@ -10,14 +10,14 @@ export interface Kind {
   readonly chart: Statechart
 }
 
-/** With what its simulator begins with and sends when nobody changes it. */
+/** With the simulator's default input and events. */
 export interface SimulatedKind extends Kind {
-  /** What its simulator begins with at an instant (epoch milliseconds). */
+  /** The simulator's input at an instant (epoch milliseconds). */
   readonly input: (at: number) => object
   /** By event: its fields besides `type` and `at`. */
   readonly parameters: Readonly<Record<string, (context: never) => object>>
 }
 
-/** @param file What `npm run machines` made of the machine, or what the bundle keeps of it. */
+/** @param file The output of `npm run machines`, or the bundle's reduced form of it. */
 export const chartOf = (machine: AnyStateMachine, file: unknown): Statechart =>
   "drawing" in (file as Drawn | Statechart) ? (file as Statechart) : statechartOf(machine, file as Drawn)

@@ -1,4 +1,4 @@
-/** An actor's statechart, and its whole life to go back and forth in. */
+/** An actor's statechart, with a slider over its whole history. */
 import type { ComponentProps } from "preact"
 import { useEffect, useState } from "preact/hooks"
 import { Fault } from "../ui/Fault.tsx"
@@ -8,12 +8,12 @@ import type { FollowedLife } from "./useLife.ts"
 interface Shown {
   readonly actorId: string
   readonly life: FollowedLife
-  /** As of a moment: what else is shown of it. */
+  /** Further content for a moment. */
   readonly between?: ComponentProps<typeof Moment>["between"]
 }
 
 export const Life = ({ actorId, life, between }: Shown) => {
-  /** Null: the newest, whichever it is. */
+  /** Null: the newest revision. */
   const [chosen, choose] = useState<number | null>(null)
   useEffect(() => choose(null), [actorId])
   return (

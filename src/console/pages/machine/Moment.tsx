@@ -1,4 +1,4 @@
-/** One moment of a life, and the way to all others. */
+/** One moment of an actor's history, and the navigation to all others. */
 import type { ComponentChildren } from "preact"
 import type { TransitionList } from "../../../../schemas/Transition.ts"
 import { litOf } from "../../../statechart/lit.ts"
@@ -21,14 +21,14 @@ interface Shown {
   /** Null: the newest. */
   readonly chosen: number | null
   readonly choose: (revision: number | null) => void
-  /** What else of that moment is shown, above the list of all. `go` shows another revision. */
+  /** Further content for that moment, above the list of all. `go` shows another revision. */
   readonly between?: ((revision: number, go: (to: number) => void) => ComponentChildren) | undefined
 }
 
-/** The fold here against what the service keeps, at the revision that it was asked at. */
+/** Compares the fold in the browser with the service's snapshot, at the snapshot's revision. */
 const Proof = ({ revisions, stored }: Pick<Shown, "revisions" | "stored">) => {
   const folded = stored === null ? undefined : revisions[stored.revision - 1]?.snapshot
-  if (stored === null || folded === undefined) return <p class="hint">Comparing with what the service stores …</p>
+  if (stored === null || folded === undefined) return <p class="hint">Comparing with the service's snapshot …</p>
   return folded.value === stored.status && sameJson(folded.context, stored.context) ? (
     <p class="proof good">
       This browser folded {stored.revision === 1 ? "1 transition" : `${stored.revision} transitions`} through the
@@ -36,12 +36,12 @@ const Proof = ({ revisions, stored }: Pick<Shown, "revisions" | "stored">) => {
     </p>
   ) : (
     <p class="fault" role="alert">
-      This browser's fold of the log differs from what the service stores at revision {stored.revision}.
+      This browser's fold of the log differs from the service's snapshot at revision {stored.revision}.
     </p>
   )
 }
 
-/** An event about what it is at present, from a client that is not known yet, as the service asks. */
+/** Possible events, with the present generation and version, from an unnamed client, as in the service. */
 const nextOf = ({ snapshot }: Revision): ReadonlyArray<string> => {
   const { generation, edition, idleStopAt } = snapshot.context as Readonly<Record<string, unknown>>
   return nextEvents(snapshot, (type) => ({ type, generation, edition, idleStopAt, client: "" }))

@@ -1,4 +1,4 @@
-/** A copy of a machine in the browser, to which events are sent; the service hears nothing of it. */
+/** A copy of a machine in the browser that accepts events, without any effect on the service. */
 import { useMemo, useState } from "preact/hooks"
 import type { AnyMachineSnapshot } from "xstate"
 import { litOf } from "../../../statechart/lit.ts"
@@ -32,7 +32,7 @@ const first = ({ machine, input }: SimulatedKind): Step => ({
 
 const sentences: Readonly<Record<Verdict["type"], string>> = {
   accepted: "was taken",
-  unchanged: "changes nothing: the state answers with itself",
+  unchanged: "changes nothing: the state ignores the event",
   refused: "was refused"
 }
 
@@ -43,7 +43,7 @@ export const Simulator = ({ kind }: { kind: SimulatedKind }) => {
   const { snapshot, event: lastEvent, from, before, commands } = steps.at(-1)!
   const state = snapshot.value as string
 
-  /** As it would be sent now. */
+  /** The default event of a type, for now. */
   const sample = (type: string): AnyEvent => ({
     type,
     at: Date.now(),
@@ -67,7 +67,7 @@ export const Simulator = ({ kind }: { kind: SimulatedKind }) => {
     try {
       event = { at: Date.now(), ...(JSON.parse(json) as object), type }
     } catch (fault) {
-      setWrong(`The parameters are not JSON: ${(fault as Error).message}`)
+      setWrong(`The parameters are not valid JSON: ${(fault as Error).message}`)
       return
     }
     setWrong(null)
@@ -81,7 +81,7 @@ export const Simulator = ({ kind }: { kind: SimulatedKind }) => {
         { event, from: state, before: snapshot, snapshot: verdict.snapshot, commands: verdict.commands }
       ])
     } catch (fault) {
-      setWrong(`The machine cannot take this: ${(fault as Error).message}`)
+      setWrong(`The machine cannot process this: ${(fault as Error).message}`)
     }
   }
 
@@ -105,7 +105,7 @@ export const Simulator = ({ kind }: { kind: SimulatedKind }) => {
             setEdited(null)
           }}
         >
-          One step back
+          Undo one step
         </button>
         <button
           type="button"
@@ -116,20 +116,20 @@ export const Simulator = ({ kind }: { kind: SimulatedKind }) => {
             setEdited(null)
           }}
         >
-          Begin anew
+          Start again
         </button>
       </header>
       <div class="beside">
         <StatechartDrawing chart={chart} lit={lit} turn={last} />
         <div class="controls">
-          <p class="hint">This copy lives in your browser. What you send to it changes nothing in the service.</p>
+          <p class="hint">This copy runs in your browser. Events that you send to it do not affect the service.</p>
           <Select
             label="Event"
             name="event"
             value={type}
             onChoice={choose}
             options={chart.events.map(({ name }) => [name, possible.includes(name) ? `${name} ·` : name] as const)}
-            hint="A dot marks what this state would take."
+            hint="A dot marks the events that this state accepts."
           />
           <div class="field">
             <label for="parameters">Parameters</label>

@@ -6,16 +6,16 @@ interface Shown {
   readonly pending: Transition["stillPending"]
 }
 
-/** What earlier steps had asked for, and the service had not done yet, at a moment. */
+/** Commands of earlier steps that were still pending at a moment. */
 export const StillPending = ({ revisions, pending }: Shown) =>
-  // A process of an older version tells nothing of it.
+  // Processes of older versions do not record this.
   pending == null ? (
-    <p class="soft">It is not known which earlier commands were pending.</p>
+    <p class="soft">Whether earlier commands were pending is not known.</p>
   ) : pending.length === 0 ? (
-    <p class="soft">No earlier command is pending.</p>
+    <p class="soft">No earlier command was pending.</p>
   ) : (
     <div>
-      <p class="asks">Still pending from before</p>
+      <p class="asks">Pending from earlier steps</p>
       <ul class="commands" aria-label="Still pending">
         {pending.map(({ revision, index }) => (
           <li key={`${revision}.${index}`}>

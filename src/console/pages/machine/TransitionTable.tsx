@@ -32,7 +32,7 @@ const Cell = ({ chart, state, event }: { chart: Statechart; state: ChartState; e
   )
 }
 
-/** Every pair of a state and an event. */
+/** The result of every event in every state. */
 export const TransitionTable = ({ chart }: { chart: Statechart }) => (
   <Scrolls label="Table of states and events">
     <table class="pairs">

@@ -1,14 +1,14 @@
 import { Instant } from "../ui/Instant.tsx"
 import type { Deadlines } from "./simulate.ts"
 
-/** The deadlines that wait at a moment: what will come by itself, and when. */
+/** The pending deadlines at a moment, with their events and times. */
 export const Waiting = ({ deadlines }: { deadlines: Deadlines }) => {
   const waiting = Object.entries(deadlines)
   return waiting.length === 0 ? (
-    <p class="soft">No deadline waits.</p>
+    <p class="soft">No pending deadlines.</p>
   ) : (
     <div>
-      <p class="asks">Deadlines that wait</p>
+      <p class="asks">Pending deadlines</p>
       <ul class="commands" aria-label="Deadlines">
         {waiting.map(([name, { at, event }]) => (
           <li key={name}>

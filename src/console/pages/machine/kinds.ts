@@ -1,4 +1,4 @@
-/** Every machine. */
+/** Every kind of machine. */
 import connectionGrantChart from "../../../../docs/machines/connectionGrant.json" with { type: "json" }
 import previewChart from "../../../../docs/machines/preview.json" with { type: "json" }
 import serviceAccessChart from "../../../../docs/machines/serviceAccess.json" with { type: "json" }

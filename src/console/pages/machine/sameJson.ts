@@ -1,4 +1,4 @@
-/** JSON values as Postgres compares them: the order of keys means nothing, and what is undefined is not there. */
+/** Compares JSON values like Postgres: the order of keys does not matter, and undefined properties are absent. */
 export const sameJson = (a: unknown, b: unknown): boolean => {
   if (a === b) return true
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false

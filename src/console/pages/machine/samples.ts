@@ -1,4 +1,4 @@
-/** What a simulator begins with, and what it sends when nobody changes it. The types hold that no event and no field is missing. */
+/** The simulators' default inputs and events. The types ensure that no event and no field is missing. */
 import type { ConnectionGrantEvent, ConnectionGrantInput } from "../../../../machines/connectionGrant.ts"
 import type { OperationEvent, OperationInput } from "../../../../machines/operation.ts"
 import type { PreviewEvent, PreviewInput } from "../../../../machines/preview.ts"

@@ -1,4 +1,4 @@
-/** A machine's life in the browser: the real machine, by XState's pure functions, and nothing is done about what it asks for. */
+/** Runs a machine in the browser: the real machine, by XState's pure functions, without executing its commands. */
 import type { AnyActorScope, AnyMachineSnapshot, AnyStateMachine } from "xstate"
 import type { StateMeta } from "../../../../machines/meta.ts"
 
@@ -7,24 +7,24 @@ export interface AnyEvent {
   readonly [field: string]: unknown
 }
 
-/** What a step asks the service to do. */
+/** A command of a step. */
 export interface Asked {
   readonly type: string
   readonly params: unknown
 }
 
-/** By name: what comes by itself at an instant, in epoch milliseconds. */
+/** Named deadlines: epoch milliseconds and the event. */
 export type Deadlines = Readonly<Record<string, { readonly at: number; readonly event: AnyEvent }>>
 
 export type Verdict =
   | { readonly type: "accepted"; readonly snapshot: AnyMachineSnapshot; readonly commands: ReadonlyArray<Asked> }
-  /** Answered with the state as it is. */
+  /** The state ignored the event. */
   | { readonly type: "unchanged" }
   | { readonly type: "refused"; readonly code: string }
 
 /**
- * What XState makes an actor for in its own `transition`: a machine without children tells it its actions, and nothing else. That actor is
- * half of XState (`bundle/leftOut.ts`).
+ * Replaces the actor that XState creates in its own `transition`: for a machine without children it only collects the actions. That actor is
+ * half of XState's code (`bundle/leftOut.ts`).
  */
 const step = (take: (scope: AnyActorScope) => unknown) => {
   const commands: Array<Asked> = []
@@ -52,16 +52,16 @@ export const decide = (machine: AnyStateMachine, snapshot: AnyMachineSnapshot, e
   return { type: "accepted", ...step((scope) => machine.transition(snapshot, event as never, scope)) }
 }
 
-/** Those that the guards let through, of the state's own: no machine of ours has others. `eventOf` gives the event that would come. */
+/** Events of the state that the guards accept; our machines have no others. `eventOf` gives the event to test. */
 export const nextEvents = (snapshot: AnyMachineSnapshot, eventOf: (type: string) => AnyEvent): ReadonlyArray<string> =>
   Object.keys(snapshot.machine.states[snapshot.value as string]!.config.on ?? {}).filter((type) =>
     snapshot.can(eventOf(type) as never)
   )
 
 /**
- * What waits after a step, of what waited before it and what the step asks for.
+ * The deadlines after a step, from those before it and the step's commands.
  *
- * @param fired The event of the deadline that led to the step, which waits no more; null where none did.
+ * @param fired The event of the deadline that caused the step and is now cleared; null: none.
  */
 export const deadlinesAfter = (before: Deadlines, commands: ReadonlyArray<Asked>, fired: string | null): Deadlines => {
   const asked = commands.filter(({ type }) => type === "schedule" || type === "unschedule")

@@ -1,7 +1,7 @@
 /**
- * The whole log of one actor, live, and each of its revisions as the machine has it: the browser folds the log itself.
+ * The complete log of one actor, live, with each revision's state: the browser folds the log itself.
  *
- * The stream is opened before the log is read, so nothing falls between them; what both tell counts once.
+ * The stream is opened before the log is read, so no entry is lost between them; duplicates are merged.
  */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 import type { AnyMachineSnapshot } from "xstate"
@@ -12,20 +12,20 @@ import { subscribe } from "../subscribe.ts"
 import type { Kind } from "./Kind.ts"
 import { begin, type Deadlines, deadlinesAfter, decide } from "./simulate.ts"
 
-/** Whose life it is. */
+/** The actor. */
 export interface Subject {
   readonly kind: Kind
   readonly actorId: string
-  /** Its log is below this. */
+  /** Base path of its log. */
   readonly path: string
-  /** The stream that tells of it. */
+  /** The stream with its transitions. */
   readonly events: string
 }
 
 export interface Revision {
   readonly transition: Transition
   readonly snapshot: AnyMachineSnapshot
-  /** That wait since then, or still. */
+  /** Deadlines at this revision. */
   readonly deadlines: Deadlines
 }
 
@@ -33,7 +33,7 @@ export interface Life {
   readonly kind: Kind
   /** Without gaps, from revision 1 on. */
   readonly revisions: ReadonlyArray<Revision>
-  /** What the service stores, as of when it was last asked. */
+  /** The service's snapshot, as last loaded. */
   readonly stored: TransitionList["stored"] | null
   readonly feed: FeedState
   /** Epoch milliseconds of the last answer. */
@@ -87,7 +87,7 @@ class Follower {
       },
       changed: (feed) => {
         this.#show({ feed })
-        // A log can be read where nothing is streamed.
+        // The log is readable even without a stream.
         if (feed.state !== "live" && feed.state !== "connecting" && !this.#isLoaded) void this.#load()
       }
     })
@@ -118,7 +118,7 @@ class Follower {
     void this.#fold()
   }
 
-  /** Once at a time, and once more where something came meanwhile. */
+  /** One request at a time, and one more if something arrived meanwhile. */
   async #askStored() {
     this.#isStale = true
     if (this.#isAsking) return
@@ -143,7 +143,7 @@ class Follower {
     return this.#fold()
   }
 
-  /** In slices: a long log freezes no page. */
+  /** In slices, so that a long log does not freeze the page. */
   async #fold() {
     if (this.#isFolding || this.#stored === null) return
     this.#isFolding = true
@@ -169,7 +169,7 @@ class Follower {
     const { machine } = this.#subject.kind
     const last = this.#revisions.at(-1)
     if (last === undefined) {
-      // All of its input stands in its context: what a client changed since stands there as it was, and the instant is when it was made.
+      // The context contains the whole input, before a client's changes as well; the input's instant is the creation time.
       const { context } = this.#stored!
       const { snapshot, commands } = begin(machine, {
         ...context,
@@ -180,7 +180,7 @@ class Follower {
     }
     const { event, revision, cause } = transition
     const verdict = decide(machine, last.snapshot, event)
-    if (verdict.type !== "accepted") throw new Error(`This browser's machine does not take revision ${revision}.`)
+    if (verdict.type !== "accepted") throw new Error(`This browser's machine does not accept revision ${revision}.`)
     const fired = cause === "deadline" ? event.type : null
     const deadlines = deadlinesAfter(last.deadlines, verdict.commands, fired)
     return { transition, snapshot: verdict.snapshot, deadlines }

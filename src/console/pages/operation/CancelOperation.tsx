@@ -9,12 +9,12 @@ import { shortCommand } from "./commandText.ts"
 
 const isOpen = ({ status }: Operation): boolean => isOpenOperation(status)
 
-/** What came of it: the answer has the result that stands. */
+/** The result of the cancellation; the response has the operation's final result. */
 const sentenceOf = ({ status, exitCode, reason, startedAt, finishedAt }: Operation): string => {
   if (isWithdrawnOperation(status) && startedAt === null) return "Cancelled before it was seen to begin."
   if (isWithdrawnOperation(status)) return "Cancelled: its processes get TERM, and KILL after 2 s."
   const end = exitCode !== null ? ` with exit code ${exitCode}` : reason !== null ? ` (${reason.code})` : ""
-  return `Too late: it had ${status}${end}${finishedAt === null ? "" : ` at ${instant(finishedAt)}`}. That result stands.`
+  return `Too late: it had already ${status}${end}${finishedAt === null ? "" : ` at ${instant(finishedAt)}`}. That result is final.`
 }
 
 interface Asked {
@@ -22,7 +22,7 @@ interface Asked {
   readonly tell: (operation: Operation) => void
 }
 
-/** Offered while it runs, as far as is known here. */
+/** Shown while the operation runs, as far as this page knows. */
 export const CancelOperation = ({ operation, tell }: Asked) => {
   const [said, setSaid] = useState<string | null>(null)
   const { isBusy, fault, run } = useAction(async () => {

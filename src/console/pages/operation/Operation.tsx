@@ -1,4 +1,4 @@
-/** One Operation: what it is, what it wrote, what came to it, and its whole life. */
+/** One Operation: its facts, its output, its events, and its history. */
 import { useCallback, useEffect } from "preact/hooks"
 import type { Operation as OperationBody, OperationResponse } from "../../../../schemas/Operation.ts"
 import type { DeclinedEventList } from "../../../../schemas/Transition.ts"
@@ -17,7 +17,7 @@ import { Outcome } from "./Outcome.tsx"
 import { Output } from "./Output.tsx"
 import { Races } from "./Races.tsx"
 
-/** What loses a race comes right after what won it: so long after a transition it is asked for once more. */
+/** The loser of a race arrives right after the winner: after a transition, rejected events are loaded once more, so much later. */
 const losersMs = 1000
 
 const useDeclined = (path: string, revision: number) => {
@@ -29,7 +29,7 @@ const useDeclined = (path: string, revision: number) => {
     const timer = setTimeout(reload, losersMs)
     return () => clearTimeout(timer)
   }, [revision, reload])
-  // Nothing tells of what changed nothing: whoever comes back to the page sees what there is by now.
+  // The stream has no rejected events, so they are loaded again when the page becomes visible.
   useEffect(() => {
     const look = () => {
       if (document.visibilityState === "visible") reload()
@@ -48,7 +48,7 @@ export const Operation = ({ sandboxId, id }: { sandboxId: string; id: string }) 
   const revision = life.stored?.revision ?? 0
   const declined = useDeclined(path, revision)
   const { reload } = loaded
-  // What is told of it anew is asked for anew.
+  // Each transition loads the operation again.
   useEffect(() => {
     if (revision > 0) reload()
   }, [revision, reload])
@@ -83,7 +83,7 @@ export const Operation = ({ sandboxId, id }: { sandboxId: string; id: string }) 
             <Output operation={operation} ended={changed} />
           </section>
           <section class="pane" aria-labelledby="facts">
-            <h2 id="facts">What it is</h2>
+            <h2 id="facts">Facts</h2>
             <OperationFacts operation={operation} life={life} />
           </section>
           <Races life={life} loaded={declined} />

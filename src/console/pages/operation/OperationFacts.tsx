@@ -23,7 +23,7 @@ const Argument = ({ text }: { text: string }) => (
 const took = ({ startedAt, finishedAt }: Operation): string | null =>
   startedAt === null || finishedAt === null ? null : duration((Date.parse(finishedAt) - Date.parse(startedAt)) / 1000)
 
-/** Undefined: its life is not known yet. */
+/** Undefined: its history is not loaded yet. */
 const limitOf = ({ stored }: FollowedLife): number | null | undefined =>
   stored === null ? undefined : (stored.context["timeoutMs"] as number | null)
 
@@ -80,7 +80,7 @@ export const OperationFacts = ({ operation, life }: { operation: Operation; life
       <dd>{took(operation) ?? <None />}</dd>
       <dt>Time limit</dt>
       <dd>
-        {limitMs === undefined ? <None /> : limitMs === null ? "none" : `${duration(limitMs / 1000)} from its begin`}
+        {limitMs === undefined ? <None /> : limitMs === null ? "none" : `${duration(limitMs / 1000)} from its start`}
       </dd>
       <dt>Its processes</dt>
       <dd>{isWaitingOperation(status) ? "none yet: it waits for its turn" : processTree}</dd>

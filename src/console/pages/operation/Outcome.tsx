@@ -1,8 +1,8 @@
-/** How an operation is, and what its command ended with. */
+/** The status of an operation, and the result of its command. */
 import type { Operation } from "../../../../schemas/Operation.ts"
 import "./operation.css"
 
-/** Null: nothing is known of an end. */
+/** Null: no result yet. */
 const endOf = ({ exitCode, signal, reason }: Operation): string | null =>
   exitCode !== null ? `exit code ${exitCode}` : signal !== null ? signal : (reason?.code ?? null)
 

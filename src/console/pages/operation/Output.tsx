@@ -1,4 +1,4 @@
-/** What a command wrote, as it writes it: each of its two streams for itself, for nobody keeps in which order they were written. */
+/** A command's output, live. The two streams are separate, because their common order is not recorded. */
 import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks"
 import type { Operation } from "../../../../schemas/Operation.ts"
 import { ApiFault } from "../api.ts"
@@ -9,14 +9,14 @@ import "./operation.css"
 import type { Piece } from "./StreamTail.ts"
 import { type ShownStream, useOutput } from "./useOutput.ts"
 
-/** Closer to its end than this, it is kept at its end. */
+/** Within this distance from its end, the view stays at the end. */
 const atEndPixels = 24
 
 const PieceText = ({ piece }: { piece: Piece }) =>
   useMemo(
     () =>
       piece.runs === null ? (
-        <span class="left-out">{`\n… ${size(piece.to - piece.from)} are no longer kept by the service …\n`}</span>
+        <span class="left-out">{`\n… ${size(piece.to - piece.from)} were deleted by the service's retention …\n`}</span>
       ) : (
         piece.runs.map(({ text, look }, index) =>
           look === "" ? (
@@ -52,7 +52,7 @@ const Stream = ({ name, stream, isOver }: { name: string; stream: ShownStream; i
         )}
       </p>
       {bytes === 0 ? (
-        <p class="soft">{isOver ? "Nothing was written to it." : "Nothing was written to it yet."}</p>
+        <p class="soft">{isOver ? "No output." : "No output yet."}</p>
       ) : (
         // biome-ignore lint/a11y/useSemanticElements: it is no part of a form, and no landmark
         <pre
@@ -79,7 +79,7 @@ const Stream = ({ name, stream, isOver }: { name: string; stream: ShownStream; i
 
 interface Shown {
   readonly operation: Operation
-  /** Called once, with how it ended. */
+  /** Called once, with the final state. */
   readonly ended: (operation: Operation) => void
 }
 
@@ -91,14 +91,12 @@ export const Output = ({ operation, ended: tell }: Shown) => {
   const isOver = ended !== null
   return (
     <div class="output" data-output={isOver ? "whole" : "open"}>
-      <p class="stream-head">
-        {isOver ? <span class="as-of">Nothing more comes.</span> : <Live feed={feed} at={at} />}
-      </p>
+      <p class="stream-head">{isOver ? <span class="as-of">Complete.</span> : <Live feed={feed} at={at} />}</p>
       {feed.state === "lost" && feed.fault instanceof ApiFault && feed.fault.status !== null ? (
         <Fault fault={feed.fault} />
       ) : null}
       {feed.state === "refused" ? (
-        <p class="empty">The service has no output of it.</p>
+        <p class="empty">The service has no output of this command.</p>
       ) : (
         <>
           <Stream name="stdout" stream={stdout} isOver={isOver} />

@@ -1,4 +1,4 @@
-/** All that came to an operation in the order of time: what was taken, and what came too late for it. */
+/** All events of an operation in order of time: accepted ones, and those that came too late. */
 import type { DeclinedEvent, DeclinedEventList, Transition } from "../../../../schemas/Transition.ts"
 import type { Loaded } from "../load.ts"
 import type { FollowedLife } from "../machine/useLife.ts"
@@ -10,7 +10,7 @@ type Came =
   | { readonly type: "taken"; readonly transition: Transition }
   | { readonly type: "declined"; readonly declined: DeclinedEvent; readonly winner: Transition | null }
 
-/** The transition that led to the state which an event met. */
+/** The transition to the state in which an event was rejected. */
 const winnerOf = (transitions: ReadonlyArray<Transition>, { revision, state }: DeclinedEvent): Transition | null =>
   transitions.findLast((one) => one.revision <= revision && one.to === state && one.from !== state) ?? null
 
@@ -35,7 +35,7 @@ const Declined = ({ declined, winner }: { declined: DeclinedEvent; winner: Trans
     <span class="status refused">{declined.code === null ? "changed nothing" : "refused"}</span>
     <span class="block soft">
       {declined.code === null ? (
-        `It was answered with the result that stood: ${declined.state}.`
+        `It was answered with the final result: ${declined.state}.`
       ) : (
         <>
           <code>{declined.code}</code>, for it was {declined.state}.
@@ -81,19 +81,15 @@ const Row = ({ came }: { came: Came }) => {
 }
 
 export const Races = ({ life, loaded }: { life: FollowedLife; loaded: Loaded<DeclinedEventList> }) => (
-  <Pane title="What came, and what became of it" loaded={loaded}>
+  <Pane title="Events and their results" loaded={loaded}>
     {({ declined, truncated }) => (
       <>
         <p class="soft">
           {declined.length === 0
-            ? "Every event that came to it was taken: nothing lost a race."
-            : "An event that meets a result which stands changes nothing. Who was first is decided once, by the order in which they came to it."}
+            ? "Every event was accepted: nothing lost a race."
+            : "An event after the final result changes nothing. The order of arrival decides once which event was first."}
         </p>
-        <Table
-          label="Events in the order of time"
-          columns={["At", "Event", "What became of it", "From", "Request"]}
-          class="races"
-        >
+        <Table label="Events in order of time" columns={["Time", "Event", "Result", "From", "Request"]} class="races">
           {inOrder(
             life.revisions.map(({ transition }) => transition),
             declined
@@ -101,7 +97,7 @@ export const Races = ({ life, loaded }: { life: FollowedLife; loaded: Loaded<Dec
             <Row key={index} came={came} />
           ))}
         </Table>
-        {truncated ? <p class="hint">Of those that were not taken, the first {declined.length} are kept.</p> : null}
+        {truncated ? <p class="hint">Only the first {declined.length} rejected events are kept.</p> : null}
       </>
     )}
   </Pane>

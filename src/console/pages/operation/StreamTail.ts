@@ -1,6 +1,6 @@
 /**
- * The last bytes of one stream of output as text, however much of it there is: in pieces, of which only the newest changes, so that what is
- * shown already is not drawn again.
+ * The last bytes of one output stream as text, in pieces. Only the newest piece changes, so that the browser
+ * does not draw the others again.
  */
 import { InertText, type Run } from "./inertText.ts"
 
@@ -8,13 +8,13 @@ export interface Piece {
   /** Absolute byte offsets. */
   readonly from: number
   readonly to: number
-  /** Null: the service no longer keeps these bytes. */
+  /** Null: the service has deleted these bytes. */
   readonly runs: ReadonlyArray<Run> | null
 }
 
 export const keptBytes = 128 * 1024
 const pieceBytes = 8 * 1024
-/** Of one piece: a text with more colours than this keeps its words. */
+/** Maximum for one piece: further colours in it are dropped. */
 const runsMax = 256
 
 const joined = (before: ReadonlyArray<Run>, more: ReadonlyArray<Run>): ReadonlyArray<Run> => {
@@ -34,22 +34,22 @@ export class StreamTail {
   #text = new InertText()
   #end: number
 
-  /** @param from The offset of the first byte that is wanted. */
+  /** @param from The offset of the first wanted byte. */
   constructor(from: number) {
     this.#end = from
   }
 
-  /** The offset behind all that came. */
+  /** The offset after all received bytes. */
   get end(): number {
     return this.#end
   }
 
-  /** Those before the first of these are not shown. */
+  /** Earlier pieces are dropped. */
   get pieces(): ReadonlyArray<Piece> {
     return this.#pieces
   }
 
-  /** What was told before counts once; what is missing is a gap. */
+  /** Ignores known bytes; missing bytes become a gap. */
   append(offset: number, bytes: Uint8Array): void {
     if (offset > this.#end) {
       this.finish()
@@ -72,7 +72,7 @@ export class StreamTail {
     if (first > 0) this.#pieces = this.#pieces.slice(first)
   }
 
-  /** Nothing follows what came so far: what waited for more is shown as it is. */
+  /** No bytes follow: incomplete characters and sequences are shown as they are. */
   finish(): void {
     const runs = [...this.#text.read(this.#decoder.decode()), ...this.#text.end()]
     this.#decoder = new TextDecoder()

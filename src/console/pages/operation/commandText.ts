@@ -1,4 +1,4 @@
-/** A command in one line, as one would type it into a shell; nothing in it is obeyed. */
+/** A command on one line, quoted as for a shell; control characters are shown, not executed. */
 import { oneLine } from "../characterPicture.ts"
 
 const plain = /^[\w@%+=:,./-]+$/
@@ -8,7 +8,7 @@ const quoted = (argument: string): string =>
 
 const commandText = (argv: ReadonlyArray<string>): string => oneLine(argv.map(quoted).join(" "))
 
-/** Of a long one the beginning. */
+/** The beginning of a long command. */
 export const shortCommand = (argv: ReadonlyArray<string>, maxCharacters = 200): string => {
   const text = commandText(argv)
   return text.length > maxCharacters ? `${text.slice(0, maxCharacters - 1)}…` : text

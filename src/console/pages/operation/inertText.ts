@@ -1,6 +1,6 @@
 /**
- * What programs write, as text that does nothing: of escape sequences only the plain colours are kept, as names of classes; other control
- * characters, and those that turn the direction of text, are shown and not obeyed.
+ * Output of programs as inert text. Of escape sequences only plain colours are kept, as class names; other control
+ * characters, and direction marks, are shown and have no effect.
  *
  * @source ECMA-48 sections 5.4 (control sequences), 5.6 (control strings), 8.3.117 (SGR)
  */
@@ -8,16 +8,16 @@ import { characterPicture, oneLine, specials } from "../characterPicture.ts"
 
 export interface Run {
   readonly text: string
-  /** Names of classes; empty: plain. */
+  /** Class names; empty: plain. */
   readonly look: string
 }
 
 const esc = "\x1b"
 
-/** What is longer is no sequence but an attempt to hide something. */
+/** A longer sequence is invalid, and probably an attempt to hide text. */
 const sequenceMaxCharacters = 4096
 
-/** Control sequences (`ESC [`), operating system commands (`ESC ]`), other control strings, and all that is shorter. */
+/** Control sequences (`ESC [`), operating system commands (`ESC ]`), other control strings, and all shorter sequences. */
 const sequences: ReadonlyArray<RegExp> = [
   /\x1b\[[0-?]*[ -/]*[@-~]/y,
   /\x1b\][^\x07\x1b\x9c]*(?:[\x07\x9c]|\x1b\\)/y,
@@ -25,7 +25,7 @@ const sequences: ReadonlyArray<RegExp> = [
   /\x1b[ -/]*[0-OQ-WYZ\\`-~]/y
 ]
 
-/** The rest of a text that may go on as one of them. */
+/** The end of a text that may be the beginning of a sequence. */
 const beginning = /\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b\x9c]*\x1b?|[PX^_][^\x1b\x9c]*\x1b?|[ -/]*)$/y
 
 const matchAt = (pattern: RegExp, text: string, at: number): string | null => {
@@ -41,11 +41,11 @@ const sequenceAt = (text: string, at: number): string | null => {
   return null
 }
 
-/** Empty: it says nothing of colours. One without a code resets them. */
+/** Empty: the sequence sets no colours. A sequence without codes resets them. */
 const codesOf = (sequence: string): ReadonlyArray<string> =>
   /^\x1b\[([\d;]{0,96})m$/.exec(sequence)?.[1]?.split(";") ?? []
 
-/** By the last digit of a colour's code; black and white are the page's own. */
+/** By the last digit of a colour's code; black and white use the page's colours. */
 const tints: Readonly<Record<string, string>> = {
   "1": "tint-bad",
   "2": "tint-good",
@@ -67,12 +67,12 @@ class Look {
       .join(" ")
   }
 
-  /** @param codes Of one SGR sequence. */
+  /** @param codes From one SGR sequence. */
   take(codes: ReadonlyArray<string>): void {
     for (let at = 0; at < codes.length; at++) {
       const code = codes[at]!
       if (code === "38" || code === "48") {
-        // One of 256 colours, or one of all: none that the page has.
+        // One of 256 colours, or an RGB colour: the page has none of them.
         at += codes[at + 1] === "5" ? 2 : codes[at + 1] === "2" ? 4 : 0
         if (code === "38") this.#tint = ""
       } else this.#one(code)
@@ -95,21 +95,21 @@ class Look {
 }
 
 interface Step {
-  /** Characters that it is about. */
+  /** Number of characters consumed. */
   readonly length: number
   readonly shown: string
-  /** Of a sequence that changes the look. */
+  /** Codes of a sequence that changes the look. */
   readonly codes: ReadonlyArray<string>
 }
 
 const step = (length: number, shown: string, codes: ReadonlyArray<string> = []): Step => ({ length, shown, codes })
 
-/** What becomes of a special character; null: what comes after it decides. */
+/** Handles a special character; null: more input is needed. */
 const stepAt = (text: string, at: number): Step | null => {
   const character = text[at]!
   if (character === "\r") {
     if (at === text.length - 1) return null
-    // A line that is written over is shown, and what is written over it on the next.
+    // An overwritten line stays visible; the overwriting text is on the next line.
     return step(1, text[at + 1] === "\n" ? "" : "␍\n")
   }
   if (character === esc) {
@@ -120,10 +120,10 @@ const stepAt = (text: string, at: number): Step | null => {
   return step(1, characterPicture(character))
 }
 
-/** Reads one stream in any pieces. */
+/** Reads one stream, in pieces of any size. */
 export class InertText {
   readonly #look = new Look()
-  /** What may go on in the next piece. */
+  /** An incomplete sequence at the end of the last piece. */
   #open = ""
 
   read(piece: string): ReadonlyArray<Run> {
@@ -156,7 +156,7 @@ export class InertText {
     return runs
   }
 
-  /** Nothing more comes. */
+  /** Call it at the end of the stream. */
   end(): ReadonlyArray<Run> {
     const text = this.#open
     this.#open = ""

@@ -1,4 +1,4 @@
-/** The output of an operation as it is written: each byte once, over losses of the connection, until there is no more. */
+/** Live output of an operation: each byte once, over lost connections, until the end. */
 import { useEffect, useState } from "preact/hooks"
 import type { Operation, OutputStream } from "../../../../schemas/Operation.ts"
 import { queryOf } from "../api.ts"
@@ -7,7 +7,7 @@ import { keptBytes, type Piece, StreamTail } from "./StreamTail.ts"
 
 export interface ShownStream {
   readonly pieces: ReadonlyArray<Piece>
-  /** Bytes so far, whether they are shown or not. */
+  /** Received bytes, shown or not. */
   readonly bytes: number
 }
 
@@ -15,9 +15,9 @@ export interface FollowedOutput {
   readonly stdout: ShownStream
   readonly stderr: ShownStream
   readonly feed: FeedState
-  /** Of the last news, epoch milliseconds. */
+  /** Epoch milliseconds of the last event. */
   readonly at: number | null
-  /** All of it was told; null: more may come. */
+  /** Set once all output has arrived; null: more may follow. */
   readonly ended: Operation | null
 }
 
@@ -27,7 +27,7 @@ interface OutputEvent {
   readonly data: string
 }
 
-/** What comes within such a time is shown together. */
+/** Output within this time is shown together. */
 const showEveryMs = 100
 
 const bytesOf = (base64: string): Uint8Array => {
@@ -46,7 +46,7 @@ const nothing: FollowedOutput = {
   ended: null
 }
 
-/** What would not be kept here is not asked for. */
+/** Requests only the bytes that the page keeps. */
 const tailOf = (bytes: number): StreamTail => new StreamTail(Math.max(0, bytes - keptBytes))
 
 const followOutput = (

@@ -21,7 +21,7 @@ export const wishNames: Readonly<Record<Wish, string>> = {
   remove: "Remove"
 }
 
-/** Those that would change something. */
+/** The requests that would change something. */
 export const wishesFor = ({ state, wish }: Host): ReadonlyArray<Wish> => {
   if (isRemovedHost(state)) return []
   const wishes: ReadonlyArray<readonly [Wish, boolean]> = [
@@ -42,7 +42,7 @@ const Means = ({ wish, host }: { wish: Wish; host: Host }): ComponentChildren =>
   const { all, up } = host.sandboxes
   switch (wish) {
     case "cordon":
-      return <p>It gets no new Sandboxes. Those that it has go on, and can be started.</p>
+      return <p>It gets no new Sandboxes. Its present ones continue, and can be started.</p>
     case "drain":
       return (
         <p>
@@ -51,24 +51,24 @@ const Means = ({ wish, host }: { wish: Wish; host: Host }): ComponentChildren =>
         </p>
       )
     case "uncordon":
-      return <p>It gets new Sandboxes again. Those that were stopped there are started by whoever needs them.</p>
+      return <p>It gets new Sandboxes again. Those that were stopped there stay stopped until a client starts them.</p>
     case "remove":
       return (
         <>
           <p class="notice">
-            <strong>This cannot be undone.</strong> The host is given up for good, and its id never comes back.
+            <strong>This cannot be undone.</strong> The host is removed permanently, and its id is never used again.
           </p>
           <p>
             {all === 0
               ? "No Sandbox lives there."
-              : `Lost with it: the volumes of ${sandboxes(all)}, and what runs there (${count(up)} up). Records, logs and outputs can be read; what lived there cannot be started any more, and deleting it ends at once.`}
+              : `Lost with it: the volumes of ${sandboxes(all)}, and everything that runs there (${count(up)} up). Records, logs and outputs can be read, but its Sandboxes cannot be started any more, and deleting them takes effect immediately.`}
           </p>
           {isUsed(host) ? (
             <Check
               label="By force"
               name="isForced"
               value="yes"
-              hint="It is in use: without this it is removed only once it is lost, or drained and nothing runs there."
+              hint="The host is in use: without force it is removed only once it is lost, or drained without running Sandboxes."
             />
           ) : null}
         </>

@@ -1,4 +1,4 @@
-/** The machine of one host with its present state, the way that it came, and what was asked of it. */
+/** The machine of one host with its present state, its last transition, and the operator's requests. */
 import { useEffect, useMemo, useRef } from "preact/hooks"
 import type { HostLife as Life } from "../../../../schemas/console/Hosts.ts"
 import { litOf } from "../../../statechart/lit.ts"
@@ -16,14 +16,14 @@ import { base } from "./operatorSession.ts"
 
 const { chart } = hostKind
 
-/** Drawn anew only when something moved. */
+/** Drawn again only after a change. */
 const Drawing = ({ host: { state }, transitions }: Life) => {
   const last = transitions.find(({ from, to }) => from !== to)
   const turn = last?.revision ?? 0
   return useMemo(() => {
     const lit = litOf(chart, {
       state,
-      // What is not in the log any more is not known.
+      // A transition that is no longer in the log is unknown.
       last: last?.to === state ? last : null,
       nextEvents: chart.transitions.flatMap(({ from, event }) => (from === state ? [event] : []))
     })
@@ -52,13 +52,13 @@ const Facts = ({ host }: Pick<Life, "host">) => (
     <dt>Room</dt>
     <dd>
       {count(host.capacity.vcpus)} vCPUs, {size(host.capacity.memoryBytes)} of memory, {size(host.capacity.diskBytes)}{" "}
-      of disk; {count(host.capacity.parallelStarts)} boots at once
+      of disk; {count(host.capacity.parallelStarts)} concurrent boots
     </dd>
   </dl>
 )
 
 const Log = ({ transitions }: Pick<Life, "transitions">) => (
-  <Table label="What its machine did last" columns={["At", "Event", "State", "By"]}>
+  <Table label="Recent transitions" columns={["Time", "Event", "State", "By"]}>
     {transitions.map(({ revision, at, event, from, to, cause }) => (
       <tr key={revision}>
         <td>

@@ -1,4 +1,4 @@
-/** A row for each host: how it stands, and how much of it is promised. */
+/** A row for each host: its state, and its reserved resources. */
 import type { Host } from "../../../../schemas/console/Hosts.ts"
 import { oneLine } from "../characterPicture.ts"
 import { count, size } from "../format.ts"
@@ -10,7 +10,7 @@ import { Room } from "./Room.tsx"
 
 interface Shown {
   readonly hosts: ReadonlyArray<Host>
-  /** The id of the host whose machine is shown. */
+  /** Id of the host whose machine is shown. */
   readonly chosen: string | null
   readonly choose: (hostId: string | null) => void
   readonly ask: (wish: Wish, host: Host) => void
@@ -44,18 +44,18 @@ const Row = ({ host, chosen, choose, ask }: Omit<Shown, "hosts"> & { readonly ho
         {count(sandboxes.up)} up of {count(sandboxes.all)}
       </td>
       <td>
-        <Room label={`vCPUs promised of ${label}`} promised={promised.vcpus} all={capacity.vcpus} shown={count} />
+        <Room label={`vCPUs reserved on ${label}`} promised={promised.vcpus} all={capacity.vcpus} shown={count} />
       </td>
       <td>
         <Room
-          label={`Memory promised of ${label}`}
+          label={`Memory reserved on ${label}`}
           promised={promised.memoryBytes}
           all={capacity.memoryBytes}
           shown={size}
         />
       </td>
       <td>
-        <Room label={`Disk promised of ${label}`} promised={promised.diskBytes} all={capacity.diskBytes} shown={size} />
+        <Room label={`Disk reserved on ${label}`} promised={promised.diskBytes} all={capacity.diskBytes} shown={size} />
       </td>
       <td>
         <span class="break">{oneLine(host.version)}</span>

@@ -1,4 +1,4 @@
-/** The hosts of the fleet, a page at a time, as they stand now. */
+/** The hosts of the fleet in their present state, a page at a time. */
 import { useEffect, useRef, useState } from "preact/hooks"
 import type { Host, HostPage } from "../../../../schemas/console/Hosts.ts"
 import { get, queryOf } from "../api.ts"
@@ -15,14 +15,14 @@ import { base } from "./operatorSession.ts"
 import { Pages } from "./Pages.tsx"
 
 const pageRows = 50
-/** A word that is being typed is looked for once. */
+/** Delay before a typed text is searched for. */
 const typedMs = 300
 
 const none = ({ isFleet, states }: HostPage, isFiltered: boolean): string => {
-  if (!isFleet) return "This Atoll carries its Sandboxes itself (ATOLL_ROLE=all): there is no host but this one."
+  if (!isFleet) return "This Atoll carries its Sandboxes itself (ATOLL_ROLE=all): this is the only host."
   if (isFiltered) return "No host matches."
   return (states["gone"] ?? 0) === 0
-    ? "No host has joined yet. One joins that is started with ATOLL_ROLE=host and ATOLL_FLEET_JOIN."
+    ? "No host has joined yet. Start one with ATOLL_ROLE=host and ATOLL_FLEET_JOIN."
     : "All hosts were removed."
 }
 
@@ -30,7 +30,7 @@ export const Hosts = () => {
   const [state, setState] = useState("")
   const [typed, setTyped] = useState("")
   const [find, setFind] = useState("")
-  /** Where this page and those before it began, but for the first. */
+  /** The cursors of this page and the pages before it, except the first. */
   const [cursors, setCursors] = useState<ReadonlyArray<string>>([])
   const [chosen, choose] = useState<string | null>(null)
   const [asking, setAsking] = useState<{ readonly wish: Wish; readonly host: Host } | null>(null)
@@ -45,14 +45,14 @@ export const Hosts = () => {
   }, [typed, find])
   const query = queryOf({ limit: pageRows, cursor: cursors.at(-1) ?? null, state, find })
   const loaded = useFollowed(query, (signal) => get<HostPage>(`${base}/hosts${query}`, signal))
-  /** Of the page before, until another one is there: what one filters and turns pages with stays where it is. */
+  /** The previous page stays until the next is loaded, so that filters and page buttons do not move. */
   const known = useRef<HostPage | null>(null)
   known.current = loaded.value ?? known.current
   const { states = {}, isFleet = false, matching = 0 } = known.current ?? {}
   return (
     <>
       <h1>Hosts</h1>
-      <p class="lead">The machines that carry Sandboxes, as the services see them.</p>
+      <p class="lead">The machines that carry Sandboxes, as seen by the services.</p>
       {isFleet ? (
         <div class="filters">
           <Select
@@ -64,7 +64,7 @@ export const Hosts = () => {
               setCursors([])
             }}
             options={[
-              ["", "any but gone"],
+              ["", "any but removed"],
               ...hostKind.chart.states.map(({ name }) => [name, `${name} (${count(states[name] ?? 0)})`] as const)
             ]}
           />

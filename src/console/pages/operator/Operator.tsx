@@ -1,4 +1,4 @@
-/** The operator's page: who came by a link of the command line sees the hosts, everybody else how to get one. */
+/** The operator's page: shows the hosts to a signed-in operator, and to others how to get a link. */
 import "./operator.css"
 import { useEffect } from "preact/hooks"
 import { came } from "../router.ts"
@@ -11,19 +11,19 @@ import { Hosts } from "./Hosts.tsx"
 import { known, recognise, signInByLink, signOut } from "./operatorSession.ts"
 import { Workers } from "./Workers.tsx"
 
-/** A link is used up by opening it, so nobody's mail program may do that: somebody must press a button. */
+/** Opening a sign-in link consumes it, so a button must be pressed: mail programs open links by themselves. */
 const SignIn = ({ wasIn }: { wasIn: boolean }) => {
   const link = useValue(came)
   return (
     <Frame title="Operator">
       {wasIn ? (
         <p class="notice" role="status">
-          Your session is over.
+          Your session has ended.
         </p>
       ) : null}
       {link === null ? (
         <>
-          <p>No account is an operator: whoever has the command line is. It prints a link, which works once:</p>
+          <p>The operator signs in with a link from the command line, which works once; no account has that power:</p>
           <code class="secret">npm run --silent atoll -- operator link</code>
         </>
       ) : (
@@ -46,7 +46,7 @@ const SignIn = ({ wasIn }: { wasIn: boolean }) => {
 
 const Shell = () => {
   useEffect(() => {
-    // One that came while somebody is signed in is not needed: it is not used up, and is past in minutes.
+    // A link is not needed while a session is active: it stays unused, and expires in minutes.
     came.value = null
   }, [])
   return (

@@ -1,16 +1,16 @@
 import { count } from "../format.ts"
 
 interface Turned {
-  /** From 1 on. */
+  /** Counted from 1. */
   readonly first: number
   readonly last: number
   readonly all: number
-  /** Null: there is none. */
+  /** Null: no such page. */
   readonly previous: (() => void) | null
   readonly next: (() => void) | null
 }
 
-/** Goes back and forth in a list of which one page is shown at a time. */
+/** Buttons for the previous and next page of a list. */
 export const Pages = ({ first, last, all, previous, next }: Turned) =>
   first === 1 && last >= all ? null : (
     <nav aria-label="Pages of hosts" class="buttons">

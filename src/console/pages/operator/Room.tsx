@@ -1,11 +1,11 @@
-/** How much of something of a host is promised to Sandboxes. */
+/** How much of a host's resource is reserved. */
 export const Room = ({
   label,
   promised,
   all,
   shown
 }: {
-  /** What a screen reader says of the bar. */
+  /** The bar's label for screen readers. */
   label: string
   promised: number
   all: number

@@ -1,4 +1,4 @@
-/** Background workers of the service that answers: each that does not run, and for what it waits. */
+/** Background workers of the service that answers: those that do not run, and what they wait for. */
 import type { Worker, WorkerPage } from "../../../../schemas/console/Workers.ts"
 import { get } from "../api.ts"
 import { Live } from "../ui/Live.tsx"
@@ -8,10 +8,10 @@ import { base } from "./operatorSession.ts"
 
 const remarkOf = ({ waiting, lastFault, state }: Worker): string => {
   if (waiting !== null) {
-    const since = `It has waited for ${waiting.for} since ${waiting.since}.`
+    const since = `It has been waiting for ${waiting.for} since ${waiting.since}.`
     return waiting.isOverdue ? `${since} This service is not ready.` : since
   }
-  return state === "down" && lastFault !== null ? `It ended (${lastFault}) and is started again.` : ""
+  return state === "down" && lastFault !== null ? `It ended (${lastFault}) and is being restarted.` : ""
 }
 
 export const Workers = () => {

@@ -1,11 +1,11 @@
-/** What is asked for again and again while somebody looks at the page, one question at a time. */
+/** Polls while the page is visible, one request at a time. */
 import { unreached } from "../api.ts"
 import type { FeedState } from "../feed.ts"
 import { type Loaded, useLoad } from "../load.ts"
 import { useEvery } from "../useEvery.ts"
 
 const everyMs = 2_000
-/** A service that is silent for so long is told as one that does not answer; it is asked again. */
+/** A service that is silent for so long is shown as unreachable; it is polled again. */
 const patienceMs = 10_000
 
 export const useFollowed = <A>(key: string, load: (signal: AbortSignal) => Promise<A>): Loaded<A> => {

@@ -1,4 +1,4 @@
-/** What is told of a host. Whatever it says of itself is text from elsewhere: shown in one line, without what would turn or hide other text. */
+/** Texts about a host. A host's own texts are untrusted: they are shown on one line, without characters that would hide or reorder other text. */
 import type { Host } from "../../../../schemas/console/Hosts.ts"
 import { oneLine } from "../characterPicture.ts"
 import { duration } from "../format.ts"
@@ -16,11 +16,11 @@ const wishWords: Readonly<Record<NonNullable<Host["asked"]>, string>> = {
   REMOVE_FORCED: "remove by force"
 }
 
-/** Why it is as it is, and what comes; each in a sentence. */
+/** The reasons for its state, and what comes next; each is a sentence. */
 export const remarksOf = ({ reason, networkRefused, sandboxes, wish, state, asked }: Host): ReadonlyArray<string> => [
   ...(reason === null ? [] : [oneLine(reason.message)]),
   ...(networkRefused === null ? [] : [`No network: ${oneLine(networkRefused)}.`]),
-  ...(sandboxes.missing === 0 ? [] : [`${sandboxes.missing} of its volumes are not there.`]),
-  ...(wish === "open" || wish === state ? [] : [`It is to be ${wish}.`]),
-  ...(asked === null ? [] : [`No service has heard yet: ${wishWords[asked]}.`])
+  ...(sandboxes.missing === 0 ? [] : [`${sandboxes.missing} of its volumes are missing.`]),
+  ...(wish === "open" || wish === state ? [] : [`Requested state: ${wish}.`]),
+  ...(asked === null ? [] : [`No service has received this request yet: ${wishWords[asked]}.`])
 ]

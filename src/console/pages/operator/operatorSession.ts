@@ -1,4 +1,4 @@
-/** The operator's session, which is no account's. */
+/** The operator's session, which belongs to no account. */
 import type { OperatorSession } from "../../../../schemas/console/Operator.ts"
 import { ask } from "../api.ts"
 import { sessionAt } from "../sessionAt.ts"

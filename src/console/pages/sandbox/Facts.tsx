@@ -1,4 +1,4 @@
-/** What a Sandbox is: all that the service tells of it. */
+/** The facts of a Sandbox. */
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
 import type { Sandbox } from "../../../../schemas/Sandbox.ts"
@@ -27,7 +27,7 @@ const Fact = ({ name, isLong = false, children }: { name: string; isLong?: boole
   </div>
 )
 
-/** Its name where it is known; a workspace that is gone has none. */
+/** Its name, if known; a deleted workspace has none. */
 const WorkspaceFact = ({ id }: { id: string }) => {
   const { value } = useLoad(`workspace ${id}`, (signal) =>
     get<{ readonly workspace: Workspace }>(`/api/v2/workspaces/${id}`, signal)
@@ -35,7 +35,7 @@ const WorkspaceFact = ({ id }: { id: string }) => {
   return <Link to={`/workspaces/${id}`}>{value === null ? id : oneLine(value.workspace.name)}</Link>
 }
 
-/** How long it is until then, by this browser's clock. */
+/** The remaining time, by this browser's clock. */
 const Until = ({ at }: { at: string }) => {
   const [now, setNow] = useState(Date.now)
   useEvery(1000, () => setNow(Date.now()))
@@ -45,11 +45,11 @@ const Until = ({ at }: { at: string }) => {
 
 const ends = {
   stopAt: "Stops at",
-  idleStopAt: "Stops if idle until",
-  deleteAt: "Is deleted at"
+  idleStopAt: "Stops when idle until",
+  deleteAt: "Will be deleted at"
 } as const
 
-/** What ends it by itself, where anything does. */
+/** The limits of its lifetime, if any. */
 const Lifetime = ({ lifetime }: Pick<Sandbox, "lifetime">) => {
   const { stopAfterSeconds, stopAfterIdleSeconds, deleteAfterStoppedSeconds } = lifetime
   const parts = [
@@ -74,7 +74,7 @@ const Lifetime = ({ lifetime }: Pick<Sandbox, "lifetime">) => {
   )
 }
 
-/** More than this is shown when it is asked for. */
+/** Longer metadata is folded. */
 const metadataMaxCharacters = 400
 
 const Metadata = ({ metadata }: Pick<Sandbox, "metadata">) => {

@@ -12,20 +12,20 @@ const said: Readonly<Record<Sandbox["status"], string>> = {
   pending: "The Sandbox is being started.",
   stopping: "The Sandbox is being stopped.",
   stopped: "The Sandbox is stopped; its volume is kept.",
-  sleeping: "The Sandbox sleeps; its volume and its processes are kept.",
+  sleeping: "The Sandbox is asleep; its volume and its processes are kept.",
   failed: "The Sandbox failed.",
   deleting: "The Sandbox is being deleted.",
   deleted: "The Sandbox is deleted, with its volume.",
-  expired: "The Sandbox could never be started."
+  expired: "The Sandbox could not be started."
 }
 
 interface Asked {
   readonly sandbox: Sandbox
-  /** What could be done if it ran: the rest of "Start it to …". */
+  /** What a running Sandbox allows: the rest of "Start it to …". */
   readonly to: string
 }
 
-/** Nothing while it runs. */
+/** Renders nothing while the Sandbox runs. */
 export const NotRunning = ({ sandbox: { id, status }, to }: Asked) => {
   const { isBusy, fault, run } = useAction(() =>
     ask("POST", `/api/v2/sandboxes/${id}/start`, { body: {}, headers: { "idempotency-key": idempotencyKey() } })

@@ -1,7 +1,7 @@
-/** What each part of a Sandbox's page is given. */
+/** The properties of each tab of a Sandbox's page. */
 import type { Sandbox } from "../../../../schemas/Sandbox.ts"
 
 export interface TabProps {
-  /** As it was last read; read anew with each of its transitions. */
+  /** As last loaded; each of its transitions loads it again. */
   readonly sandbox: Sandbox
 }

@@ -1,4 +1,4 @@
-/** The parts of a Sandbox's page, each at an address of its own: `/sandboxes/{id}/{name}`, and the first one without its name. */
+/** The tabs of a Sandbox's page, each with its own address: `/sandboxes/{id}/{name}`; the first one without a name. */
 import type { FunctionComponent } from "preact"
 import { lazy } from "../ui/Lazy.tsx"
 import type { TabProps } from "./TabProps.ts"
@@ -9,7 +9,7 @@ export interface Tab {
   readonly Tab: FunctionComponent<TabProps>
 }
 
-/** In the order in which they are offered. Each is fetched when it is first shown (`ui/Lazy.tsx`). */
+/** In display order. Each is loaded when it is first shown (`ui/Lazy.tsx`). */
 export const tabs: ReadonlyArray<Tab> = [
   { name: "life", title: "Life", Tab: lazy("life", async () => (await import("./SandboxLife.tsx")).SandboxLife) },
   {

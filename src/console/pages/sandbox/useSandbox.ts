@@ -1,4 +1,4 @@
-/** One Sandbox as it is now: it is asked for anew whenever the stream tells of a step of it. */
+/** One Sandbox, loaded again at each of its transitions. */
 import { useEffect, useRef } from "preact/hooks"
 import type { SandboxResponse } from "../../../../schemas/Sandbox.ts"
 import { get } from "../api.ts"
@@ -13,7 +13,7 @@ export const useSandbox = (id: string) => {
   const path = `/api/v2/sandboxes/${id}`
   const loaded = useLoad(id, (signal) => get<SandboxResponse>(path, signal))
   const { reload, isLoading } = loaded
-  /** Something happened that the answer to come may not have seen. */
+  /** The response in progress may be older than the last transition. */
   const isStale = useRef(false)
   const look = () => {
     isStale.current = isLoading
@@ -23,7 +23,7 @@ export const useSandbox = (id: string) => {
     if (!isLoading && isStale.current) look()
   }, [isLoading])
   const feed = useFeed(`${path}/events`, {
-    // Whatever happened before the stream began is in what is asked for now.
+    // Earlier changes are in the response that is loaded now.
     began: look,
     event: (data) => {
       if ((data as Told).kind === "sandbox") look()

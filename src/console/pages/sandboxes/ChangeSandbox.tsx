@@ -13,7 +13,7 @@ interface Asked {
 }
 
 export const ChangeSandbox = ({ sandbox, close, changed }: Asked) => {
-  /** As it was when somebody began to type. */
+  /** The Sandbox as it was when the dialog opened. */
   const [shown] = useState(sandbox)
   return (
     <Dialog title="Change this Sandbox" close={close}>

@@ -13,7 +13,7 @@ const anotherWorkspace = ""
 
 interface Asked {
   readonly workspaces: ReadonlyArray<Workspace>
-  /** Offered first; null: the newest. */
+  /** Preselected workspace; null: the newest. */
   readonly within: string | null
   readonly close: () => void
   readonly made: (sandbox: Sandbox) => void
@@ -65,7 +65,7 @@ export const CreateSandbox = ({ workspaces, within, close, made }: Asked) => {
           name="networkEnabled"
           value="yes"
           defaultChecked
-          hint="Out to the internet, without the host's own and private networks."
+          hint="Access to the internet, without the host's networks and private networks."
         />
       </Form>
     </Dialog>

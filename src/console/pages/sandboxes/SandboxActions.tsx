@@ -6,7 +6,7 @@ import { Form, useAction } from "../ui/Action.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
 import { Fault } from "../ui/Fault.tsx"
 
-/** As people tell it apart. */
+/** Its name for people. */
 export const titleOf = ({ id, name }: Sandbox): string => name ?? id
 
 /** Nothing can be done with it any more. */
@@ -18,7 +18,7 @@ interface Asked {
   readonly look: (id: string) => Promise<void>
 }
 
-/** What can be done with it as it is. */
+/** The actions that its state allows. */
 export const SandboxActions = ({ sandbox, tell, look }: Asked) => {
   const [asks, setAsks] = useState(false)
   const { id, status } = sandbox
@@ -63,7 +63,7 @@ export const SandboxActions = ({ sandbox, tell, look }: Asked) => {
       {asks ? (
         <Dialog title="Delete this Sandbox?" close={() => setAsks(false)}>
           <p>
-            <strong class="break">{title}</strong> and all files on its volume will be gone. This cannot be undone.
+            <strong class="break">{title}</strong> and all files on its volume are deleted. This cannot be undone.
           </p>
           <Form
             label="Delete"

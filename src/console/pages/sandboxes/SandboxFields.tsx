@@ -6,9 +6,9 @@ import { lifetimeParts, partsOfLifetime } from "./lifetime.ts"
 import { inField, pairsInField } from "./sandboxForm.ts"
 import { spanOf } from "./span.ts"
 
-const metadataHint = "key=value, one a line."
+const metadataHint = "key=value, one per line."
 
-/** What of a Sandbox can be said when it is made, and changed later. Null: it is to be made. */
+/** Fields for the properties that can be set at creation and changed later. Null: a new Sandbox. */
 export const SandboxFields = ({ sandbox }: { sandbox: Sandbox | null }) => {
   const id = useId()
   const pairs = sandbox === null ? [] : pairsInField(sandbox.metadata)
@@ -31,7 +31,7 @@ export const SandboxFields = ({ sandbox }: { sandbox: Sandbox | null }) => {
         hint={
           others === 0
             ? `Optional: ${metadataHint}`
-            : `Optional: ${metadataHint} ${others} more, which lines like these cannot hold, stay as they are.`
+            : `Optional: ${metadataHint} ${others} more pairs cannot be shown here, and are not changed.`
         }
       />
       <Area
@@ -41,8 +41,8 @@ export const SandboxFields = ({ sandbox }: { sandbox: Sandbox | null }) => {
         defaultValue={sandbox?.envNames.join("\n") ?? ""}
         hint={
           sandbox === null
-            ? "Optional: NAME=value, one a line, for every command. They are secrets: later only their names are shown."
-            : "NAME=value, one a line, for commands that begin from now on. A name alone keeps its value; a name that you take away is forgotten."
+            ? "Optional: NAME=value, one per line, for every command. The values are secret: later only the names are shown."
+            : "NAME=value, one per line, for commands that start from now on. A name alone keeps its value; a removed name is deleted."
         }
       />
       <fieldset aria-describedby={`${id}-hint`}>

@@ -8,7 +8,7 @@ export interface Filter {
   readonly status: string
   /** An id; empty: any. */
   readonly workspaceId: string
-  /** Words, all of which must be in its name, its id or its metadata; `key=value` is a pair of its metadata. */
+  /** All words must be in its name, its id or its metadata; `key=value` matches a pair of its metadata. */
   readonly words: string
 }
 
@@ -17,7 +17,7 @@ export const everything: Filter = { status: "kept", workspaceId: "", words: "" }
 const hasStatus = ({ status }: Sandbox, wanted: string): boolean =>
   wanted === "all" || (wanted === "kept" ? !isRemoved(status) : status === wanted)
 
-/** A value of several words is found by its first one after the `=`, and by each of the others alone. */
+/** A metadata value of several words matches `key=FIRST` by its first word, and each other word alone. */
 const hasWord = ({ id, name, metadata }: Sandbox, word: string): boolean => {
   const pairs = Object.entries(metadata).map(([key, value]) => `${key}=${value}`.toLowerCase())
   const texts = [id, (name ?? "").toLowerCase()]

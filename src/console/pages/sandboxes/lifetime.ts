@@ -1,9 +1,9 @@
-/** What may end a Sandbox by itself, as forms ask for it. */
+/** The limits of a Sandbox's lifetime, with their labels in forms. */
 import type { Sandbox } from "../../../../schemas/Sandbox.ts"
 
 export const lifetimeParts = {
   stopAfterSeconds: "Stop after running for",
-  stopAfterIdleSeconds: "Stop when nobody used it for",
+  stopAfterIdleSeconds: "Stop when idle for",
   deleteAfterStoppedSeconds: "Delete, with its volume, when stopped for"
 } as const
 

@@ -1,11 +1,11 @@
-/** Pairs of text as a field of lines has them: `key=value`, one a line. */
+/** Pairs of text in a multi-line field: `key=value`, one a line. */
 
 const linesOf = (text: string): ReadonlyArray<string> => text.split(/\r?\n/).filter((line) => line.trim() !== "")
 
 /**
- * The value is all that stands after the sign, as it stands. Null: there is no sign.
+ * The value is everything after the sign, unchanged. Null: the line has no sign.
  *
- * @param what Which field it is, for the error at a line that has no key.
+ * @param what The field's name, for the error about a line without a key.
  */
 export const linesWithKeys = (
   what: string,
@@ -17,13 +17,13 @@ export const linesWithKeys = (
     return equals === -1 ? [line.trim(), null] : [line.slice(0, equals).trim(), line.slice(equals + 1)]
   })
 
-/** Throws at a line without a value, too. */
+/** Also throws for a line without a value. */
 export const pairsOf = (what: string, text: string): ReadonlyArray<readonly [key: string, value: string]> =>
   linesWithKeys(what, text).map(([key, value]) => {
     if (value === null) throw new Error(`${what}: “${key}” has no value: write ${key}=value.`)
     return [key, value]
   })
 
-/** Without the spaces around each, which nobody sees. */
+/** Without surrounding spaces, which are invisible in the field. */
 export const metadataOf = (text: string): Record<string, string> =>
   Object.fromEntries(pairsOf("Metadata", text).map(([key, value]) => [key, value.trim()]))

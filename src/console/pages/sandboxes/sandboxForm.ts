@@ -1,10 +1,10 @@
-/** What a form says of a Sandbox, as the service is asked for it: to make one, or to change one. */
+/** Converts a form to a request that creates or changes a Sandbox. */
 import type { CreateSandboxRequest, Sandbox, UpdateSandboxRequest } from "../../../../schemas/Sandbox.ts"
 import { type LifetimePart, type LifetimeSeconds, lifetimeParts, partsOfLifetime } from "./lifetime.ts"
 import { linesWithKeys, metadataOf, pairsOf } from "./pairs.ts"
 import { secondsOf } from "./span.ts"
 
-/** As it was typed. */
+/** The form's values as typed. */
 export interface Given extends Readonly<Record<LifetimePart, string>> {
   readonly name: string
   readonly metadata: string
@@ -41,12 +41,12 @@ export const newOf = (given: Given): Omit<CreateSandboxRequest, "workspaceId" | 
   }
 }
 
-/** As a field of one line keeps it. */
+/** The text without line breaks, which a one-line field drops. */
 export const inField = (name: string | null): string => (name ?? "").replace(/[\r\n]/g, "")
 
 const isWhole = (text: string): boolean => text === text.trim() && !/[\r\n]/.test(text)
 
-/** Those that a field of lines keeps as they are; the others are left alone. */
+/** Pairs that a multi-line field can hold unchanged; the others are not edited. */
 export const pairsInField = (metadata: Sandbox["metadata"]): ReadonlyArray<readonly [key: string, value: string]> =>
   Object.entries(metadata).filter(([key, value]) => key !== "" && !key.includes("=") && isWhole(key) && isWhole(value))
 
@@ -77,7 +77,7 @@ const envChanges = (names: Sandbox["envNames"], text: string) => {
 const lifetimeChanges = (before: LifetimeSeconds, after: LifetimeSeconds) =>
   merged(partsOfLifetime.flatMap((part) => (after[part] === before[part] ? [] : [[part, after[part]] as const])))
 
-/** Only what differs from what was shown, for others may change the rest meanwhile. Null: nothing does. */
+/** Only the differences from the shown state, because others may change the rest meanwhile. Null: no changes. */
 export const changesOf = (shown: Sandbox, given: Given): UpdateSandboxRequest | null => {
   const metadata = metadataChanges(shown.metadata, given.metadata)
   const env = envChanges(shown.envNames, given.env)

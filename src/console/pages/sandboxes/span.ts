@@ -1,11 +1,11 @@
-/** How long something lasts, as people write and read it: `1 h 30 min`. */
+/** Durations in the form that people write and read: `1 h 30 min`. */
 
 const units = { d: 86_400, h: 3600, min: 60, s: 1 } as const
 
 /**
- * Whole seconds; a number alone is seconds. Null: nothing is written.
+ * Whole seconds; a bare number is seconds. Null: empty.
  *
- * @param what Which field it is, for the error where it is no time.
+ * @param what The field's name, for the error about an invalid duration.
  */
 export const secondsOf = (what: string, text: string): number | null => {
   const written = text.trim()
@@ -20,7 +20,7 @@ export const secondsOf = (what: string, text: string): number | null => {
   )
 }
 
-/** All of it, so that `secondsOf` reads the same. */
+/** The complete duration, so that `secondsOf` returns the same number. */
 export const spanOf = (seconds: number | null): string => {
   if (seconds === null) return ""
   let rest = seconds

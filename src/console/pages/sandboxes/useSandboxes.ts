@@ -1,4 +1,4 @@
-/** All Sandboxes of the account, and of each the newest state that anybody has told this page of. */
+/** All Sandboxes of the account, each in the newest state that this page knows. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { Sandbox, SandboxList, SandboxResponse } from "../../../../schemas/Sandbox.ts"
 import { get, queryOf } from "../api.ts"
@@ -7,9 +7,9 @@ import { useFeed } from "../useFeed.ts"
 
 const pageRows = 1000
 
-/** What happens within such a time is asked for together. */
+/** Changes within this time are loaded together. */
 const gatherMs = 100
-/** More Sandboxes than these at once are told by a load of the whole list. */
+/** Changes to more Sandboxes than this reload the whole list. */
 const lookAtMost = 20
 
 const all = async (signal: AbortSignal): Promise<ReadonlyArray<Sandbox>> => {
@@ -56,7 +56,7 @@ export const useSandboxes = () => {
     ]
   }, [loaded.value, told])
 
-  /** Asks the service how one is, and shows that. */
+  /** Loads a Sandbox and shows its state. */
   const look = useCallback(
     async (id: string, signal?: AbortSignal) => {
       const { sandbox } = await get<SandboxResponse>(`/api/v2/sandboxes/${id}`, signal)
@@ -77,7 +77,7 @@ export const useSandboxes = () => {
       timer.current = null
       return reload()
     }
-    // One that cannot be asked for is found by the next load of the list; the others are shown.
+    // If one fails, the list is loaded again; the others are shown.
     void Promise.allSettled(ids.map((id) => look(id))).then((answers) => {
       timer.current = waiting.current.size > 0 ? setTimeout(lookAtWaiting, gatherMs) : null
       if (answers.some(({ status }) => status === "rejected")) reload()
@@ -85,7 +85,7 @@ export const useSandboxes = () => {
   }, [look, reload])
 
   const feed = useFeed("/api/v2/events", {
-    // Whatever happened before the stream began is in the list that is asked for now.
+    // Earlier changes are in the list that is loaded now.
     began: reload,
     event: (data) => {
       const { kind, sandboxId } = data as StreamedTransition

@@ -1,4 +1,4 @@
-/** What a state or an edge of a drawing means. */
+/** The description of a state or an edge of a diagram. */
 import { commandText } from "../../../statechart/edges.ts"
 import { anyStateText } from "../../../statechart/rows.ts"
 import type { ChartTransition, Command, DrawnEdge, Named, Statechart } from "../../../statechart/Statechart.ts"
@@ -84,7 +84,7 @@ const OfState = ({ chart, name }: { chart: Statechart; name: string }) => {
 const OfEdge = ({ chart, edge }: { chart: Statechart; edge: DrawnEdge }) => {
   const transitions = edge.lines.flatMap((line) => {
     const found = chart.transitions.filter(({ id }) => line.transitions.includes(id))
-    // From any state alike: once.
+    // A transition from any state is listed once.
     return edge.from === null ? found.slice(0, 1) : found
   })
   return (

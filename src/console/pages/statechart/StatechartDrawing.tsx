@@ -1,4 +1,4 @@
-/** A machine's drawing, with what is lit at one moment of a life. Every state and every edge can be pointed at and focused. */
+/** A machine's diagram, with highlights for one moment of an actor. Every state and every edge can be pointed at and focused. */
 import { useId, useState } from "preact/hooks"
 import type { Lit } from "../../../statechart/lit.ts"
 import { measures } from "../../../statechart/measures.ts"
@@ -11,7 +11,7 @@ interface Shown {
   readonly chart: Statechart
   /** Null: nobody's life is shown. */
   readonly lit: Lit | null
-  /** Another one animates anew the edge that was taken. */
+  /** A new value animates the last edge again. */
   readonly turn?: number
 }
 
@@ -28,7 +28,7 @@ const Rows = ({ rows, x, top }: { rows: ReadonlyArray<Row>; x: number; top: numb
     </text>
   ))
 
-/** Of what a line stands for, something was taken last, or may be next. */
+/** Highlights a line if one of its transitions was the last, or may be next. */
 const lineClass = (lit: Lit | null, line: DrawnLine): string =>
   classes(
     "line",

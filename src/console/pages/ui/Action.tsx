@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
 import { Fault } from "./Fault.tsx"
 
-/** One thing that is being done at a time; what it failed with is kept until the next attempt. */
+/** Runs one action at a time; its error is kept until the next attempt. */
 export const useAction = <Given extends ReadonlyArray<unknown>>(work: (...given: Given) => Promise<unknown>) => {
   const [state, setState] = useState<{ isBusy: boolean; fault: unknown }>({ isBusy: false, fault: null })
   const run = async (...given: Given): Promise<void> => {
@@ -19,7 +19,7 @@ export const useAction = <Given extends ReadonlyArray<unknown>>(work: (...given:
 }
 
 interface Form {
-  /** A rejection is shown above the buttons. */
+  /** An error is shown above the buttons. */
   readonly submit: (data: FormData) => Promise<unknown>
   readonly label: string
   readonly busyLabel: string

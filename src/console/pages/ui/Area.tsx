@@ -11,7 +11,7 @@ interface Lines {
   readonly required?: boolean
 }
 
-/** A field of several lines, as it is typed. Ctrl and Enter (on a Mac: Command) send its form. */
+/** A multi-line field. Ctrl+Enter (on a Mac: Command+Enter) submits its form. */
 export const Area = ({ label, hint, ...area }: Lines) => {
   const id = useId()
   return (

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks"
 
-/** A text to take elsewhere. Where the browser refuses (no HTTPS), it can still be selected by hand. */
+/** A text with a copy button. Without HTTPS browsers refuse to copy; the text can still be selected by hand. */
 export const Copy = ({ text, label }: { text: string; label: string }) => {
   const [said, setSaid] = useState<"copied" | "refused" | null>(null)
   const copy = async () => {
@@ -21,7 +21,7 @@ export const Copy = ({ text, label }: { text: string; label: string }) => {
         {said === "copied"
           ? "Copied."
           : said === "refused"
-            ? "The browser does not let this page copy: select it and copy by hand."
+            ? "The browser does not let this page copy: select the text and copy it by hand."
             : ""}
       </span>
     </div>

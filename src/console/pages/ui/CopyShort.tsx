@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks"
 
-/** A short text with a button beside it that copies it. Where the browser refuses (no HTTPS), a click on the text selects all of it. */
+/** A short text with a copy button beside it. Where the browser refuses (no HTTPS), a click on the text selects it. */
 export const CopyShort = ({ text, label }: { text: string; label: string }) => {
   const [said, setSaid] = useState("")
   const copy = async () => {

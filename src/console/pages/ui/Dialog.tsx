@@ -3,12 +3,12 @@ import { useId, useLayoutEffect, useRef } from "preact/hooks"
 
 interface Asked {
   readonly title: string
-  /** Asked for by Escape; the dialog goes when its owner takes it away. */
+  /** Called for Escape; the owner removes the dialog. */
   readonly close: () => void
   readonly children: ComponentChildren
 }
 
-/** The browser's own modal dialog: it keeps the focus, and makes the rest inert. */
+/** The browser's own modal dialog: it traps the focus, and makes the rest inert. */
 export const Dialog = ({ title, close, children }: Asked) => {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
@@ -18,7 +18,7 @@ export const Dialog = ({ title, close, children }: Asked) => {
     shown?.showModal()
     return () => {
       shown?.close()
-      // It may be out of the document by now: then the browser gives nothing back.
+      // If the dialog is already out of the document, the browser does not restore the focus.
       if (before instanceof HTMLElement) before.focus()
     }
   }, [])

@@ -2,7 +2,7 @@ import { ApiFault } from "../api.ts"
 
 const messageOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault))
 
-/** What went wrong, in the service's words, with what its operator needs to look it up. */
+/** An error in the service's words, with the request id for its operator. */
 export const Fault = ({ fault, retry }: { fault: unknown; retry?: (() => void) | undefined }) => {
   if (fault === null || fault === undefined) return null
   const known = fault instanceof ApiFault ? fault : null

@@ -6,12 +6,12 @@ interface Labelled {
   readonly hint?: ComponentChildren
 }
 
-/** Of the browser's own, what is needed here. */
+/** The used attributes of the browser's input. */
 interface Input extends Labelled {
   readonly name?: string
   readonly type?: "text" | "email" | "password" | "search" | "datetime-local"
   readonly value?: string
-  /** Of what is only read when it is sent. */
+  /** For a field that is only read on submit. */
   readonly defaultValue?: string
   readonly placeholder?: string
   readonly autocomplete?: string
@@ -30,7 +30,7 @@ export const Field = ({ label, hint, onText, ...input }: Input) => {
       <label for={id}>{label}</label>
       <input
         id={id}
-        // Preact's types tell inputs apart by a literal type.
+        // Preact's types distinguish inputs by a literal type.
         {...(input as object)}
         {...(hint === undefined ? {} : { "aria-describedby": `${id}-hint` })}
         {...(onText === undefined

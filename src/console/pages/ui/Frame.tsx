@@ -1,4 +1,4 @@
-/** What stands around a page before anybody is signed in. */
+/** The frame of pages before sign-in. */
 import type { ComponentChildren } from "preact"
 import { Brand } from "./Brand.tsx"
 

@@ -1,6 +1,6 @@
 import { instant } from "../format.ts"
 
-/** An instant of the service, as people read it and as it is. */
+/** An instant: readable text, with the exact value as an attribute. */
 export const Instant = ({ at, none = "–" }: { at: string | null; none?: string }) =>
   at === null ? (
     <span class="soft">{none}</span>

@@ -2,7 +2,7 @@ import type { FunctionComponent } from "preact"
 import { useLoad } from "../load.ts"
 import { Fault } from "./Fault.tsx"
 
-/** What stands in a file of its own, which is fetched when it is first shown. */
+/** A component in a separate file, which is loaded when it is first shown. */
 export const lazy = <Props extends object>(name: string, load: () => Promise<FunctionComponent<Props>>) => {
   let Known: FunctionComponent<Props> | null = null
   return function Lazy(props: Props) {
@@ -10,7 +10,7 @@ export const lazy = <Props extends object>(name: string, load: () => Promise<Fun
       Known ??= await load()
     })
     if (Known !== null) return <Known {...props} />
-    // A browser may keep a failed import for as long as the page lives, and a service that was replaced has files of other names.
+    // A browser may cache a failed import until the page is reloaded, and a new version of the service has other file names.
     return fault === null ? (
       <p class="waiting" aria-busy="true">
         Loading …

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact"
 import { hrefOf, navigate, path } from "../router.ts"
 import { useValue } from "../useValue.ts"
 
-/** A link within the console: without a load, unless the reader asks for another tab. */
+/** A link within the console: navigates without a load, unless the reader opens another tab. */
 export const Link = ({
   to,
   isAround = false,

@@ -1,7 +1,7 @@
 import type { FeedState } from "../feed.ts"
 import { timeOfDay } from "../format.ts"
 
-/** Whether what is shown changes by itself. */
+/** Whether the shown data is live. */
 export const Live = ({ feed, at }: { feed: FeedState; at: number | null }) => {
   const asOf = at === null ? "" : `as of ${timeOfDay(at)}`
   switch (feed.state) {
@@ -14,7 +14,7 @@ export const Live = ({ feed, at }: { feed: FeedState; at: number | null }) => {
     case "resting":
       return (
         <span class="as-of" role="status">
-          Not live: other windows have this browser's connections. It goes on when you use this one. {asOf}
+          Not live: other windows use this browser's connections. It continues when you use this window. {asOf}
         </span>
       )
     case "connecting":

@@ -1,7 +1,7 @@
 import type { PagedList } from "../paged.ts"
 import { Fault } from "./Fault.tsx"
 
-/** The rest of a paged list, a page at a time. */
+/** A button for the next page of a list. */
 export const More = <A,>({ list: { more, isLoadingMore, moreFault } }: { list: PagedList<A> }) => (
   <>
     <Fault fault={moreFault} />

@@ -8,12 +8,12 @@ interface Shown<A> {
   readonly title: string
   readonly loaded: Loaded<A>
   readonly actions?: ComponentChildren
-  /** How old it is; by default, when it was loaded. */
+  /** The age of the data; by default, when it was loaded. */
   readonly age?: ComponentChildren
   readonly children: (value: A) => ComponentChildren
 }
 
-/** A part of a page with what was loaded for it: it waits, fails and is asked again alone. */
+/** A part of a page with its own data: it waits, fails and retries alone. */
 export const Pane = <A,>({ title, loaded, actions, age, children }: Shown<A>) => {
   const { value, fault, isLoading, at, reload } = loaded
   const id = useId()

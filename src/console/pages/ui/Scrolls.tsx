@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact"
 
-/** What may be wider than the page scrolls within itself, by the keyboard too. */
+/** Content that may be wider than the page, scrollable also by keyboard. */
 export const Scrolls = ({ label, children }: { label: string; children: ComponentChildren }) => (
   // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by the keyboard
   // biome-ignore lint/a11y/useSemanticElements: it is no part of a form, and no landmark

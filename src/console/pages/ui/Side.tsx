@@ -1,4 +1,4 @@
-/** What stands beside each page of somebody who is signed in: where else one can go, who it is, and the way out. */
+/** The side bar of signed-in pages: navigation, the account's name, and the sign-out. */
 import type { ComponentChildren } from "preact"
 import { useAction } from "./Action.tsx"
 import { Brand } from "./Brand.tsx"

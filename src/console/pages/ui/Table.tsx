@@ -1,17 +1,17 @@
-/** Rows under named columns. */
+/** A table with named columns. */
 import type { ComponentChildren } from "preact"
 import { Scrolls } from "./Scrolls.tsx"
 
-/** A name alone, or one of a column of numbers, which stand to the right. */
+/** A column's name; columns of numbers are right-aligned. */
 export type Column = string | { readonly number: string }
 
 export interface TableProps {
-  /** Said by screen readers. */
+  /** The label for screen readers. */
   readonly label: string
   readonly columns: ReadonlyArray<Column>
   readonly caption?: string
   readonly class?: string
-  /** Its rows. */
+  /** The rows. */
   readonly children: ComponentChildren
 }
 

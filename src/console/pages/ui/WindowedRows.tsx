@@ -1,9 +1,9 @@
 import type { ComponentChildren } from "preact"
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
 
-/** For rows that come at the end and go at the top. */
+/** For a list that grows at the end and shrinks at the top. */
 export interface Tail {
-  /** Another number: to the end. */
+  /** A new number scrolls to the end. */
   readonly turn: number
   readonly told: (isAtEnd: boolean) => void
 }
@@ -13,22 +13,22 @@ interface Rows<A> {
   readonly columns: ReadonlyArray<string>
   readonly rows: ReadonlyArray<A>
   readonly keyOf: (row: A) => string
-  /** One a column. */
+  /** One for each column. */
   readonly cells: (row: A) => ReadonlyArray<ComponentChildren>
   /** Names the grid's columns in the style sheet. */
   readonly layout: string
-  /** In pixels, as the style sheet has it. */
+  /** In pixels, as in the style sheet. */
   readonly rowHeight?: number
-  /** Whoever is at the end stays there; whoever looks at a row keeps it in sight, whatever comes or goes above it. */
+  /** A view at the end stays at the end; otherwise the visible row stays in place when rows above it come or go. */
   readonly tail?: Tail
 }
 
 /** As in console.css. */
 const plainRowHeight = 48
-/** Rows beyond each edge, so that a fast scroll shows no gap. */
+/** Extra rows beyond each edge, so that fast scrolling shows no gap. */
 const beyond = 12
 
-/** A table of which only what is in sight is in the document: thousands of rows scroll like ten. */
+/** A virtualized table: only visible rows are in the document, so thousands of rows scroll like ten. */
 export const WindowedRows = <A,>({
   label,
   columns,
@@ -43,7 +43,7 @@ export const WindowedRows = <A,>({
   const [sight, setSight] = useState({ top: 0, height: 800 })
   const now = useRef({ rows, keyOf, tail })
   now.current = { rows, keyOf, tail }
-  /** The row at the top of what is in sight, and how much of it is above; null: the end is in sight. */
+  /** The top visible row, and how much of it is above the view; null: the view is at the end. */
   const held = useRef<{ readonly key: string; readonly above: number } | null>(null)
   useEffect(() => {
     const shown = view.current!

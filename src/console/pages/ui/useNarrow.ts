@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks"
 /** As in the style sheets. */
 const narrow = matchMedia("(max-width: 52rem)")
 
-/** Whether there is room for one thing beside another: a phone's page has none. */
+/** True on narrow screens, such as phones. */
 export const useNarrow = (): boolean => {
   const [is, set] = useState(narrow.matches)
   useEffect(() => {

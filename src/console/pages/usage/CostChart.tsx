@@ -10,7 +10,7 @@ interface Drawn {
   readonly to: string
 }
 
-/** A day that has not begun has no bar; one without a cost is told as that by the table beside it. */
+/** A future day has no bar; the table beside it shows days without cost. */
 export const CostChart = ({ costs, from, to }: Drawn) => {
   const byDay = new Map(costs.map((cost) => [cost.key, cost]))
   const days = daysBetween(from, to)
@@ -46,7 +46,7 @@ export const CostChart = ({ costs, from, to }: Drawn) => {
         <summary>As a table</summary>
         <Table
           label="Costs by day, as a table"
-          columns={["UTC day", { number: "vCPU" }, { number: "Memory" }, { number: "Volumes" }, { number: "Together" }]}
+          columns={["UTC day", { number: "vCPU" }, { number: "Memory" }, { number: "Volumes" }, { number: "Total" }]}
         >
           {costs.map(({ key, microUsd, components }) => (
             <tr key={key}>

@@ -23,7 +23,7 @@ export const Transactions = () => {
     <Pane title="Transactions" loaded={listed}>
       {() =>
         listed.entries.length === 0 ? (
-          <p class="empty">Nothing has come into the wallet or left it yet.</p>
+          <p class="empty">There are no transactions yet.</p>
         ) : (
           <>
             <Table label="Transactions" columns={["At", "Kind", "What", { number: "Amount" }, { number: "Balance" }]}>

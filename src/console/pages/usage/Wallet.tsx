@@ -10,7 +10,7 @@ import { Table } from "../ui/Table.tsx"
 const Grants = ({ grants }: { grants: ReadonlyArray<CreditGrant> }) => (
   <Table
     label="Grants"
-    columns={["Kind", "State", { number: "Given" }, { number: "Left" }, { number: "Expired" }, "From", "Until"]}
+    columns={["Kind", "State", { number: "Granted" }, { number: "Remaining" }, { number: "Expired" }, "From", "Until"]}
     caption="Grants of credit"
   >
     {grants.map((grant) => (
@@ -33,11 +33,15 @@ const Grants = ({ grants }: { grants: ReadonlyArray<CreditGrant> }) => (
   </Table>
 )
 
+/** Usage of an unlimited account that no credit has paid. */
+const unpaidOf = ({ status, microUsd }: Balance): number | null =>
+  status === "unlimited" && microUsd < 0 ? -microUsd : null
+
 const meaning: Readonly<Record<Balance["status"], string>> = {
-  unlimited: "Nothing is refused; what is used is only counted.",
+  unlimited: "Usage is only recorded; no request is refused.",
   funded: "",
-  low: "Less than a day of the present burn, or a tenth of the given credit, is left.",
-  exhausted: "Nothing is left: Sandboxes are not created or started until there is credit again."
+  low: "Less than a day of usage at the current rate, or less than 10 % of the granted credit, is left.",
+  exhausted: "The credit is exhausted: Sandboxes cannot be created or started until there is credit again."
 }
 
 export const Wallet = () => {
@@ -48,8 +52,8 @@ export const Wallet = () => {
         <>
           <dl class="figures">
             <div>
-              <dt>{isUnlimited(balance.status) && balance.microUsd < 0 ? "Balance (used)" : "Balance"}</dt>
-              <dd>{usd(balance.microUsd)}</dd>
+              <dt>{unpaidOf(balance) === null ? "Balance" : "Unpaid usage"}</dt>
+              <dd>{usd(unpaidOf(balance) ?? balance.microUsd)}</dd>
             </div>
             <div>
               <dt>State</dt>
@@ -58,15 +62,15 @@ export const Wallet = () => {
               </dd>
             </div>
             <div>
-              <dt>Burn an hour</dt>
+              <dt>Cost per hour</dt>
               <dd>{usd(balance.burnMicroUsdPerHour)}</dd>
             </div>
             <div>
-              <dt>Runs dry</dt>
+              <dt>Credit runs out</dt>
               <dd>
                 <Instant
                   at={balance.exhaustsAt}
-                  none={isUnlimited(balance.status) ? "unlimited" : "not as things are"}
+                  none={isUnlimited(balance.status) ? "unlimited" : "not at the current rate"}
                 />
               </dd>
             </div>

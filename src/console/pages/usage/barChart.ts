@@ -1,4 +1,4 @@
-/** The geometry of a bar chart of amounts by day: pure, in SVG user units. */
+/** The geometry of a bar chart of daily amounts: pure, in SVG user units. */
 
 export const chart = { width: 720, height: 220, left: 64, right: 8, top: 12, bottom: 26 }
 
@@ -17,14 +17,14 @@ export interface Tick {
   readonly y: number
 }
 
-/** The least of 1, 2, 2.5, 5 times a power of ten that four steps of reach `most`. */
+/** The smallest of 1, 2, 2.5, 5 times a power of ten of which four steps reach `most`. */
 const stepOf = (most: number): number => {
   const rough = Math.max(most, 4) / 4
   const power = 10 ** Math.floor(Math.log10(rough))
   return power * [1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough)!
 }
 
-/** @param values By key, in order; amounts from 0 up. */
+/** @param values By key, in order; not negative. */
 export const barsOf = (values: ReadonlyArray<readonly [key: string, value: number]>) => {
   const step = stepOf(Math.max(0, ...values.map(([, value]) => value)))
   const plotHeight = chart.height - chart.top - chart.bottom

@@ -15,7 +15,7 @@ interface Sent {
 }
 
 /** What is done in the page, one after the other. */
-type Act = { readonly do: "Begin anew" | "One step back" } | ({ readonly do: "send" } & Sent)
+type Act = { readonly do: "Start again" | "Undo one step" } | ({ readonly do: "send" } & Sent)
 
 interface Answer {
   /** The words below the button. */
@@ -82,7 +82,7 @@ const wordsOf = (type: string, state: string, verdict: Verdict): string =>
     verdict.type === "accepted"
       ? "was taken"
       : verdict.type === "unchanged"
-        ? "changes nothing: the state answers with itself"
+        ? "changes nothing: the state ignores the event"
         : `was refused: ${verdict.code}`
   }.`
 
@@ -134,12 +134,12 @@ export const compared = async (page: Page, kind: SimulatedKind): Promise<Readonl
   for (const [state, { way, snapshot }] of reachedOf(kind, at)) {
     const told = eventsIn(kind, snapshot).map((sent) => ({ sent, verdict: verdictOn(kind, snapshot, sent, at) }))
     const acts: ReadonlyArray<Act> = [
-      { do: "Begin anew" },
+      { do: "Start again" },
       ...way.map((sent): Act => ({ do: "send", ...sent })),
       ...told.flatMap(
         ({ sent, verdict }): ReadonlyArray<Act> => [
           { do: "send", ...sent },
-          ...(verdict.type === "accepted" ? [{ do: "One step back" } as const] : [])
+          ...(verdict.type === "accepted" ? [{ do: "Undo one step" } as const] : [])
         ]
       )
     ]

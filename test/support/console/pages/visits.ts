@@ -42,7 +42,7 @@ export const register = async (page: Page, code: string, email: string) => {
   await page.getByLabel("E-mail").fill(email)
   await page.getByLabel("Account name").fill(`Laboratory of ${email}`)
   await page.getByLabel("Passphrase").fill(passphrase)
-  await page.getByRole("button", { name: "Make the account" }).click()
+  await page.getByRole("button", { name: "Create account" }).click()
   await heading(page, "Sandboxes").waitFor()
 }
 
@@ -76,7 +76,7 @@ export const createKey = async (page: Page, name: string): Promise<string> => {
   await page.getByLabel("Name", { exact: true }).fill(name)
   await page.getByRole("button", { name: "Create the key" }).click()
   const secret = (await page.locator(".secret").textContent())!
-  await page.getByRole("button", { name: "I have kept it" }).click()
+  await page.getByRole("button", { name: "I have saved it" }).click()
   return secret
 }
 

@@ -42,7 +42,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
       const secret = (await page.evaluate("navigator.clipboard.readText()")) as string
       assert.match(secret, /^atoll_live_\w{43}$/)
       assert.strictEqual(await dialog.locator(".secret").textContent(), secret)
-      await dialog.getByRole("button", { name: "I have kept it" }).click()
+      await dialog.getByRole("button", { name: "I have saved it" }).click()
       const send = sendTo(Number(new URL(origin).port), secret)
       assert.strictEqual((await send("GET", "/api/v2/sandboxes")).status, 200)
       assert.strictEqual((await send("GET", "/api/v2/usage")).status, 403)
@@ -81,7 +81,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
             return holds(balance)
           })
         const figure = (name: string) => wallet.locator(".figures > div").filter({ hasText: name }).locator("dd")
-        const dry = () => figure("Runs dry").locator("time").getAttribute("datetime")
+        const dry = () => figure("Credit runs out").locator("time").getAttribute("datetime")
 
         await goTo(page, "Sandboxes")
         await createSandbox(page, "burner", "research")
@@ -90,7 +90,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
         await goTo(page, "Usage")
         await agree(
           async ({ burnMicroUsdPerHour, exhaustsAt }) =>
-            (await figure("Burn an hour").textContent()) === usd(burnMicroUsdPerHour) &&
+            (await figure("Cost per hour").textContent()) === usd(burnMicroUsdPerHour) &&
             Math.abs(Date.parse((await dry())!) - Date.parse(exhaustsAt!)) < 1000
         )
         assert.strictEqual(await figure("State").textContent(), "funded")
@@ -152,7 +152,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
           days.filter(({ microUsd }) => microUsd > 0).map(({ key, microUsd }) => `${key}: ${exactUsd(microUsd)}`)
         )
         await page.getByLabel("UTC month").selectOption("1")
-        await costs.getByText("Together $0.00").waitFor()
+        await costs.getByText("Total $0.00").waitFor()
         assert.isTrue((await costs.locator(".bar").count()) >= 28)
         assert.deepStrictEqual(await cells(costs), [])
       })
@@ -267,7 +267,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
       assert.include((await sessions.allTextContents()).join(), "by registration")
       await page.getByRole("button", { name: `End the session from ${sourceIp}` }).click()
       await until(async () => (await sessions.count()) === 1)
-      await other.getByText("Your session is over").waitFor()
+      await other.getByText("Your session has ended").waitFor()
       assert.include(await sessions.textContent(), "this one")
       await context.close()
     })
@@ -283,10 +283,10 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
       assert.strictEqual(await hash(), "")
       await page.goto("about:blank")
       await page.goto("/console/#invitation=two")
-      await page.getByText("You came by an invitation").waitFor()
+      await page.getByText("You opened an invitation").waitFor()
       assert.strictEqual(await hash(), "")
       await page.getByRole("button", { name: "Sign out", exact: true }).click()
-      await heading(page, "Make an account").waitFor()
+      await heading(page, "Create an account").waitFor()
       await page.getByRole("button", { name: "Sign in instead" }).click()
       await heading(page, "Sign in").waitFor()
     })

@@ -172,7 +172,7 @@ describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => 
     it.effect("are run as a shell line and exactly; their output is seen as it is written, and how they ended", () =>
       visited(async ({ page, inside }) => {
         await page.goto(`/console/sandboxes/${inside.id}/commands`)
-        await page.getByText("No command was run").waitFor()
+        await page.getByText("No operation has run").waitFor()
         await run(page, "echo first; echo oops >&2; until [ -e go ]; do sleep 0.02; done; echo last; exit 3")
         await hasShown(page, "stdout", "first\n")
         await hasShown(page, "stderr", "oops\n")
@@ -185,7 +185,7 @@ describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => 
         await row.getByText("exit code 3").waitFor()
         assert.include(await row.textContent(), "11 bytes + 5 bytes of stderr")
 
-        await page.getByLabel("What is given").selectOption("exact")
+        await page.getByLabel("Format").selectOption("exact")
         await page.getByText("Folder, environment").click()
         await page.getByLabel("Environment").fill("GREETING=good day\nEMPTY=")
         await page.getByLabel("Input").fill("typed in")
@@ -257,7 +257,7 @@ describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => 
             await run(page, "until [ -e done ]; do sleep 0.02; done; echo done")
             await statusShown(page, "running")
             await cancel.click()
-            await page.getByText("Too late: it had completed with exit code 0").first().waitFor()
+            await page.getByText("Too late: it had already completed with exit code 0").first().waitFor()
             const completed = await inside.newest()
 
             await page.getByRole("link", { name: "Its page" }).click()
@@ -266,7 +266,7 @@ describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => 
             const late = await came.last().textContent()
             assert.match(
               late!,
-              /CANCEL.*It was answered with the result that stood: completed\. EXITED had come .* before\./
+              /CANCEL.*It was answered with the final result: completed\. EXITED had come .* before\./
             )
             const { declined }: DeclinedEventList = await inside.ask("GET", `/operations/${completed.id}/declined`, 200)
             assert.include(late, declined[0]!.requestId!)

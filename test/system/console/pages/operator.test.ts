@@ -142,7 +142,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the operator's page in
           yield* untilHost(other!.id, "gone")
           yield* sessions.endAll
           yield* Effect.promise(async () => {
-            await page.getByText("Your session is over.").waitFor()
+            await page.getByText("Your session has ended.").waitFor()
             clean(visit)
           })
         }).pipe(Effect.scoped, Effect.provide([fleetApi([one!, other!], patient), OperatorSessions.layer]))

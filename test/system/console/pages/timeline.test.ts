@@ -136,9 +136,9 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
         assert.strictEqual((await rangeOf(page))[0], from)
 
         // What is asked for, and the same as a table.
-        await page.getByLabel("Of what lives in it").selectOption("open")
+        await page.getByLabel("Filter by state").selectOption("open")
         await page.getByText("Operations 1", { exact: true }).waitFor()
-        await page.getByLabel("Of what lives in it").selectOption("all")
+        await page.getByLabel("Filter by state").selectOption("all")
         await page.getByRole("button", { name: "Previews" }).click()
         await lane(page, "Previews").waitFor({ state: "detached" })
         await page.getByRole("button", { name: "Previews" }).click()
@@ -188,9 +188,9 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
           await page.goto(`/console/sandboxes/${id}`)
           // Of the next one, the first pages have only some steps: it would look as if it ran.
           await page.getByText("Operations 1,666", { exact: true }).waitFor()
-          await page.getByRole("button", { name: "Load what is older" }).click()
+          await page.getByRole("button", { name: "Load older" }).click()
           await page.getByText("Operations 3,000", { exact: true }).waitFor()
-          await page.getByRole("button", { name: "Load what is older" }).waitFor({ state: "detached" })
+          await page.getByRole("button", { name: "Load older" }).waitFor({ state: "detached" })
           await atRevision(page, 10_000, 10_000)
           assert.isBelow(await page.locator(".timeline *").count(), 700)
           const gaps = await page
@@ -200,12 +200,12 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
             )
           assert.isNotEmpty(gaps)
           assert.isAbove(Math.min(...gaps), 60_000)
-          await page.getByText(/Nothing happened in \d+ stretches|Nothing happened for/).waitFor()
+          await page.getByText(/stretch(?:es)? .*without events/).waitFor()
           // A crowd becomes larger until it is none.
           const crowd = (await page.locator(".tl-crowd").first().boundingBox())!
           const [from, to] = await rangeOf(page)
           await page.mouse.move(crowd.x + crowd.width / 2, crowd.y + 5)
-          await page.getByText("operations more at once").waitFor()
+          await page.getByText("operations more at the same time").waitFor()
           await page.mouse.click(crowd.x + crowd.width / 2, crowd.y + 5)
           const closer = await rangeOf(page)
           assert.isBelow(closer[1] - closer[0], to - from)

@@ -82,7 +82,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console as a whole", 
         await page.getByRole("row").filter({ hasText: "first" }).getByText("running").waitFor()
         await page.getByRole("link", { name: "first" }).click()
         await page.getByRole("link", { name: "Commands" }).click()
-        await page.getByLabel("What is given").selectOption("exact")
+        await page.getByLabel("Format").selectOption("exact")
         await page.locator("textarea").first().fill("echo\nthe first command")
         await page.getByRole("button", { name: "Run" }).click()
         await page.getByText("the first command", { exact: true }).waitFor()
@@ -162,7 +162,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console as a whole", 
         await look("a secret")
         await context.clearCookies()
         for (const [address, words] of [
-          ["/console/", "Accounts are made by invitation"],
+          ["/console/", "Accounts are created by invitation"],
           ["/console/#link=nothing", "This link signs you in once"],
           ["/console/#invitation=nothing", "Sign in instead"]
         ] as const) {
@@ -237,7 +237,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console as a whole", 
         await other.getByRole("button", { name: "Sign out", exact: true }).click()
         await heading(other, "Sign in").waitFor()
         // Nobody touches these: their streams end with the session.
-        for (const one of [page, third]) await one.getByText("Your session is over").waitFor()
+        for (const one of [page, third]) await one.getByText("Your session has ended").waitFor()
         for (const one of [page, third]) assert.notInclude(await one.content(), "shared")
         await signIn(other, email)
         await heading(other, "Sandboxes").waitFor()

@@ -13,7 +13,7 @@ const streamsMax = 4
 const isLive = async (page: Page): Promise<boolean> => (await page.getByText("Live", { exact: true }).count()) === 1
 
 const isResting = async (page: Page): Promise<boolean> =>
-  (await page.getByText("other windows have this browser's connections").count()) === 1
+  (await page.getByText("other windows use this browser's connections").count()) === 1
 
 layer(TestApi.layer(), { excludeTestServices: true })("a browser's windows", (it) => {
   it.effect.skipIf(noChromium !== null)(

@@ -18,7 +18,7 @@ import { OperationTable } from "./OperationTable.tsx"
 import { RunCommand } from "./RunCommand.tsx"
 import { useOperations } from "./useOperations.ts"
 
-/** The one that was started here last. */
+/** The latest command that was started here. */
 const Last = ({ operation, tell }: { operation: Operation; tell: (operation: Operation) => void }) => (
   <section class="pane" aria-labelledby="last-command">
     <header class="pane-head">
@@ -57,7 +57,7 @@ export const Commands = ({ sandbox }: TabProps) => {
       <Pane title="Operations" loaded={listed} age={<Live feed={feed} at={listed.at} />}>
         {() =>
           operations.length === 0 ? (
-            <p class="empty">No command was run as an operation in this Sandbox yet.</p>
+            <p class="empty">No operation has run in this Sandbox yet.</p>
           ) : (
             <>
               <OperationTable operations={operations} tell={tell} />

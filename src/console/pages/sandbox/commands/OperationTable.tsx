@@ -10,7 +10,7 @@ import { Table } from "../../ui/Table.tsx"
 const took = ({ startedAt, finishedAt }: Operation): string =>
   startedAt === null || finishedAt === null ? "–" : duration((Date.parse(finishedAt) - Date.parse(startedAt)) / 1000)
 
-/** While it writes, nobody tells this list how much. */
+/** The list gets no updates of the size while the command runs. */
 const written = ({ finishedAt, output: { stdoutBytes, stderrBytes } }: Operation): string =>
   finishedAt === null
     ? "–"

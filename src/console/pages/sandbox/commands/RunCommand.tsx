@@ -1,4 +1,4 @@
-/** What is to be run, and how. */
+/** The form to run a command. */
 import { useRef, useState } from "preact/hooks"
 import type { Operation, OperationResponse, StartOperationRequest } from "../../../../../schemas/Operation.ts"
 import { ask, idempotencyKey } from "../../api.ts"
@@ -16,16 +16,16 @@ const linesOf = (text: string): ReadonlyArray<string> => text.replace(/\n$/, "")
 const argvOf = (manner: Manner, text: string): ReadonlyArray<string> =>
   manner === "shell" ? ["sh", "-c", text] : linesOf(text)
 
-/** Seconds; null: none is given. */
+/** Seconds; null: no limit. */
 const secondsOf = (text: string): number | null => {
   if (text === "") return null
   const seconds = Number(text)
-  if (!Number.isFinite(seconds)) throw new Error(`Time limit: “${text}” is no number of seconds.`)
+  if (!Number.isFinite(seconds)) throw new Error(`Time limit: “${text}” is not a number of seconds.`)
   return seconds
 }
 
 const requestOf = (manner: Manner, data: FormData): StartOperationRequest => {
-  // Forms may give what was typed with the line breaks of MIME.
+  // Forms may encode line breaks as CR LF.
   const text = (name: string) => String(data.get(name)).replaceAll("\r\n", "\n")
   return {
     argv: argvOf(manner, text("command")),
@@ -37,7 +37,7 @@ const requestOf = (manner: Manner, data: FormData): StartOperationRequest => {
   }
 }
 
-/** What is sent again after a failure is the same command; after an answer, it is another one. */
+/** A retry after a failure is the same command; after a response, it is a new one. */
 const useStart = (sandboxId: string) => {
   const unanswered = useRef<{ readonly body: string; readonly key: string } | null>(null)
   return async (request: StartOperationRequest): Promise<Operation> => {
@@ -53,8 +53,8 @@ const useStart = (sandboxId: string) => {
 }
 
 const manners: ReadonlyArray<readonly [Manner, string]> = [
-  ["shell", "A shell line (sh -c)"],
-  ["exact", "Exact arguments, one a line"]
+  ["shell", "Shell command (sh -c)"],
+  ["exact", "Exact arguments, one per line"]
 ]
 
 export const RunCommand = ({ sandboxId, started }: { sandboxId: string; started: (operation: Operation) => void }) => {
@@ -64,7 +64,7 @@ export const RunCommand = ({ sandboxId, started }: { sandboxId: string; started:
     <div class="run">
       <Form label="Run" busyLabel="Starting …" submit={async (data) => started(await start(requestOf(manner, data)))}>
         <Select
-          label="What is given"
+          label="Format"
           name="manner"
           value={manner}
           options={manners}
@@ -76,7 +76,7 @@ export const RunCommand = ({ sandboxId, started }: { sandboxId: string; started:
           rows={3}
           required
           placeholder={manner === "shell" ? "make test 2>&1 | tail" : "make\ntest"}
-          hint="Ctrl and Enter run it. It goes on when this page is closed."
+          hint="Press Ctrl+Enter to run. The command continues when you close this page."
         />
         <details class="more">
           <summary>Folder, environment, input, time limit</summary>
@@ -86,10 +86,15 @@ export const RunCommand = ({ sandboxId, started }: { sandboxId: string; started:
               label="Time limit"
               name="timeoutSeconds"
               autocomplete="off"
-              hint="Seconds, up to a day; empty: none."
+              hint="Seconds, up to a day; empty: no limit."
             />
-            <Area label="Environment" name="env" rows={3} hint="NAME=value, one a line; added to the Sandbox's own." />
-            <Area label="Input" name="stdin" rows={3} hint="What it reads from stdin; empty: nothing." />
+            <Area
+              label="Environment"
+              name="env"
+              rows={3}
+              hint="NAME=value, one per line; added to the Sandbox's variables."
+            />
+            <Area label="Input" name="stdin" rows={3} hint="Text for stdin; empty: none." />
           </div>
         </details>
       </Form>

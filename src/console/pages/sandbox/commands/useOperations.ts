@@ -1,4 +1,4 @@
-/** The operations of a Sandbox, newest first, and of each the newest state that anybody has told this page of. */
+/** The operations of a Sandbox, newest first, each in the newest state that this page knows. */
 import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { Operation, OperationList, OperationResponse } from "../../../../../schemas/Operation.ts"
 import { get, queryOf } from "../../api.ts"
@@ -7,12 +7,12 @@ import { useFeed } from "../../useFeed.ts"
 
 const pageRows = 50
 
-/** What happens within such a time is asked for together. */
+/** Changes within this time are loaded together. */
 const gatherMs = 100
-/** More operations than these at once are asked for as a list, which has the newest. */
+/** Changes to more operations than this load a list, which has the newest. */
 const lookAtMost = 20
 const burstRows = 200
-/** A look that failed is repeated so often, each time after twice as long; a list that is loaded anew has lost its further pages. */
+/** A failed load is retried so often, each time after twice the delay; reloading the list would lose its further pages. */
 const looksAgain = 4
 
 interface StreamedTransition {
@@ -28,7 +28,7 @@ const steps: Readonly<Record<Operation["status"], number>> = {
   failed: 2
 }
 
-/** A result stands for ever; only what is left of the processes settles after it. */
+/** A result is final; after it only the process tree may still change. */
 const ageOf = ({ status, processTree }: Operation): number => 2 * steps[status] + (processTree === "running" ? 0 : 1)
 
 const newer = (one: Operation, other: Operation | undefined): Operation =>
@@ -65,7 +65,7 @@ export const useOperations = (sandboxId: string) => {
   const operations = useMemo(() => {
     const ids = new Set(entries.map(({ id }) => id))
     const oldest = entries.at(-1)
-    // One that is older than what was loaded belongs to a page that was not.
+    // An operation older than the loaded ones belongs to a page that is not loaded.
     const made = [...told.values()].filter(
       (one) => !ids.has(one.id) && (more === null || oldest === undefined || byAge(one, oldest) < 0)
     )
@@ -82,7 +82,7 @@ export const useOperations = (sandboxId: string) => {
     async () => (await get<OperationList>(`${path}${queryOf({ limit: burstRows })}`)).operations,
     [path]
   )
-  /** Answers with those that are still to be looked at. */
+  /** Loads operations; returns the ids that must be loaded again. */
   const look = useCallback(
     async (ids: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
       const list = ids.length > lookAtMost ? await newest() : []
@@ -108,7 +108,7 @@ export const useOperations = (sandboxId: string) => {
           return
         }
         failed.current = 0
-        // What cannot be asked for is found by the next load of the list, which says why.
+        // The remaining ones come with the list, which also shows the error.
         reload()
       })
       .finally(() => {
@@ -120,9 +120,9 @@ export const useOperations = (sandboxId: string) => {
   const isFirst = useRef(true)
   const feed = useFeed(`/api/v2/sandboxes/${sandboxId}/events`, {
     began: () => {
-      // The list was asked for a moment ago, and further pages of it may be shown by now: only what changed since is told.
+      // The list was loaded a moment ago, and further pages may already be shown: only later changes are applied.
       if (isFirst.current) newest().then(tellAll).catch(reload)
-      // What was missed since then is in the list that is asked for now.
+      // Missed changes are in the list that is loaded now.
       else reload()
       isFirst.current = false
     },

@@ -1,4 +1,4 @@
-/** What a Sandbox has cost so far, and what it costs as it is. */
+/** The cost of a Sandbox: its total so far, and its present rate. */
 import { useEffect, useRef } from "preact/hooks"
 import type { Sandbox } from "../../../../../schemas/Sandbox.ts"
 import { exactUsd } from "../../format.ts"
@@ -11,13 +11,13 @@ import type { TabProps } from "../TabProps.ts"
 import { type LifeCosts, lifeCosts } from "./costs.ts"
 
 const reloadMs = 30_000
-/** What happens to it is metered a moment after it happened. */
+/** Metering follows a change by a moment. */
 const meteredMs = 1000
 
 const whyNothing = ({ startedAt, deletedAt }: Sandbox): string => {
   if (startedAt === null) return "It has never run, so it has cost nothing."
-  if (deletedAt === null) return "Nothing that it did is metered yet."
-  return "It was deleted before this service began to meter: nobody knows what it would have cost."
+  if (deletedAt === null) return "Nothing has been metered yet."
+  return "It was deleted before this service metered usage, so its cost is not known."
 }
 
 const Figures = ({ costs }: { costs: LifeCosts }) => (
@@ -49,7 +49,7 @@ export const Cost = ({ sandbox }: TabProps) => {
   const loaded = useLoad(`cost ${sandbox.id}`, (signal) => lifeCosts(sandbox, Date.now(), signal))
   const { reload } = loaded
   const known = useRef(sandbox.updatedAt)
-  // What it costs changes with what it is.
+  // A change of the Sandbox changes its cost.
   useEffect(() => {
     if (known.current === sandbox.updatedAt) return
     known.current = sandbox.updatedAt

@@ -1,4 +1,4 @@
-/** What one Sandbox has cost over its whole life, in windows as long as the service takes them: they add up exactly. */
+/** The cost of one Sandbox over its whole life, loaded in windows of the service's maximum length; their sums are exact. */
 import type { Cost } from "../../../../../schemas/Usage.ts"
 import { get, queryOf } from "../../api.ts"
 
@@ -10,7 +10,7 @@ interface Answer {
 }
 
 export interface LifeCosts {
-  /** A UTC day each, in their order. */
+  /** One for each UTC day, in order. */
   readonly days: ReadonlyArray<Cost>
   readonly from: string
   readonly to: string
@@ -26,7 +26,7 @@ const dayMs = 86_400_000
 /** In whole UTC days; the service takes up to 400. */
 const windowDays = 366
 
-/** From the first of a life's days to the end of its last one, epoch milliseconds. */
+/** Windows from the first day of a life to the end of its last day, epoch milliseconds. */
 const windowsOf = (from: number, to: number): ReadonlyArray<readonly [from: number, to: number]> => {
   const windows: Array<readonly [number, number]> = []
   for (let at = from; at < to; at += windowDays * dayMs) windows.push([at, Math.min(to, at + windowDays * dayMs)])

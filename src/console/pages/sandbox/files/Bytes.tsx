@@ -12,7 +12,7 @@ const lineOf = (bytes: Uint8Array, at: number): string => {
     .padEnd(perLine * 3 - 1)}  ${line.map(seen).join("")}`
 }
 
-/** The first bytes of what is no text, as `xxd` shows them. */
+/** The first bytes of a binary file, in the format of `xxd`. */
 export const Bytes = ({ bytes }: { bytes: Uint8Array }) => {
   const shown = bytes.subarray(0, shownBytes)
   const lines = Array.from({ length: Math.ceil(shown.byteLength / perLine) }, (_, index) =>

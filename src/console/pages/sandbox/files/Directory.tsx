@@ -1,4 +1,4 @@
-/** What is in a folder, and what can be done there. */
+/** The contents of a folder, and their actions. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { FileStat } from "../../../../../schemas/Files.ts"
 import { count, size, timeOfDay } from "../../format.ts"
@@ -24,11 +24,11 @@ type Asks = { readonly what: "file" | "folder" } | { readonly what: "rename" | "
 interface Shown {
   readonly sandboxId: string
   readonly path: string
-  /** Another one: it has started anew. */
+  /** The Sandbox's generation: a new one reloads the folder. */
   readonly generation: number
 }
 
-/** A folder that was dropped looks like a file, and cannot be read like one. */
+/** Dropped folders look like files, but cannot be read as such. */
 const foldersIn = (items: DataTransferItemList): ReadonlySet<string> =>
   new Set(
     [...items].flatMap((item) => {
@@ -59,7 +59,7 @@ export const Directory = ({ sandboxId, path, generation }: Shown) => {
     close()
     reload()
   }
-  // The button that was pressed may be gone with its row: then who works by the keyboard goes on from the folder.
+  // The pressed button may be gone with its row: then the keyboard focus moves to the folder.
   useEffect(() => {
     if (!hasActed.current || state === "loading") return
     hasActed.current = false
@@ -142,17 +142,15 @@ export const Directory = ({ sandboxId, path, generation }: Shown) => {
             </button>
           </search>
           {state === "changing" ? (
-            <p class="notice">
-              This folder was changed again and again while it was read, so some of it may be missing here.
-            </p>
+            <p class="notice">This folder changed repeatedly while it was read, so some entries may be missing here.</p>
           ) : state === "cut" ? (
-            <p class="notice">There are more entries than can be shown here: these are the first that there are.</p>
+            <p class="notice">There are too many entries to show: only the first ones are listed.</p>
           ) : null}
           {found.length === 0 ? (
-            <p class="empty">{entries.length === 0 ? "This folder is empty." : "Nothing here has such a name."}</p>
+            <p class="empty">{entries.length === 0 ? "This folder is empty." : "No name here matches."}</p>
           ) : (
             <WindowedRows
-              label="What is in the folder"
+              label="Contents of the folder"
               layout="of-files"
               columns={["Name", "Size", "Changed", "Mode", "Actions"]}
               rows={found}

@@ -1,4 +1,4 @@
-/** The text of a file to be changed. What somebody else made of it meanwhile is never written over unasked. */
+/** Edits the text of a file. A concurrent change by others is never overwritten without a confirmation. */
 import { useRef, useState } from "preact/hooks"
 import { useLoad } from "../../load.ts"
 import { useAction } from "../../ui/Action.tsx"
@@ -18,8 +18,8 @@ interface Edited {
 }
 
 const said: Readonly<Record<Exclude<Written, "written">, string>> = {
-  changed: "Somebody else changed this file since you began. Nothing was written, and your text is still here.",
-  gone: "This file was removed since you began. Nothing was written, and your text is still here."
+  changed: "This file has changed since you opened it. Nothing was written, and your text is still here.",
+  gone: "This file was deleted since you opened it. Nothing was written, and your text is still here."
 }
 
 interface Field extends Edited {
@@ -54,7 +54,7 @@ const EditedText = ({ sandboxId, path, saved, leave, draft, isKept, reload }: Fi
     <div class="editor">
       {isKept ? (
         <p class="said" role="status">
-          These are changes of yours that were not saved yet.
+          These are your unsaved changes.
         </p>
       ) : null}
       <textarea
@@ -82,7 +82,7 @@ const EditedText = ({ sandboxId, path, saved, leave, draft, isKept, reload }: Fi
                   reload()
                 }}
               >
-                Take theirs, drop mine
+                Discard my changes
               </button>
             ) : null}
             <button
@@ -91,7 +91,7 @@ const EditedText = ({ sandboxId, path, saved, leave, draft, isKept, reload }: Fi
               onClick={() => void overwrite.run()}
               aria-disabled={overwrite.isBusy}
             >
-              {conflict === "changed" ? "Overwrite it with mine" : "Write it anew"}
+              {conflict === "changed" ? "Overwrite the file" : "Create it again"}
             </button>
           </div>
         </div>
@@ -111,7 +111,7 @@ const EditedText = ({ sandboxId, path, saved, leave, draft, isKept, reload }: Fi
         >
           Cancel
         </button>
-        {base.ends === "CR LF" ? <span class="hint">Its lines end with CR LF, and will.</span> : null}
+        {base.ends === "CR LF" ? <span class="hint">Its lines end with CR LF, which is kept.</span> : null}
       </div>
     </div>
   )

@@ -1,6 +1,6 @@
 import { piecesOf } from "./visible.ts"
 
-/** A name as it is told apart from every other, whatever it holds; it turns no text around it. */
+/** A file name that is distinguishable from every other, with any content, and does not change the direction of text around it. */
 export const FileName = ({ name }: { name: string }) => (
   <bdi class="file-name" dir="ltr">
     {piecesOf(name).map(({ text, isWrittenOut }, index) =>

@@ -1,4 +1,4 @@
-/** One file: what it is, what is in it as far as that can be shown, and what can be done with it. */
+/** One file: its facts, its content if it can be shown, and its actions. */
 import { useMemo, useState } from "preact/hooks"
 import type { FileStatResponse } from "../../../../../schemas/Files.ts"
 import { count, size } from "../../format.ts"
@@ -26,22 +26,24 @@ const Text = ({ pieces, name }: { pieces: ReadonlyArray<string>; name: string })
         {shown.map((piece) => piece.shown)}
       </pre>
       {shown.some(({ changed }) => changed) ? (
-        <p class="hint">Characters that would not be seen, or would move others, are written out.</p>
+        <p class="hint">
+          Invisible characters, and characters that would change the text's direction, are written out.
+        </p>
       ) : null}
     </>
   )
 }
 
 const ends: Readonly<Record<"no text" | "bound", string>> = {
-  "no text": "From here on it is no text.",
-  bound: "More of it is not shown here."
+  "no text": "The rest is not text.",
+  bound: "The rest is not shown here."
 }
 
 const Rest = ({ content: { until, sizeBytes, end }, loaded }: { content: Content; loaded: LoadedContent }) =>
   end === "end of file" ? null : (
     <div class="file-rest">
       <p class="hint" role="status">
-        {size(until)} of {size(sizeBytes)} are shown. {end === null ? "" : `${ends[end]} Download it to have all.`}
+        {size(until)} of {size(sizeBytes)} are shown. {end === null ? "" : `${ends[end]} Download the complete file.`}
       </p>
       <Fault fault={loaded.moreFault} retry={loaded.reload} />
       {end === null ? (
@@ -77,9 +79,9 @@ const Shape = ({ sandboxId, stat, loaded }: Shown & { loaded: LoadedContent }) =
   return (
     <>
       <p class="notice">
-        This is no text, but {count(content.sizeBytes)} {content.sizeBytes === 1 ? "byte" : "bytes"} of something else.
-        {content.picture === null ? "" : " It begins as a picture does, and is too large to be shown here."} Download it
-        to open it with a program of yours.
+        This is not text, but {count(content.sizeBytes)} {content.sizeBytes === 1 ? "byte" : "bytes"} of binary data.
+        {content.picture === null ? "" : " It looks like a picture, and is too large to be shown here."} Download it to
+        open it with a program of yours.
       </p>
       <Bytes bytes={content.range.bytes} />
     </>

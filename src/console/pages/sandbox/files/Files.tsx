@@ -20,7 +20,7 @@ import { Way } from "./Way.tsx"
 
 type Found = { readonly is: "directory" } | { readonly is: "file"; readonly stat: FileStatResponse }
 
-/** Through a link to what it leads to, if that is a directory. */
+/** Follows a link to its target, if that is a directory. */
 const find = async (sandboxId: string, path: string, signal: AbortSignal): Promise<Found> => {
   if (path === root) return { is: "directory" }
   const stat = await get<FileStatResponse>(apiOf(sandboxId, "stat", path), signal)

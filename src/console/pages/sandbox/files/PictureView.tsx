@@ -1,6 +1,6 @@
 /**
- * A picture, drawn: its bytes are asked for as any content is, unpacked by the browser, and put on a canvas as pixels. It has no address, so
- * nothing else can ask for it, and the page's policy stays as it is.
+ * Shows a picture: its bytes are loaded like any content, decoded by the browser, and drawn on a canvas. It has no URL, so
+ * no other page can request it, and the page's policy stays unchanged.
  */
 import { useEffect, useRef, useState } from "preact/hooks"
 import { count } from "../../format.ts"
@@ -9,7 +9,7 @@ import type { Picture } from "./picture.ts"
 import { readRange } from "./readRange.ts"
 import { visibleName } from "./visible.ts"
 
-/** As large as one read of the API. */
+/** The API's maximum for one read. */
 export const pictureMaxBytes = 8 * 1024 * 1024
 const pixelsMax = 40_000_000
 
@@ -35,7 +35,7 @@ export const PictureView = ({ sandboxId, path, name, picture: { type, width, hei
       })
       const bitmap = await createImageBitmap(new Blob([bytes], { type })).catch(() => null)
       const shown = canvas.current
-      if (bitmap === null) throw new Error("The browser cannot unpack this picture.")
+      if (bitmap === null) throw new Error("The browser cannot decode this picture.")
       if (shown === null || abort.signal.aborted) return bitmap.close()
       shown.width = bitmap.width
       shown.height = bitmap.height
@@ -47,8 +47,7 @@ export const PictureView = ({ sandboxId, path, name, picture: { type, width, hei
     return () => abort.abort()
   }, [sandboxId, path, type, isTooLarge])
   const size = `${count(width)} × ${count(height)} pixels`
-  if (isTooLarge)
-    return <p class="notice">This picture has {size}, which is too large to be shown here. Download it.</p>
+  if (isTooLarge) return <p class="notice">This picture is {size}, which is too large to be shown here. Download it.</p>
   return (
     <>
       <Fault fault={fault} />

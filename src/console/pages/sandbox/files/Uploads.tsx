@@ -21,7 +21,7 @@ const One = ({ upload: { id, path, file, now } }: { upload: Upload }) => {
             : now.state === "done"
               ? `${size(file.size)}, uploaded`
               : now.state === "asking"
-                ? "There is a file of this name."
+                ? "A file with this name already exists."
                 : "failed"}
       </span>
       {now.state === "sending" ? (
@@ -57,7 +57,7 @@ const One = ({ upload: { id, path, file, now } }: { upload: Upload }) => {
   )
 }
 
-/** Of thousands, those that somebody must do something about come first, and not all are shown. */
+/** Of many uploads, those that need a decision come first, and not all are shown. */
 const shownMost = 30
 const urgency: Readonly<Record<UploadState["state"], number>> = {
   asking: 0,
@@ -72,7 +72,7 @@ const shownOf = (all: ReadonlyArray<Upload>): ReadonlyArray<Upload> =>
     ? all
     : all.toSorted((one, other) => urgency[one.now.state] - urgency[other.now.state]).slice(0, shownMost)
 
-/** Those into one Sandbox, wherever in it. */
+/** The uploads into one Sandbox, to any folder. */
 export const Uploads = ({ sandboxId }: { sandboxId: string }) => {
   const ours = useValue(uploads).filter((one) => one.sandboxId === sandboxId)
   if (ours.length === 0) return null

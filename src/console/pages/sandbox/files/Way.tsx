@@ -3,7 +3,7 @@ import { Link } from "../../ui/Link.tsx"
 import { addressOf, nameOf, wayTo } from "./address.ts"
 import { FileName } from "./FileName.tsx"
 
-/** The folders above, each to go to, and where one is: who arrives there without a load of the page is told. */
+/** Breadcrumbs: the folders above, and the present one, which screen readers announce after a navigation. */
 export const Way = ({ sandboxId, path }: { sandboxId: string; path: string }) => {
   const here = useRef<HTMLElement>(null)
   const before = useRef(path)

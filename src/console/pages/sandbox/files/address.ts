@@ -1,4 +1,4 @@
-/** Which file is looked at: its path stands in the page's address, so that a link leads to it and the browser's own buttons go back and on. */
+/** The path of the shown file is in the page's address, so that links and the browser's back button work. */
 
 export const root = "/workspace"
 
@@ -21,7 +21,7 @@ export const addressOf = (sandboxId: string, { path, isEdited }: Place): string 
   return `/sandboxes/${sandboxId}/files${given.size === 0 ? "" : `?${given}`}`
 }
 
-/** @param call As the API has it: `content`, `stat`; empty: the path itself. */
+/** @param call The API's call: `content`, `stat`; empty: the path itself. */
 export const apiOf = (
   sandboxId: string,
   call: string,
@@ -35,22 +35,22 @@ export const apiOf = (
 
 export const nameOf = (path: string): string => path.slice(path.lastIndexOf("/") + 1)
 
-/** Of /workspace itself: /workspace. */
+/** For /workspace: /workspace. */
 export const folderOf = (path: string): string => (path === root ? root : path.slice(0, path.lastIndexOf("/")))
 
 export const within = (folder: string, name: string): string => `${folder}/${name}`
 
-/** Each folder on the way, from /workspace on, and the path itself. */
+/** Each folder from /workspace down, and the path itself. */
 export const wayTo = (path: string): ReadonlyArray<string> => {
   const way: Array<string> = []
   for (let at = path; at.startsWith(`${root}/`); at = folderOf(at)) way.unshift(at)
   return [root, ...way]
 }
 
-/** What the service would refuse, said before it is asked; null: it may be a name. */
+/** Checks a name before the request, by the service's rules; null: valid. */
 export const faultOfName = (name: string): string | null => {
   if (name === "") return "A name has at least one character."
-  if (name === "." || name === "..") return `“${name}” has a meaning of its own and can be no name.`
-  if (name.includes("/")) return "A name holds no /. To move something, name its folder."
+  if (name === "." || name === "..") return `“${name}” is a reserved name.`
+  if (name.includes("/")) return "A name cannot contain /. To move a file, change its folder."
   return null
 }

@@ -1,4 +1,4 @@
-/** What is asked before something is made, renamed or removed. */
+/** Dialogs to create, rename and delete files and folders. */
 import { useState } from "preact/hooks"
 import type { FileStat } from "../../../../../schemas/Files.ts"
 import { ApiFault } from "../../api.ts"
@@ -43,7 +43,7 @@ export const NewDialog = ({ sandboxId, what, folder, close, made }: New) => (
   </Dialog>
 )
 
-/** As a field for one line keeps it. */
+/** The text without line breaks, which a one-line field drops. */
 const inField = (text: string): string => text.replace(/[\r\n]/g, "")
 
 interface Renamed extends Asked {
@@ -55,7 +55,7 @@ export const RenameDialog = ({ sandboxId, path, close, done }: Renamed) => {
   const [name, setName] = useState(inField(nameOf(path)))
   const [folder, setFolder] = useState(inField(folderOf(path)))
   const [exists, setExists] = useState(false)
-  /** What was not touched stays what it is, also where the field cannot hold it. */
+  /** An untouched value stays unchanged, even if the field cannot show it. */
   const kept = (given: string, was: string): string => (given === inField(was) ? was : given)
   return (
     <Dialog title="Rename" close={close}>
@@ -93,7 +93,7 @@ export const RenameDialog = ({ sandboxId, path, close, done }: Renamed) => {
             label="Replace what is there"
             name="overwrite"
             value="yes"
-            hint="It is gone then. A folder that is not empty is never replaced."
+            hint="The existing file is then deleted. A folder that is not empty is never replaced."
           />
         ) : null}
       </Form>
@@ -113,7 +113,7 @@ export const RemoveDialog = ({ sandboxId, path, type, close, done }: Removed) =>
       <strong class="break">
         <FileName name={nameOf(path)} />
       </strong>{" "}
-      {type === "directory" ? "and everything in it will be gone." : "will be gone."} This cannot be undone.
+      {type === "directory" ? "and everything in it will be deleted." : "will be deleted."} This cannot be undone.
     </p>
     <Form
       label="Remove"

@@ -1,9 +1,9 @@
-/** Changes that are not saved yet, kept while the page is: who goes to another part of it and comes back finds them. */
+/** Unsaved changes, kept until the page is closed: they survive a visit to another part of the console. */
 import type { Base } from "./guardedWrite.ts"
 
 export interface Draft {
   readonly base: Base
-  /** As the field for text has it. */
+  /** In the form of the text field. */
   readonly lines: string
 }
 
@@ -15,7 +15,7 @@ const leaving = (event: BeforeUnloadEvent): void => event.preventDefault()
 
 export const draftOf = (sandboxId: string, path: string): Draft | null => drafts.get(keyOf(sandboxId, path)) ?? null
 
-/** @param draft Null: there is none any more. */
+/** @param draft Null: removes it. */
 export const keepDraft = (sandboxId: string, path: string, draft: Draft | null): void => {
   if (draft === null) drafts.delete(keyOf(sandboxId, path))
   else drafts.set(keyOf(sandboxId, path), draft)

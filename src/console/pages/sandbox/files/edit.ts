@@ -1,4 +1,4 @@
-/** One text made into another by one guarded edit: the shortest passage that stands in it once, and what takes its place. */
+/** Computes one guarded edit from two texts: the shortest passage that occurs once, and its replacement. */
 import { jsonBodyMaxBytes } from "../../../../../schemas/Limits.ts"
 
 export interface Replacement {
@@ -15,7 +15,7 @@ const commonStart = (one: string, other: string): number => {
   const most = Math.min(one.length, other.length)
   let length = 0
   while (length < most && one.charCodeAt(length) === other.charCodeAt(length)) length++
-  // Not between the halves of a character.
+  // Does not split a surrogate pair.
   return length > 0 && (isTrailing(one, length) || isTrailing(other, length)) ? length - 1 : length
 }
 
@@ -32,12 +32,12 @@ const standsOnce = (text: string, passage: string): boolean => {
   return text.indexOf(passage, first + 1) === -1
 }
 
-/** Null: of an empty text, or of one that is the same. */
+/** Null for an empty or unchanged text. */
 export const replacementFor = (before: string, after: string): Replacement | null => {
   if (before === after || before === "") return null
   const start = commonStart(before, after)
   const end = commonEnd(before, after, start)
-  // More of what stands around it, until it is the only one.
+  // Extends the passage until it is unique.
   for (let around = 16; ; around *= 4) {
     let from = Math.max(0, start - around)
     let until = Math.min(before.length, before.length - end + around)
@@ -50,11 +50,11 @@ export const replacementFor = (before: string, after: string): Replacement | nul
   }
 }
 
-/** Whether it goes in one request. */
+/** True if the request body is within its limit. */
 export const fits = (body: object): boolean =>
   new TextEncoder().encode(JSON.stringify(body)).byteLength <= jsonBodyMaxBytes
 
-/** How the lines of a text end; a field for text keeps only one way of it. */
+/** Line ends of a text; a text field keeps only one kind. */
 export type LineEnds = "LF" | "CR LF" | "mixed"
 
 export const lineEndsOf = (text: string): LineEnds => {
@@ -62,7 +62,7 @@ export const lineEndsOf = (text: string): LineEnds => {
   return /\r(?!\n)|(?<!\r)\n/.test(text) ? "mixed" : "CR LF"
 }
 
-/** Of a text that is not mixed: as a field for text has it. */
+/** For a text without mixed line ends: in the form of the text field. */
 export const asLines = (text: string): string => text.replaceAll("\r\n", "\n")
 
 export const withEnds = (lines: string, ends: LineEnds): string =>

@@ -1,4 +1,4 @@
-/** Writes what was edited, if the file is still the one that was read: nobody's change is lost unseen. */
+/** Writes an edited file only if it is unchanged since it was read: no change by others is overwritten unnoticed. */
 import { ApiFault, ask } from "../../api.ts"
 import { apiOf } from "./address.ts"
 import { fits, type LineEnds, lineEndsOf, replacementFor } from "./edit.ts"
@@ -6,7 +6,7 @@ import { readRange, textOf } from "./readRange.ts"
 import { sha256 } from "./sha256.ts"
 import { putText } from "./write.ts"
 
-/** Larger files are for a program that is made for them. */
+/** Larger files are for other programs. */
 export const editMaxBytes = 1024 * 1024
 
 /** A file as it was when its editing began. */
@@ -16,15 +16,15 @@ export interface Base {
   readonly ends: Exclude<LineEnds, "mixed">
 }
 
-/** @throws Error It cannot be edited here, and why. */
+/** @throws Error The file cannot be edited here, with the reason. */
 export const readBase = async (sandboxId: string, path: string, signal: AbortSignal): Promise<Base> => {
   const { bytes, eof } = await readRange(sandboxId, path, { maxBytes: editMaxBytes, cursor: null, signal })
-  if (!eof) throw new Error("Files of more than 1 MiB are not edited here. Download it, or edit it in the Sandbox.")
+  if (!eof) throw new Error("Files of more than 1 MiB cannot be edited here. Download it, or edit it in the Sandbox.")
   const text = textOf(bytes)
-  if (text === null) throw new Error("This file is no text (UTF-8), so it is not edited here.")
+  if (text === null) throw new Error("This file is not UTF-8 text, so it cannot be edited here.")
   const ends = lineEndsOf(text)
   if (ends === "mixed") {
-    throw new Error("Some lines of this file end with CR LF and others do not. To edit it here would change them.")
+    throw new Error("Some lines of this file end with CR LF and others do not. Editing it here would change them.")
   }
   return { text, sha256: sha256(bytes), ends }
 }
@@ -43,13 +43,13 @@ const write = async (sandboxId: string, path: string, base: Base, after: string)
     await ask("PATCH", apiOf(sandboxId, "content", path), { body })
     return "written"
   }
-  // An empty file has no passage to replace, and a large change fits no request: it is looked at, and then replaced whole.
+  // An empty file has no passage to replace, and a large change fits no request: the file is checked, and then replaced completely.
   if ((await present(sandboxId, path)) !== base.sha256) return "changed"
   await putText(sandboxId, path, after)
   return "written"
 }
 
-/** Whether it was done though no answer came that says so. */
+/** Finds out whether the edit was applied although its response was lost. */
 const settle = async (sandboxId: string, path: string, base: Base, after: string): Promise<Written | null> => {
   const now = await present(sandboxId, path).catch(() => base.sha256)
   if (now === sha256(new TextEncoder().encode(after))) return "written"

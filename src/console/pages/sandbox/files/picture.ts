@@ -1,7 +1,7 @@
 /**
- * What kind of picture some bytes are, and how large, by their own head: so that one that would unfold into gigabytes is never unpacked.
+ * Detects a picture's type and size from its header, so that a picture that would decode to gigabytes is never decoded.
  *
- * Only kinds that are pixels and nothing else: no SVG, which is a document.
+ * Only raster formats: SVG is a document.
  *
  * @source PNG (W3C) 5.2 and 11.2.1; GIF89a 17, 18; JFIF/ITU-T T.81 B.2.2; WebP container specification
  */
@@ -19,7 +19,7 @@ const jpegSize = (view: DataView): { readonly width: number; readonly height: nu
   for (let at = 2; at + 9 < view.byteLength; ) {
     if (view.getUint8(at) !== 0xff) return null
     const marker = view.getUint8(at + 1)
-    // A frame's head: SOF0 to SOF15, without DHT, JPG and DAC, which stand among them.
+    // A frame header: SOF0 to SOF15, except DHT, JPG and DAC, whose codes are in the same range.
     if (marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc) {
       return { height: view.getUint16(at + 5), width: view.getUint16(at + 7) }
     }
@@ -43,7 +43,7 @@ const webpSize = (view: DataView, bytes: Uint8Array): { readonly width: number; 
   return null
 }
 
-/** @param bytes The file's first ones. Null: none of these, or its head is not whole. */
+/** @param bytes The beginning of the file. Null: another type, or an incomplete header. */
 export const pictureOf = (bytes: Uint8Array<ArrayBuffer>): Picture | null => {
   if (bytes.byteLength < 32) return null
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -1,9 +1,9 @@
-/** Sends bytes and tells how many have gone: `fetch` does not say. */
+/** Uploads bytes and reports the progress, which `fetch` cannot do. */
 import { csrf, refuse, unreached } from "../../api.ts"
 
 interface Sending {
   readonly signal: AbortSignal
-  /** Bytes that have left so far. */
+  /** Bytes sent so far. */
   readonly progress: (sent: number) => void
 }
 

@@ -1,4 +1,4 @@
-/** The content of a file as the API gives it: a range at a time, all of one version. */
+/** Reads the content of a file in ranges, all of one version. */
 import { open } from "../../api.ts"
 import { apiOf } from "./address.ts"
 
@@ -7,7 +7,7 @@ export interface Range {
   readonly nextOffset: number
   readonly sizeBytes: number
   readonly eof: boolean
-  /** Goes on from here, as long as the file is the same. */
+  /** Continues here, as long as the file is unchanged. */
   readonly cursor: string
 }
 
@@ -29,7 +29,7 @@ export const readRange = async (
   const content = await answer.arrayBuffer().catch((cause: unknown) => {
     if (signal?.aborted === true) throw cause
     throw new Error(
-      "The content broke off: the file was changed while it was read, or the connection is lost. Try again."
+      "The content is incomplete: the file changed while it was read, or the connection was lost. Try again."
     )
   })
   return {
@@ -43,13 +43,13 @@ export const readRange = async (
 
 const strict = () => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-/** Reads bytes as text, in pieces; one that ends inside a character gives that character with the next. */
+/** Decodes pieces of text; a character that is cut at the end of a piece comes with the next. */
 export interface TextReader {
-  /** Null: it is no text, and nothing after it is. */
+  /** Null: this piece, and everything after it, is not text. */
   readonly next: (bytes: Uint8Array, isLast: boolean) => string | null
 }
 
-/** Text is UTF-8 without NUL: everything else is bytes. */
+/** Text is UTF-8 without NUL; everything else is binary. */
 export const textReader = (): TextReader => {
   const decoder = strict()
   return {

@@ -1,5 +1,5 @@
 /**
- * SHA-256 of what is edited. Browsers have it only for pages that came by TLS or from the machine itself; the console is also read where neither holds.
+ * SHA-256 of edited text. Browsers offer it only on pages from TLS or localhost; the console also works on others.
  *
  * @source FIPS 180-4 section 6.2
  */
@@ -19,7 +19,7 @@ const constants = fractions(64, 3)
 
 const rotated = (word: number, by: number): number => (word >>> by) | (word << (32 - by))
 
-/** The message, a bit, zeros, and its length in bits, in blocks of 64 bytes. */
+/** The message, a 1 bit, zeros, and its length in bits, in blocks of 64 bytes. */
 const padded = (bytes: Uint8Array): DataView => {
   const view = new DataView(new ArrayBuffer(((bytes.byteLength + 8) >> 6) * 64 + 64))
   new Uint8Array(view.buffer).set(bytes)

@@ -1,4 +1,4 @@
-/** Files on their way into Sandboxes: one after the other, also while another part of the console is looked at. */
+/** The queue of uploads into Sandboxes: one at a time, also while another part of the console is shown. */
 import { signal } from "@preact/signals"
 import { folderOf, within } from "./address.ts"
 import { send, statOf } from "./write.ts"
@@ -6,7 +6,7 @@ import { send, statOf } from "./write.ts"
 export type UploadState =
   | { readonly state: "waiting" }
   | { readonly state: "sending"; readonly sent: number }
-  /** There is a file of this name: somebody must say what is to happen. */
+  /** A file of this name exists: waits for the user's decision. */
   | { readonly state: "asking" }
   | { readonly state: "done" }
   | { readonly state: "failed"; readonly fault: unknown }
@@ -14,7 +14,7 @@ export type UploadState =
 export interface Upload {
   readonly id: number
   readonly sandboxId: string
-  /** Where it goes. */
+  /** The target path. */
   readonly path: string
   readonly file: File
   readonly overwrite: boolean
@@ -23,7 +23,7 @@ export interface Upload {
 
 export const uploads = signal<ReadonlyArray<Upload>>([])
 
-/** How many came to their end in a folder of a Sandbox: what is shown of it is old then. */
+/** Counts ended uploads by folder: a shown folder is then out of date. */
 export const arrivals = signal<ReadonlyMap<string, number>>(new Map())
 
 export const arrivalsKey = (sandboxId: string, folder: string): string => `${sandboxId} ${folder}`
@@ -40,7 +40,7 @@ const change = (id: number, changed: Partial<Upload>): void => {
 
 const find = (id: number): Upload | undefined => uploads.value.find((one) => one.id === id)
 
-/** Told together: each has what is shown of its folder read anew. */
+/** Reported together, because each report reloads the shown folder. */
 const tellArrivalsEveryMs = 1000
 const untold = new Map<string, number>()
 let arrivalsToldAt = 0
@@ -70,10 +70,10 @@ const sendOne = async (upload: Upload): Promise<void> => {
       .slice(0, 1)
       .arrayBuffer()
       .catch(() => {
-        throw new Error("The browser cannot read this file. It may be a folder, or it was changed or removed.")
+        throw new Error("The browser cannot read this file. It may be a folder, or it was changed or deleted.")
       })
     const there = overwrite ? null : await statOf(sandboxId, path, abort.signal)
-    if (there !== null && there.type === "directory") throw new Error("There is a folder of this name.")
+    if (there !== null && there.type === "directory") throw new Error("A folder with this name already exists.")
     if (there !== null) return change(id, { now: { state: "asking" } })
     let toldAt = 0
     const progress = (sent: number) => {
@@ -122,7 +122,7 @@ export const upload = (sandboxId: string, folder: string, files: Iterable<File>)
   void sendAll()
 }
 
-/** Again after a failure, or over what is there. */
+/** Retries after a failure, or overwrites the existing file. */
 export const sendAgain = (id: number, overwrite: boolean): void => {
   const one = find(id)
   if (one === undefined) return
@@ -130,9 +130,9 @@ export const sendAgain = (id: number, overwrite: boolean): void => {
   void sendAll()
 }
 
-/** What is being sent is broken off; nothing of it stays. */
+/** Cancels a running upload; its partial data is deleted. */
 export const dismiss = (id: number): void => {
-  aborts.get(id)?.abort(new Error("Broken off."))
+  aborts.get(id)?.abort(new Error("Cancelled."))
   uploads.value = uploads.value.filter((one) => one.id !== id)
 }
 

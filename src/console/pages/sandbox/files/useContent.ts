@@ -1,4 +1,4 @@
-/** What is in a file, as far as it is shown: its first range says what it is, and text goes on when somebody wants more of it. */
+/** The shown content of a file: its first range determines the type, and more text is loaded on demand. */
 import { useEffect, useState } from "preact/hooks"
 import { type Loaded, useLoad } from "../../load.ts"
 import { type Picture, pictureOf } from "./picture.ts"
@@ -6,24 +6,24 @@ import { type Range, readRange, type TextReader, textReader } from "./readRange.
 
 /** One range of text. */
 const rangeBytes = 256 * 1024
-/** More than this of a file is for other programs. */
+/** Larger files are shown only up to here. */
 const shownMaxBytes = 4 * 1024 * 1024
 
 interface First {
   readonly range: Range
   readonly reader: TextReader
-  /** Null: it is no text. */
+  /** Null: not text. */
   readonly text: string | null
   readonly picture: Picture | null
 }
 
 export interface Content extends First {
-  /** Text, in the order of the file. */
+  /** Pieces of text, in order. */
   readonly pieces: ReadonlyArray<string>
-  /** Bytes that have been read. */
+  /** Number of bytes read. */
   readonly until: number
   readonly sizeBytes: number
-  /** Why there is no more to show; null: there is. */
+  /** Why no more can be shown; null: more can be loaded. */
   readonly end: "end of file" | "no text" | "bound" | null
 }
 
@@ -52,7 +52,7 @@ export interface LoadedContent extends Loaded<First> {
   readonly moreFault: unknown
 }
 
-/** @param generation Another one: it is read anew. */
+/** @param generation A new generation reads the file again. */
 export const useContent = (sandboxId: string, path: string, generation: number): LoadedContent => {
   const loaded = useLoad(`${sandboxId} ${generation} ${path}`, (signal) => firstOf(sandboxId, path, signal))
   const first = loaded.value

@@ -1,6 +1,6 @@
 /**
- * All entries of a directory. The API gives them in pages, in the file system's own order: they are asked for one after the other, by themselves,
- * and shown in the order of names as they come.
+ * All entries of a directory. The API returns pages in the file system's own order: they are loaded one after the other, automatically,
+ * and shown sorted by name.
  */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 import type { FileList, FileStat } from "../../../../../schemas/Files.ts"
@@ -9,22 +9,22 @@ import { ApiFault, get } from "../../api.ts"
 import { apiOf } from "./address.ts"
 
 export interface Directory {
-  /** Directories first, then by name. Null: none have come yet. */
+  /** Directories first, then by name. Null: not loaded yet. */
   readonly entries: ReadonlyArray<FileStat> | null
-  /** `changing`: it was changed again and again while it was read. `cut`: there are more than are shown. */
+  /** `changing`: it changed repeatedly while it was read. `cut`: it has more entries than are shown. */
   readonly state: "loading" | "whole" | "changing" | "cut" | "failed"
   readonly fault: unknown
   /** Epoch milliseconds of the last answer. */
   readonly at: number | null
 }
 
-/** So many rows a browser can scroll over. */
+/** The most rows that browsers can scroll. */
 const entriesMax = 250_000
-/** What comes within such a time is shown together. */
+/** Entries within this time are shown together. */
 const showEveryMs = 200
 const attempts = 3
 
-/** As `LC_ALL=C ls --group-directories-first`, but by UTF-16. */
+/** Like `LC_ALL=C ls --group-directories-first`, but by UTF-16. */
 const order = (one: FileStat, other: FileStat): number => {
   if (one.type !== other.type) {
     if (one.type === "directory") return -1
@@ -33,7 +33,7 @@ const order = (one: FileStat, other: FileStat): number => {
   return one.name < other.name ? -1 : one.name > other.name ? 1 : 0
 }
 
-/** Of two that are in order. */
+/** Merges two sorted lists. */
 const merged = (one: ReadonlyArray<FileStat>, other: ReadonlyArray<FileStat>): ReadonlyArray<FileStat> => {
   if (one.length === 0) return other
   const all: Array<FileStat> = []
@@ -53,7 +53,7 @@ interface Reading {
 
 const isStale = (fault: unknown): boolean => fault instanceof ApiFault && fault.code === "CURSOR_STALE"
 
-/** False: it changed meanwhile. What a later attempt reads is shown when all of it is there. */
+/** False: the directory changed meanwhile. Later attempts are shown only when complete. */
 const readOnce = async ({ sandboxId, path, signal, show }: Reading, attempt: number): Promise<boolean> => {
   let known: ReadonlyArray<FileStat> = []
   let gathered: Array<FileStat> = []
@@ -93,7 +93,7 @@ const read = async (reading: Reading): Promise<void> => {
 
 const nothing: Directory = { entries: null, state: "loading", fault: null, at: null }
 
-/** @param turn Another one reads it anew; what is shown stays until all of it has come. */
+/** @param turn A new number reads the directory again; the old entries stay until all have arrived. */
 export const useDirectory = (sandboxId: string, path: string, turn: number): Directory & { reload: () => void } => {
   const [directory, setDirectory] = useState<Directory>(nothing)
   const [again, setAgain] = useState(0)

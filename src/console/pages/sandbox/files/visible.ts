@@ -1,19 +1,19 @@
 /**
- * Names and contents are whatever a program inside has made them: controls, marks that turn the direction of text, characters of no width,
- * bytes that are no text. They are shown, and each stands for itself: nothing hides, and nothing moves what stands beside it.
+ * Programs in a Sandbox choose names and contents: control characters, direction marks, zero-width characters,
+ * invalid text. All of them are shown visibly: nothing is hidden, and nothing changes its neighbours.
  */
 import { characterPicture, specials } from "../../characterPicture.ts"
 
-/** A piece of a name: as it is, or written out because it could not be told otherwise. */
+/** A piece of a name: literal, or written out because it would be ambiguous. */
 export interface Piece {
   readonly text: string
   readonly isWrittenOut: boolean
 }
 
-/** Controls, marks of format (direction, joining, no width), blanks, private use, and what stands for nothing. */
+/** Controls, format marks (direction, joining, zero width), blanks, private use, and unassigned characters. */
 const unseen = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Z}]/u
 
-/** A byte that is no UTF-8, as the API shows it: U+10FE00 + byte. */
+/** An invalid UTF-8 byte in the API's encoding: U+10FE00 + byte. */
 const byteBase = 0x10fe00
 
 const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, "0")
@@ -26,7 +26,7 @@ const writtenOut = (character: string): string => {
   return short[character] ?? (point < 0x100 ? `\\x${hex(point, 2)}` : `\\u{${hex(point, 4)}}`)
 }
 
-/** Blanks are told at the ends, and where they are not the common one. */
+/** Spaces are written out at the ends, and other blanks everywhere. */
 const mustBeWrittenOut = (character: string, isAtEnd: boolean): boolean =>
   character === " " ? isAtEnd : unseen.test(character)
 
@@ -44,13 +44,13 @@ export const piecesOf = (name: string): ReadonlyArray<Piece> => {
   return pieces
 }
 
-/** For where only text can stand: a label, a title. */
+/** For places that allow only text: a label, a title. */
 export const visibleName = (name: string): string =>
   piecesOf(name)
     .map(({ text }) => text)
     .join("")
 
-/** Of a file's text, in which lines (of either end) and tabs are what they are, and scripts may join their letters. */
+/** For a file's text, which keeps line breaks (of both kinds), tabs and joining characters. */
 export const visibleText = (text: string): { readonly shown: string; readonly changed: boolean } => {
   let changed = false
   const shown = text.replaceAll("\r\n", "\n").replace(specials, (character) => {

@@ -1,10 +1,10 @@
-/** What changes files, as the API has it. */
+/** Calls of the API that change files. */
 import type { FileStatResponse } from "../../../../../schemas/Files.ts"
 import { ApiFault, ask, get, idempotencyKey } from "../../api.ts"
 import { apiOf, nameOf, root, within } from "./address.ts"
 import { putBytes } from "./putBytes.ts"
 
-/** Null: there is nothing. */
+/** Null: nothing exists at the path. */
 export const statOf = async (
   sandboxId: string,
   path: string,
@@ -20,13 +20,13 @@ export const statOf = async (
 
 const silent = { signal: new AbortController().signal, progress: () => {} }
 
-/** The file is replaced whole, whatever it holds. */
+/** Replaces the whole file without a check. */
 export const putText = (sandboxId: string, path: string, text: string): Promise<void> =>
   putBytes(apiOf(sandboxId, "content", path), new Blob([text]), silent)
 
-/** @throws Error There is something of this name. */
+/** @throws Error The name is taken. */
 export const newFile = async (sandboxId: string, path: string): Promise<void> => {
-  if ((await statOf(sandboxId, path)) !== null) throw new Error("There is something of this name here already.")
+  if ((await statOf(sandboxId, path)) !== null) throw new Error("This name is already in use here.")
   await putText(sandboxId, path, "")
 }
 
@@ -36,11 +36,11 @@ export const newFolder = (sandboxId: string, path: string): Promise<void> =>
 export const rename = (sandboxId: string, path: string, destination: string, overwrite: boolean): Promise<void> =>
   ask("POST", apiOf(sandboxId, "rename", path), { body: { destination, overwrite } })
 
-/** A directory goes with everything in it. */
+/** Deletes a directory with everything in it. */
 export const remove = (sandboxId: string, path: string, isDirectory: boolean): Promise<void> =>
   ask("DELETE", apiOf(sandboxId, "", path, isDirectory ? { recursive: "true" } : {}))
 
-/** What the API takes in one request. */
+/** The API's limit for one request. */
 const pieceBytes = 8 * 1024 * 1024
 
 interface Sent {
@@ -52,7 +52,7 @@ interface Sent {
   readonly progress: (sent: number) => void
 }
 
-/** Puts a piece at its place in the whole: done twice it is the same. */
+/** Writes a piece at its place in the whole; idempotent. */
 const join = async (sandboxId: string, folder: string, index: number, signal: AbortSignal): Promise<void> => {
   const argv = ["dd", "if=piece", "of=whole", `bs=${pieceBytes}`, `seek=${index}`, "conv=notrunc", "status=none"]
   const { result } = await ask<{ readonly result: { readonly exitCode: number | null; readonly stderr: string } }>(
@@ -60,13 +60,12 @@ const join = async (sandboxId: string, folder: string, index: number, signal: Ab
     `/api/v2/sandboxes/${sandboxId}/execute`,
     { body: { argv, cwd: folder }, headers: { "idempotency-key": idempotencyKey() }, signal }
   )
-  if (result.exitCode !== 0)
-    throw new Error(`The pieces could not be joined in the Sandbox: ${result.stderr.slice(0, 500)}`)
+  if (result.exitCode !== 0) throw new Error(`Could not join the pieces in the Sandbox: ${result.stderr.slice(0, 500)}`)
 }
 
 /**
- * Sends a file that is larger than one request may be: its pieces are joined by a command in the Sandbox, beside what there is, and the whole takes
- * its place at once. What was sent of one that fails is removed.
+ * Uploads a file larger than one request may be: a command in the Sandbox joins its pieces in a separate folder, and the whole is then moved to
+ * its path atomically. The pieces of a failed upload are deleted.
  */
 const sendInPieces = async ({ sandboxId, path, file, overwrite, signal, progress }: Sent): Promise<void> => {
   const folder = within(root, `.upload-${idempotencyKey()}`)
@@ -80,7 +79,8 @@ const sendInPieces = async ({ sandboxId, path, file, overwrite, signal, progress
       if (index > 0) await join(sandboxId, folder, index, signal)
     }
     const whole = await statOf(sandboxId, within(folder, "whole"), signal)
-    if (whole?.sizeBytes !== file.size) throw new Error("What came together in the Sandbox is not as long as the file.")
+    if (whole?.sizeBytes !== file.size)
+      throw new Error("The joined file in the Sandbox has a different length than the original.")
     await rename(sandboxId, within(folder, "whole"), path, overwrite)
   } finally {
     await remove(sandboxId, folder, true).catch(() => {})
@@ -93,11 +93,11 @@ export const send = (sent: Sent): Promise<void> =>
     : sendInPieces(sent)
 
 /**
- * Has the browser save a file as it comes, however large it is. A link cannot send what the session's cookie needs beside it: a ticket goes instead,
- * which works once, within half a minute, and with this session's cookie only.
+ * Lets the browser save a file as a stream, of any size. A link cannot send the CSRF header that the session's cookie needs, so it has a ticket
+ * instead, which works once, within half a minute, and only with this session's cookie.
  */
 export const download = async (sandboxId: string, path: string): Promise<void> => {
-  // What is wrong is said here; a download that fails only says that it does.
+  // Errors are shown here first; a failed download shows no reason.
   await get(apiOf(sandboxId, "stat", path))
   const { ticket } = await ask<{ readonly ticket: string }>("POST", "/console/api/tickets")
   const link = document.createElement("a")

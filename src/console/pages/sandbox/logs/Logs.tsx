@@ -1,4 +1,4 @@
-/** What a Sandbox's commands and its console wrote. */
+/** The log of a Sandbox: output of its commands and its console. */
 import { useMemo, useState } from "preact/hooks"
 import type { OperationList } from "../../../../../schemas/Operation.ts"
 import { get } from "../../api.ts"
@@ -72,7 +72,7 @@ const cellsOf = ({ entry, runs }: Line, sandboxId: string) => [
   </span>
 ]
 
-/** An instant of the service from what a field of local time holds. */
+/** Converts the value of a local-time field to an instant. */
 const instantOf = (local: string): string => (local === "" ? "" : new Date(local).toISOString())
 
 export const Logs = ({ sandbox }: TabProps) => {
@@ -130,12 +130,12 @@ export const Logs = ({ sandbox }: TabProps) => {
         ) : null}
         <Field label="From" type="datetime-local" onText={(local) => change({ since: instantOf(local) })} />
         <Field label="Until" type="datetime-local" onText={(local) => change({ until: instantOf(local) })} />
-        <Field label="Contains" type="search" placeholder="In what is loaded here" value={words} onText={setWords} />
+        <Field label="Contains" type="search" placeholder="In the loaded lines" value={words} onText={setWords} />
       </search>
       <Fault fault={operations.fault} retry={operations.reload} />
       <Fault fault={log.fault} retry={log.reload} />
       {log.feed?.state === "refused" ? (
-        <p class="empty">The service has no log of it.</p>
+        <p class="empty">The service has no log of this Sandbox.</p>
       ) : log.lines === null ? (
         log.fault === null ? (
           <p class="waiting">Loading …</p>
@@ -146,7 +146,7 @@ export const Logs = ({ sandbox }: TabProps) => {
             <p class="found">
               {words === "" ? count(lines.length) : `${count(shown.length)} of ${count(lines.length)}`}{" "}
               {lines.length === 1 ? "line" : "lines"}
-              {log.feed === null ? "" : isAtEnd ? ", following" : ", not following: you look at older ones"}
+              {log.feed === null ? "" : isAtEnd ? ", following" : ", not following: you are viewing older lines"}
             </p>
             {log.hasOlder && !log.isFull ? (
               <button
@@ -160,20 +160,20 @@ export const Logs = ({ sandbox }: TabProps) => {
             ) : null}
             {isAtEnd || shown.length === 0 ? null : (
               <button type="button" class="button small" onClick={() => setTurn((before) => before + 1)}>
-                To the newest
+                Jump to the newest
               </button>
             )}
           </div>
           {log.hasOlder && log.isFull ? (
-            <p class="hint">This page holds {count(lines.length)} lines. What is older is found with From and Until.</p>
+            <p class="hint">This page holds {count(lines.length)} lines. Use From and Until to find older ones.</p>
           ) : null}
           {shown.length === 0 ? (
             <p class="empty">
               {lines.length > 0
-                ? "No line of those that are loaded contains that."
+                ? "No loaded line contains that."
                 : filter === everything
-                  ? "Nothing has been written yet, or it is older than what is kept."
-                  : "Nothing that is kept matches the filters."}
+                  ? "Nothing has been written yet, or it has been deleted by retention."
+                  : "No line matches the filters."}
             </p>
           ) : (
             <WindowedRows

@@ -1,17 +1,17 @@
-/** Entries of a log as lines, as many as a page holds. */
+/** Splits log entries into lines, up to the page's limit. */
 import type { LogEntry } from "../../../../../schemas/Logs.ts"
 import { InertText, type Run } from "../../operation/inertText.ts"
 
 export interface Line {
   readonly key: string
   readonly entry: LogEntry
-  /** Nothing in it does anything; at most `lineMaxCharacters`. */
+  /** Inert text of at most `lineMaxCharacters`. */
   readonly runs: ReadonlyArray<Run>
-  /** The same without looks, in lower case: to search in. */
+  /** The same without colours, in lower case, for the search. */
   readonly plain: string
 }
 
-/** The newest so many are held. */
+/** Only the newest lines are kept. */
 export const linesMax = 20_000
 const lineMaxCharacters = 2000
 
@@ -39,7 +39,7 @@ const splitAtBreaks = (runs: ReadonlyArray<Run>): ReadonlyArray<ReadonlyArray<Ru
   return lines
 }
 
-/** A chunk that ends within a line has that line's beginning as its last one. */
+/** The last line of a chunk may be incomplete. */
 export const linesOf = (entry: LogEntry): ReadonlyArray<Line> => {
   const reader = new InertText()
   const lines = splitAtBreaks([...reader.read(entry.text), ...reader.end()])
@@ -49,7 +49,7 @@ export const linesOf = (entry: LogEntry): ReadonlyArray<Line> => {
   })
 }
 
-/** What is held after entries came, in the order in which they came; whether older ones went for it. */
+/** Adds new entries in the order of arrival; also tells whether older lines were dropped. */
 export const withNewer = (
   lines: ReadonlyArray<Line>,
   entries: ReadonlyArray<LogEntry>
@@ -62,7 +62,7 @@ export const withNewer = (
   return over <= 0 ? { lines: all, isCut: false } : { lines: all.slice(over), isCut: true }
 }
 
-/** With older entries before them, as many as there is room for: the newest of those. */
+/** Adds older entries in front, as many of the newest of them as there is room for. */
 export const withOlder = (lines: ReadonlyArray<Line>, entries: ReadonlyArray<LogEntry>): ReadonlyArray<Line> => {
   const known = new Set(lines.map(({ entry }) => entry.id))
   const added = entries.filter(({ id }) => !known.has(id)).flatMap(linesOf)

@@ -1,4 +1,4 @@
-/** The log of a Sandbox: its newest lines, as they are written where the filter has no end, and older ones when they are asked for. */
+/** The log of a Sandbox: its newest lines, live if the filter has no end, and older ones on demand. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 import type { SandboxLogs } from "../../../../../schemas/Logs.ts"
 import { ApiFault, get, queryOf } from "../../api.ts"
@@ -10,7 +10,7 @@ export interface LogFilter {
   readonly stream: string
   readonly source: string
   readonly operationId: string
-  /** Instants of the service, or empty. */
+  /** Instants, or empty. */
   readonly since: string
   readonly until: string
 }
@@ -19,7 +19,7 @@ export interface ShownLog {
   /** Null before the first answer. */
   readonly lines: ReadonlyArray<Line> | null
   readonly hasOlder: boolean
-  /** Null: it is not followed. */
+  /** Null: not live. */
   readonly feed: FeedState | null
   /** Epoch milliseconds of the last answer. */
   readonly at: number | null
@@ -31,7 +31,7 @@ const pageEntries = 1000
 
 const nothing: ShownLog = { lines: null, hasOlder: false, feed: null, at: null, fault: null, isLoadingOlder: false }
 
-/** A connection that is lost is told by the feed's state. */
+/** Errors except lost connections, which the feed's state shows. */
 const refusalIn = (feed: FeedState): unknown =>
   feed.state === "lost" && feed.fault instanceof ApiFault && feed.fault.status !== null ? feed.fault : null
 
@@ -39,7 +39,7 @@ export const useLog = (sandboxId: string, filter: LogFilter) => {
   const path = `/api/v2/sandboxes/${sandboxId}/logs`
   const { until, ...rest } = filter
   const isFollowed = until === ""
-  /** Another filter is another log. */
+  /** The log depends on the filter. */
   const key = queryOf({ ...filter })
   const [shown, setShown] = useState<ShownLog>(nothing)
   const [turn, setTurn] = useState(0)
@@ -83,7 +83,7 @@ export const useLog = (sandboxId: string, filter: LogFilter) => {
     if (oldest === undefined || abort === null) return
     setShown((before) => ({ ...before, isLoadingOlder: true, fault: null }))
     try {
-      // Of its own millisecond there may be more.
+      // The oldest line's millisecond may have more entries.
       const before = new Date(Date.parse(oldest.entry.at) + 1).toISOString()
       const { logs } = await get<{ readonly logs: SandboxLogs }>(
         `${path}${queryOf({ ...rest, until: before, limit: pageEntries })}`,

@@ -57,9 +57,9 @@ const OpenPreview = ({ sandboxId, opened }: Opening) => (
 
 const Opened = ({ preview: { port, url, expiresAt }, forget }: { preview: Preview; forget: () => void }) => (
   <section class="opened" aria-labelledby="opened">
-    <h3 id="opened">The preview of port {port}</h3>
+    <h3 id="opened">Preview of port {port}</h3>
     <p class="notice" role="status">
-      <strong>Its address is shown now and never again.</strong> Keep it like a password: whoever has it can use this
+      <strong>Its address is shown now and never again.</strong> Keep it like a password: anyone who has it can use this
       port until <Instant at={expiresAt} />, without signing in.
     </p>
     <Copy text={url} label="Copy the address" />
@@ -68,7 +68,7 @@ const Opened = ({ preview: { port, url, expiresAt }, forget }: { preview: Previe
         Open it in another tab
       </a>
       <button type="button" class="button" onClick={forget}>
-        Put the address away
+        Hide the address
       </button>
     </div>
   </section>
@@ -83,7 +83,7 @@ const OfSandbox = ({ sandbox }: Pick<TabProps, "sandbox">) => {
     loaded.reload()
   })
   const open = loaded.value?.previews.find(isOpen) ?? null
-  // One that is over leads nowhere any more.
+  // An ended preview has no valid address.
   const isKeptOver = kept !== null && loaded.value?.previews.some((one) => isSame(one, kept) && !isOpen(one)) === true
   const shown = isKeptOver ? null : kept
   return (
@@ -101,7 +101,7 @@ const OfSandbox = ({ sandbox }: Pick<TabProps, "sandbox">) => {
               }}
             />
           ) : (
-            <p class="notice">This Sandbox was made without a network, so none of its ports can be previewed.</p>
+            <p class="notice">This Sandbox has no network, so its ports cannot be previewed.</p>
           )}
           {open !== null && shown === null ? (
             <p class="hint">
@@ -111,7 +111,9 @@ const OfSandbox = ({ sandbox }: Pick<TabProps, "sandbox">) => {
           ) : null}
           <Fault fault={closing.fault} />
           {previews.length === 0 ? (
-            <p class="empty">There is no preview. One lets anybody who has its address use a port of this Sandbox.</p>
+            <p class="empty">
+              There are no previews. A preview gives anyone with its address access to a port of this Sandbox.
+            </p>
           ) : (
             <Table label="Previews of this Sandbox" columns={["Port", "Status", "Opened", "Ends", "Actions"]}>
               {previews.map((one) => (

@@ -1,11 +1,11 @@
-/** The previews of a Sandbox, asked for anew whenever one of them changes. */
+/** The previews of a Sandbox, loaded again whenever one changes. */
 import { useEffect, useRef } from "preact/hooks"
 import type { PreviewList } from "../../../../../schemas/Preview.ts"
 import { get } from "../../api.ts"
 import { useLoad } from "../../load.ts"
 import { useFeed } from "../../useFeed.ts"
 
-/** What happens within such a time is asked for together. */
+/** Changes within this time are loaded together. */
 const gatherMs = 50
 
 export const usePreviews = (sandboxId: string) => {

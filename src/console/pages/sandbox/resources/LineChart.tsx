@@ -1,4 +1,4 @@
-/** Lines over time, drawn by uPlot; what it shows stands in the table beside it too. */
+/** A line chart over time, drawn by uPlot; a table beside it has the same data. */
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks"
 import uPlot from "uplot"
 import { type Column, isolatedIn } from "./series.ts"
@@ -16,7 +16,7 @@ interface Drawn {
   readonly format: (value: number) => string
   /** Bytes are divided by powers of two. */
   readonly isBinary: boolean
-  /** Null: none. */
+  /** Index of the marked point; null: none. */
   readonly pointed: number | null
   readonly point: (index: number | null) => void
 }
@@ -32,7 +32,7 @@ const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" })
 
 const notMeasured = "not measured"
 
-/** As the theme has it, whichever it is by now. */
+/** From the present theme. */
 const colour = (name: string) => (plot: uPlot) => getComputedStyle(plot.root).getPropertyValue(name).trim()
 
 const optionsOf = (

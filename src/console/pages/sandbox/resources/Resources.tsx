@@ -1,4 +1,4 @@
-/** What a Sandbox used, as it was measured. */
+/** The measured resource usage of a Sandbox. */
 import { useMemo, useState } from "preact/hooks"
 import type { SandboxAnalytics } from "../../../../../schemas/Analytics.ts"
 import { get, queryOf } from "../../api.ts"
@@ -15,7 +15,7 @@ import { columnOf, type Measured, newestMeasured, type Sample } from "./series.t
 import { type RangeName, ranges, windowOf } from "./window.ts"
 import "./resources.css"
 
-/** The shortest bucket: there is nothing new before. */
+/** The shortest bucket: earlier there is nothing new. */
 const reloadMs = 60_000
 
 const cpuSeconds = (value: number): string =>
@@ -135,7 +135,7 @@ const Drawn = ({ analytics }: { analytics: SandboxAnalytics }) => {
     [samples]
   )
   if (newest === null)
-    return <p class="empty">Nothing was measured in this time. Only a Sandbox that runs is measured.</p>
+    return <p class="empty">There are no measurements in this time. Only running Sandboxes are measured.</p>
   const pointed = Math.min(chosen ?? newest, samples.length - 1)
   const at = instant(samples[pointed]!.at)
   const end = Date.parse(samples[pointed]!.at) + analytics.resolutionSeconds * 1000
@@ -155,8 +155,8 @@ const Drawn = ({ analytics }: { analytics: SandboxAnalytics }) => {
         />
         <span class="as-of" data-moment={samples[pointed]!.at}>
           {at}
-          {chosen === null ? ", the newest that was measured" : ""}
-          {isOpen ? `; this ${bucket} is not over` : ""}
+          {chosen === null ? ", the latest measurement" : ""}
+          {isOpen ? `; this ${bucket} is not complete` : ""}
         </span>
       </div>
       <div class="charts">
@@ -164,7 +164,7 @@ const Drawn = ({ analytics }: { analytics: SandboxAnalytics }) => {
           lines[index]!.every(({ column }) => column.every((value) => value === null)) ? (
             <section key={index} class="chart-pane">
               <h3>{title(bucket)}</h3>
-              <p class="soft">Not measured in this time.</p>
+              <p class="soft">No measurement in this time.</p>
             </section>
           ) : (
             <LineChart
@@ -185,7 +185,7 @@ const Drawn = ({ analytics }: { analytics: SandboxAnalytics }) => {
   )
 }
 
-/** Of the newest hundred. */
+/** The latest hundred. */
 const bootsOf = (generation: number) =>
   Array.from({ length: Math.min(generation, 100) }, (_, back) => {
     const boot = String(generation - back)

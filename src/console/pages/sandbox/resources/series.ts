@@ -1,4 +1,4 @@
-/** Samples as a chart takes them: a column each. What was not measured is null, which no line crosses. */
+/** Samples as a chart's columns. A missing measurement is null, and interrupts the line. */
 import type { SandboxAnalytics } from "../../../../../schemas/Analytics.ts"
 
 export type Sample = SandboxAnalytics["resources"]["samples"][number]
@@ -8,7 +8,7 @@ export type Column = ReadonlyArray<number | null>
 export const columnOf = (samples: ReadonlyArray<Sample>, measured: Measured): Column =>
   samples.map((sample) => sample[measured])
 
-/** Where points stand alone: no line would show them. */
+/** Isolated points, which a line would not show. */
 export const isolatedIn = (column: Column): ReadonlyArray<number> =>
   column.flatMap((value, at) =>
     value !== null && (column[at - 1] ?? null) === null && (column[at + 1] ?? null) === null ? [at] : []
@@ -22,7 +22,7 @@ const measures: ReadonlyArray<Measured> = [
   "networkTxBytes"
 ]
 
-/** The last sample in which anything was measured; null: in none. */
+/** The last sample with any measurement; null: none. */
 export const newestMeasured = (samples: ReadonlyArray<Sample>): number | null => {
   const at = samples.findLastIndex((sample) => measures.some((measured) => sample[measured] !== null))
   return at === -1 ? null : at

@@ -1,4 +1,4 @@
-/** The windows that can be looked at, in buckets that make a line of some hundred points. */
+/** The selectable time ranges, with bucket sizes for a line of a few hundred points. */
 
 export interface AskedWindow {
   readonly from: string
@@ -11,7 +11,7 @@ const day = 24 * hour
 
 interface Range {
   readonly label: string
-  /** Null: all of its life. */
+  /** Null: its whole life. */
   readonly seconds: number | null
   readonly resolutionSeconds: number
 }
@@ -29,12 +29,12 @@ export type RangeName = keyof typeof ranges
 const bucketsMax = 1000
 const resolutionMaxSeconds = day
 
-/** As long as the bucket of a minute, or the least whole minutes with which a life fits. */
+/** A minute, or the fewest whole minutes with which the range fits. */
 const resolutionOf = (seconds: number): number =>
   Math.min(resolutionMaxSeconds, Math.max(60, Math.ceil(seconds / bucketsMax / 60) * 60))
 
 /**
- * Ends now, or with the Sandbox; begins with a whole bucket, so that the same bucket is asked for again and again.
+ * Ends now, or with the Sandbox; begins at a whole bucket, so that repeated requests have the same buckets.
  *
  * @param now Epoch milliseconds.
  */

@@ -1,7 +1,7 @@
 /**
  * One shell over a WebSocket, from its ticket to its end.
  *
- * A browser takes whatever comes and keeps it, so the shell is told to pause while the screen is behind.
+ * Browsers buffer incoming messages without limit, so the shell is paused while the screen is behind.
  *
  * @source schemas/Terminal.ts
  */
@@ -15,32 +15,32 @@ export interface Size {
 
 export type Ended =
   | { readonly how: "exited"; readonly exitCode: number | null; readonly signal: string | null }
-  /** By the service, with a sentence, or by whatever is between; then without. */
+  /** Closed by the service, with a sentence, or by something in between, without. */
   | { readonly how: "closed"; readonly code: number; readonly reason: string }
   | { readonly how: "refused"; readonly fault: unknown }
 
 export interface Told {
   readonly opened: () => void
-  /** `shown` is to be called once it is on the screen. */
+  /** Call `shown` once the bytes are on the screen. */
   readonly output: (bytes: Uint8Array, shown: () => void) => void
-  /** Once, and nothing after it. */
+  /** Called once, as the last call. */
   readonly ended: (how: Ended) => void
 }
 
 const behindMaxBytes = 256 * 1024
 const behindAgainBytes = 64 * 1024
-/** As the service takes. */
+/** The service's limit. */
 const inputMaxBytes = 64 * 1024
 
 const noWebSocket = () =>
   new ApiFault(
     null,
     "NO_WEBSOCKET",
-    "The service would open a terminal, but the connection was not made: something between it and this browser lets no WebSocket through.",
+    "The service would open a terminal, but the WebSocket connection failed: a proxy or firewall may block WebSockets.",
     null
   )
 
-/** A browser is not told why a handshake failed: so the same is asked without one. */
+/** Browsers hide the reason of a failed handshake, so the same request is sent without one. */
 const reasonOf = async (path: string): Promise<unknown> => {
   try {
     await get(path)
@@ -59,7 +59,7 @@ export class Connection {
   #isPaused = false
   #isOver = false
 
-  /** @param path Of the endpoint. */
+  /** @param path The endpoint's path. */
   constructor(path: string, told: Told) {
     this.#path = path
     this.#told = told
@@ -86,7 +86,7 @@ export class Connection {
     this.#tell({ type: "resize", columns, rows })
   }
 
-  /** Ends the shell; nothing more is told. */
+  /** Ends the shell; no further calls follow. */
   close(): void {
     this.#isOver = true
     this.#socket?.close(1000)

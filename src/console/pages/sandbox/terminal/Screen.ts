@@ -1,24 +1,24 @@
-/** The screen and the keyboard of a terminal: xterm.js, in the page's font and colours, as wide and high as there is room. */
+/** The screen and keyboard of a terminal: xterm.js, in the page's font and colours, in the available size. */
 import { FitAddon } from "@xterm/addon-fit"
 import { Terminal } from "@xterm/xterm"
 import type { Size } from "./Connection.ts"
 import { spansWithoutStyleAttributes, withoutStyleElements } from "./styling.ts"
 import { pageTheme } from "./theme.ts"
 
-/** As the service takes. */
+/** The service's limits. */
 const columnsMax = 1000
 const rowsMax = 1000
 const scrollbackRows = 5000
 const fontSizePx = 14
-/** As the page's text must have. */
+/** The contrast that the page requires of text. */
 const contrastMin = 4.5
 
 export interface Hands {
   readonly typed: (bytes: Uint8Array) => void
   readonly resized: (size: Size) => void
-  /** Somebody wants out of it by the keyboard. */
+  /** The user leaves the terminal by keyboard. */
   readonly left: () => void
-  /** Id of what tells how that is done. */
+  /** Id of the element that explains how to leave. */
   readonly hint: string
 }
 
@@ -32,7 +32,7 @@ export class Screen {
   readonly #undo: Array<() => void> = []
   #isLive = false
 
-  /** @param host An empty element that is in the page, of which nobody else changes what is in it. */
+  /** @param host An empty element of the page that only this class changes. */
   constructor(host: HTMLElement, { typed, resized, left, hint }: Hands) {
     const terminal = new Terminal({
       fontFamily: getComputedStyle(document.documentElement).getPropertyValue("--mono"),
@@ -40,7 +40,7 @@ export class Screen {
       theme: pageTheme(),
       minimumContrastRatio: contrastMin,
       scrollback: scrollbackRows,
-      // A link is whatever a program in the Sandbox says it is.
+      // Links are disabled: programs in the Sandbox choose their targets.
       linkHandler: { activate: () => {} }
     })
     const fit = new FitAddon()
@@ -59,7 +59,7 @@ export class Screen {
         left()
         return false
       }
-      // With something selected it copies, as it does elsewhere, and once more interrupts.
+      // With a selection Ctrl+C copies, as elsewhere; the next one interrupts.
       if (event.key.toLowerCase() !== "c" || !terminal.hasSelection()) return true
       setTimeout(() => terminal.clearSelection())
       return false
@@ -90,12 +90,12 @@ export class Screen {
     return { columns: this.#terminal.cols, rows: this.#terminal.rows }
   }
 
-  /** `then` is called once it is shown. */
+  /** Calls `then` once it is shown. */
   write(bytes: Uint8Array, then: () => void): void {
     this.#terminal.write(bytes, then)
   }
 
-  /** As a new one, whatever the last shell left it as. */
+  /** Resets the state that the previous shell left. */
   reset(): void {
     this.#terminal.reset()
   }
@@ -104,14 +104,14 @@ export class Screen {
     this.#terminal.focus()
   }
 
-  /** Whether keys go to a shell, else they are the page's. */
+  /** Whether keys go to a shell, or to the page. */
   set isLive(isLive: boolean) {
     this.#isLive = isLive
     this.#terminal.options.disableStdin = !isLive
     this.#terminal.write(isLive ? showCursor : hideCursor)
   }
 
-  /** A live region that tells what is written, and rows that can be read one by one. */
+  /** Screen reader mode: a live region announces output, and rows can be read one by one. */
   set readsAloud(readsAloud: boolean) {
     this.#terminal.options.screenReaderMode = readsAloud
   }

@@ -78,7 +78,7 @@ export const Terminal = ({ sandbox }: TabProps) => {
     setShell({ state: "connecting" })
     const opening = new Connection(`/api/v2/sandboxes/${id}/terminal`, {
       opened: () => {
-        // It may have another size by now.
+        // The size may have changed meanwhile.
         opening.resize(shown.size)
         shown.isLive = true
         setShell({ state: "open" })

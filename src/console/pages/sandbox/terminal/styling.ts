@@ -1,8 +1,8 @@
 /**
- * xterm.js styles itself by <style> elements and style attributes, which the page's policy refuses. What a script does to style sheets and to
- * declarations is neither, and means the same; so while it makes its elements, those do that instead.
+ * xterm.js styles itself with <style> elements and style attributes, which the page's policy refuses. The policy allows a script to change style
+ * sheets and declarations, which has the same effect; so while xterm.js creates its elements, these are redirected to that.
  *
- * Its option `documentOverride` does not do: of 6.0.0 the scroll bar and the cells are made by the page's own document, whatever it says.
+ * Its option `documentOverride` does not help: version 6.0.0 creates the scroll bar and the cells with the page's own document anyway.
  *
  * @source W3C Content Security Policy Level 3 section 6.7 (inline style); CSSOM section 6.1.2 (adoptedStyleSheets)
  */
@@ -11,7 +11,7 @@
 const styleStandIn = (): HTMLElement => {
   const sheet = new CSSStyleSheet()
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet]
-  // Never shown.
+  // Never displayed.
   const element = Document.prototype.createElement.call(document, "template")
   Object.defineProperties(element, {
     textContent: { set: (css: string) => sheet.replaceSync(css) },
@@ -25,7 +25,7 @@ const styleStandIn = (): HTMLElement => {
   return element
 }
 
-/** What is made meanwhile makes no <style> elements. */
+/** Runs `make` without real <style> elements. */
 export const withoutStyleElements = (make: () => void): void => {
   const createElement = (name: string) =>
     name === "style" ? styleStandIn() : Document.prototype.createElement.call(document, name)
@@ -33,12 +33,12 @@ export const withoutStyleElements = (make: () => void): void => {
   try {
     make()
   } finally {
-    // What is left is the prototype's.
+    // Restores the prototype's method.
     Reflect.deleteProperty(document, "createElement")
   }
 }
 
-/** Cells are spans, made with each row that is drawn. From now on those of the page set declarations where they are given the attribute. */
+/** Cells are spans, created with each drawn row. From now on the page's spans set declarations when they are given the attribute. */
 export const spansWithoutStyleAttributes = (): void => {
   HTMLSpanElement.prototype.setAttribute = function (name, value) {
     if (name === "style") this.style.cssText = value

@@ -1,4 +1,4 @@
-/** The terminal's colours, of those that the page has. */
+/** The terminal's colours, derived from the page's. */
 import type { ITheme } from "@xterm/xterm"
 
 const hexOf = (red: number, green: number, blue: number): string =>
@@ -7,13 +7,13 @@ const hexOf = (red: number, green: number, blue: number): string =>
 const partsOf = (colour: string): ReadonlyArray<number> =>
   [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16))
 
-/** Half of each. */
+/** The average of two colours. */
 const between = (one: string, other: string): string => {
   const [a, b] = [partsOf(one), partsOf(other)]
   return hexOf((a[0]! + b[0]!) / 2, (a[1]! + b[1]!) / 2, (a[2]! + b[2]!) / 2)
 }
 
-/** As the page's style sheet has them at present, light or dark. */
+/** From the page's present style sheet, light or dark. */
 export const pageTheme = (): ITheme => {
   const style = getComputedStyle(document.documentElement)
   const of = (name: string): string => style.getPropertyValue(`--${name}`).trim()

@@ -1,4 +1,4 @@
-/** One lane: drawn, and as a list of its transitions for who goes through it by the keyboard. */
+/** One lane: a drawing, and a list of its transitions for the keyboard. */
 import { useId, useMemo, useState } from "preact/hooks"
 import { count } from "../../format.ts"
 import { fits, heightOf, type Lane, rowHeight, topOf } from "./layout.ts"
@@ -11,7 +11,7 @@ export interface LaneStep {
   readonly step: Step
 }
 
-/** What happened in a lane in its range, in the order of time. */
+/** The transitions of a lane in its range, in order of time. */
 export const stepsIn = ({ things }: Lane, { from, to }: Scale): ReadonlyArray<LaneStep> =>
   things
     .flatMap((thing) =>
@@ -51,7 +51,7 @@ interface Shown {
   readonly scale: Scale
   readonly point: (pointed: Pointed | null) => void
   readonly act: (pointed: Pointed) => void
-  /** Whose transition is pointed at by the keyboard or the pointer. */
+  /** The transition under the pointer or the keyboard focus. */
   readonly marked: LaneStep | null
 }
 
@@ -60,7 +60,7 @@ const rowOf = ({ placed, rows }: Lane, thing: Thing): number => {
   return row === -1 ? rows - 1 : row
 }
 
-/** Where the keyboard is among so many transitions after a key; null: the key means something else. */
+/** The new keyboard position after a key; null: the key has another meaning. */
 const after = (key: string, steps: ReadonlyArray<LaneStep>, at: number): number | null => {
   const clamped = (to: number) => Math.max(0, Math.min(steps.length - 1, to))
   switch (key) {
@@ -136,7 +136,7 @@ export const LaneRow = ({ lane, scale, point, act, marked }: Shown) => {
         {...(current === null ? {} : { "aria-activedescendant": `${id}-step` })}
         onFocus={(event) => {
           setFocus(true)
-          // Who comes by the pointer points already.
+          // A pointer marks a transition by itself.
           if (!event.currentTarget.matches(":focus-visible")) return
           const all = stepsIn(lane, scale)
           const first = kept !== null && all.some(({ step }) => step === kept.step) ? kept : all[0]
@@ -170,7 +170,7 @@ export const LaneRow = ({ lane, scale, point, act, marked }: Shown) => {
             />
           </svg>
         )}
-        {/* Only the one that the keyboard is at: there may be thousands. */}
+        {/* Only the focused one: there may be thousands. */}
         {/* biome-ignore lint/a11y/useFocusableInteractive: the list has the focus, and names this one */}
         <div
           id={`${id}-step`}

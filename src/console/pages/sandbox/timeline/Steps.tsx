@@ -1,4 +1,4 @@
-/** The same as a table: every transition that is on the lanes. */
+/** All transitions of the lanes, as a table. */
 import { useMemo, useState } from "preact/hooks"
 import { Link } from "../../ui/Link.tsx"
 import { WindowedRows } from "../../ui/WindowedRows.tsx"
@@ -22,7 +22,7 @@ const Table = ({ sandboxId, lanes, scale, choose }: Shown) => {
   )
   return (
     <WindowedRows
-      label="What is on the lanes"
+      label="Transitions on the lanes"
       layout="of-steps"
       columns={["What", "Event", "From", "To", "At", "Cause", "Request"]}
       rows={rows}

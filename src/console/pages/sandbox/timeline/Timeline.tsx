@@ -1,4 +1,4 @@
-/** All that happened in a Sandbox on one line of time: a lane for the Sandbox and for each kind of thing that lives in it. */
+/** Everything that happened in a Sandbox, on one time line: a lane for the Sandbox and for each kind of resource in it. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks"
 import { count } from "../../format.ts"
 import type { Revision } from "../../machine/useLife.ts"
@@ -27,12 +27,12 @@ interface Shown {
 
 const outcomeTexts: ReadonlyArray<readonly [Outcome, string]> = [
   ["all", "all"],
-  ["open", "not over yet"],
-  ["ended", "over"],
+  ["open", "open"],
+  ["ended", "ended"],
   ["failed", "failed or refused"]
 ]
 
-/** Steps of a log that only grows: each is made once. */
+/** Steps of a log that only grows: each is converted once. */
 const useSteps = (revisions: ReadonlyArray<Revision>): ReadonlyArray<Step> => {
   const kept = useRef<{ first: Revision | undefined; steps: ReadonlyArray<Step> }>({ first: undefined, steps: [] })
   return useMemo(() => {
@@ -57,7 +57,7 @@ const useWidth = () => {
   return { line, width }
 }
 
-/** Epoch milliseconds, anew as often as it can be seen to change. */
+/** Epoch milliseconds, updated as often as a change is visible. */
 const useNow = (isWanted: boolean, lengthMs: number): number => {
   const [now, setNow] = useState(() => Date.now())
   const everyMs = lengthMs < 300_000 ? 1000 : lengthMs < 7_200_000 ? 10_000 : 60_000
@@ -78,7 +78,7 @@ const instantsOf = (things: Iterable<Thing>, { from, to }: Range): Float64Array 
   return Float64Array.from(found).sort()
 }
 
-/** In words: what is seen, and what of it is drawn shorter than it was. */
+/** Text description: the shown range, and the stretches that are drawn shorter. */
 const summaryOf = ({ from, to, pieces }: Scale): string => {
   const gaps = pieces.filter(({ isGap }) => isGap).map((gap) => gap.to - gap.from)
   const longest = gaps.toSorted((a, b) => b - a).slice(0, 3)
@@ -86,8 +86,8 @@ const summaryOf = ({ from, to, pieces }: Scale): string => {
     gaps.length === 0
       ? ""
       : gaps.length === 1
-        ? ` Nothing happened for ${spelled(gaps[0]!)} of it: that is drawn shorter.`
-        : ` Nothing happened in ${gaps.length} stretches of it (${gaps.length > 3 ? "the longest: " : ""}${longest.map(spelled).join(", ")}): those are drawn shorter.`
+        ? ` A stretch of ${spelled(gaps[0]!)} without events is drawn shorter.`
+        : ` ${gaps.length} stretches without events are drawn shorter (${gaps.length > 3 ? "the longest: " : ""}${longest.map(spelled).join(", ")}).`
   return `${exactly(from)} to ${exactly(to)}, ${spelled(to - from)}.${idle}`
 }
 
@@ -100,7 +100,7 @@ export const Timeline = ({ id, revisions, revision, choose }: Shown) => {
   const [outcome, setOutcome] = useState<Outcome>("all")
   const [zoom, setZoom] = useState<Range | null>(null)
   const [pointed, point] = useState<Pointed | null>(null)
-  /** Of the pointer while it draws a range: places on the line. */
+  /** The range that the pointer selects: positions on the line. */
   const [brush, setBrush] = useState<readonly [from: number, to: number] | null>(null)
   const pressed = useRef<number | null>(null)
 
@@ -165,7 +165,7 @@ export const Timeline = ({ id, revisions, revision, choose }: Shown) => {
       )
     )
 
-  // What is above becomes higher or lower with the moment that it shows; who chooses here wants to go on here.
+  // The content above changes its height with the selected moment; this keeps the line in place for the next click.
   const held = useRef<number | null>(null)
   const topOfPlot = (): number => plot.current!.getBoundingClientRect().top
   useLayoutEffect(() => {
@@ -241,7 +241,7 @@ export const Timeline = ({ id, revisions, revision, choose }: Shown) => {
           ))}
         </div>
         <Select
-          label="Of what lives in it"
+          label="Filter by state"
           name="outcome"
           value={outcome}
           onChoice={(value) => setOutcome(value as Outcome)}
@@ -355,17 +355,17 @@ export const Timeline = ({ id, revisions, revision, choose }: Shown) => {
         <Told sandboxId={id} pointed={pointed} />
       </div>
       <p class="hint">
-        Drag across the lanes to see a part of them larger. In a lane, arrow keys go from transition to transition,
-        Enter chooses; + and − change the range, 0 shows the whole life. Of what is over, the service keeps as much as
-        its settings say.
+        Drag across the lanes to zoom in. In a lane, the arrow keys go from transition to transition, Enter selects one;
+        + and − change the range, 0 shows the whole history. Of ended resources only those within the service's
+        retention are shown.
       </p>
       {history.older === null ? null : (
         <div class="buttons">
           <button type="button" class="button small" onClick={history.older}>
-            Load what is older
+            Load older
           </button>
           <span class="found">
-            {count(history.things.length)} are loaded, the newest; what lived before is not on the lanes.
+            {count(history.things.length)} are loaded, the newest; older ones are not on the lanes.
           </span>
         </div>
       )}

@@ -1,4 +1,4 @@
-/** What is known of the thing that is pointed at. */
+/** Details of the marked resource. */
 import { Link } from "../../ui/Link.tsx"
 import type { Crowd } from "./layout.ts"
 import { type LaneKind, lastOf, type Step, type Thing } from "./things.ts"
@@ -21,7 +21,7 @@ export type Pointed =
 
 export const wayOf = ({ from, to }: Step): string => (from === null ? `→ ${to}` : `${from} → ${to}`)
 
-/** In one sentence, for who does not see it. */
+/** One sentence for screen readers. */
 export const sentenceOf = ({ kind, id }: Thing, step: Step): string =>
   [
     `${nameOfKind[kind][0]}${kind === "sandbox" ? "" : ` ${id}`}`,
@@ -39,14 +39,15 @@ const countsOf = ({ things }: Crowd): string => {
 
 export const Told = ({ sandboxId, pointed }: { sandboxId: string; pointed: Pointed | null }) => {
   if (pointed === null) {
-    return <p class="soft">Point at something on a lane, or go through its transitions with the arrow keys.</p>
+    return <p class="soft">Point at a lane, or use the arrow keys to go through its transitions.</p>
   }
   if (pointed.type === "crowd") {
     const { kind, crowd } = pointed
     return (
       <p>
         <strong>
-          {crowd.things.length} {nameOfKind[kind][crowd.things.length === 1 ? 0 : 1].toLowerCase()} more at once
+          {crowd.things.length} {nameOfKind[kind][crowd.things.length === 1 ? 0 : 1].toLowerCase()} more at the same
+          time
         </strong>
         : {countsOf(crowd)}. Choose them to see this part larger; the table below has each.
       </p>

@@ -1,6 +1,6 @@
 /**
- * A lane as it is drawn: things in as few rows as they need, states as bars, transitions as ticks. Whatever would be too small to see or to
- * point at is drawn together with its neighbours, so what is drawn depends on the room there is and not on how much happened.
+ * The layout of a lane: resources in as few rows as possible, states as bars, transitions as ticks. Items that are too small to see or to
+ * point at are merged with their neighbours, so the drawing depends on the available space, not on the number of events.
  */
 import type { Scale } from "./scale.ts"
 import { type LaneKind, lastOf, type Step, type Thing } from "./things.ts"
@@ -11,12 +11,12 @@ export const rowHeight = 20
 export const rowGap = 4
 const tick = 4
 const leastBar = 5
-/** From here on a thing's states are drawn one by one. */
+/** Minimum width of a resource whose states are drawn one by one. */
 const leastLife = 14
 const leastState = 3
 const leastLine = 1.5
 const letter = 6.3
-/** One crowd a piece of the line of this length: so each can be chosen, and seen larger. */
+/** A crowd covers at most this length of the line, so that each can be selected and zoomed. */
 const crowdWidth = 64
 const between = 1
 
@@ -28,7 +28,7 @@ export const rowsMax: Readonly<Record<LaneKind, number>> = {
   connectionGrant: 3
 }
 
-/** Whether a text has room in a bar. */
+/** Whether a text fits into a bar. */
 export const fits = (text: string, width: number): boolean => width >= text.length * letter + 10
 
 export interface Name {
@@ -44,7 +44,7 @@ export interface Placed {
   readonly width: number
 }
 
-/** Things that no row has room for, one beside the other. */
+/** Adjacent resources that fit into no row. */
 export interface Crowd {
   readonly x: number
   readonly width: number
@@ -53,15 +53,15 @@ export interface Crowd {
 
 export interface Lane {
   readonly kind: LaneKind
-  /** What is in it, in this range. */
+  /** The resources in this range. */
   readonly things: ReadonlyArray<Thing>
-  /** One more where there are crowds. */
+  /** One more if there are crowds. */
   readonly rows: number
-  /** As paths of SVG. `many`: several states that are too short to be told apart. */
+  /** SVG paths. `many`: several states that are too short to be drawn separately. */
   readonly bars: ReadonlyMap<Tone | "many", string>
   readonly ticks: string
   readonly names: ReadonlyArray<Name>
-  /** By row, in the order of their places. */
+  /** By row, sorted by place. */
   readonly placed: ReadonlyArray<ReadonlyArray<Placed>>
   readonly crowds: ReadonlyArray<Crowd>
 }
@@ -92,13 +92,13 @@ class Pen {
   }
 }
 
-/** Where a thing begins and ends in a range that ends `now`, or earlier. */
+/** The start and end of a resource in a range that ends at `now` or earlier. */
 const extentOf = (thing: Thing, now: number): readonly [from: number, to: number] => {
   const last = lastOf(thing)
   return [thing.steps[0]!.at, isEnd(thing.kind, last.to) ? last.at : Math.max(now, last.at)]
 }
 
-/** The index of the last step up to an instant; 0 where all are later. */
+/** The index of the last step up to an instant; 0 if all are later. */
 export const stepBefore = (steps: ReadonlyArray<Step>, at: number): number => {
   let low = 0
   let high = steps.length - 1
@@ -114,11 +114,11 @@ const drawLife = (pen: Pen, { thing, x, width }: Placed, row: number, scale: Sca
   const { steps, kind } = thing
   const end = x + width
   let tickAt = Number.NEGATIVE_INFINITY
-  /** States that are too short to be told apart: where they begin, how many they are, and which the first one is. */
+  /** States too short to be drawn separately: their start, their number, and the tone of the first. */
   let shortFrom = x
   let shorts = 0
   let shortTone: Tone = "calm"
-  // Those that would touch each other tell nothing.
+  // Ticks that would touch are merged.
   const tick = (at: number) => {
     if (Math.round(at) - tickAt <= 2 || at < 0 || at > scale.width) return
     tickAt = Math.round(at)
@@ -136,7 +136,7 @@ const drawLife = (pen: Pen, { thing, x, width }: Placed, row: number, scale: Sca
     const step = steps[index]!
     if (step.at > scale.to) break
     const at = scale.x(step.at)
-    // What it stays in is one state, however often it was told.
+    // An unchanged state is one bar, however many steps it has.
     if (index > 0 && step.from === step.to && at > x) {
       if (shorts === 0) tick(at)
       continue
@@ -154,7 +154,7 @@ const drawLife = (pen: Pen, { thing, x, width }: Placed, row: number, scale: Sca
       pen.name(step.to, tone, row, left, right - left)
     } else {
       if (over && next === steps.length) {
-        // An end takes no time; it is shown all the same.
+        // An end has no duration, but is still drawn.
         flush(left)
         tick(at)
         pen.bar(tone, row, Math.max(x, end - leastState), leastState)
@@ -171,7 +171,7 @@ const drawLife = (pen: Pen, { thing, x, width }: Placed, row: number, scale: Sca
   flush(end)
 }
 
-/** @param now Until when what is open goes on, epoch milliseconds. */
+/** @param now The end of open resources, epoch milliseconds. */
 export const laneOf = (kind: LaneKind, all: ReadonlyArray<Thing>, scale: Scale, now: number): Lane => {
   const pen = new Pen()
   const rows: Array<Array<Placed>> = []
@@ -216,7 +216,7 @@ export const laneOf = (kind: LaneKind, all: ReadonlyArray<Thing>, scale: Scale, 
   }
 }
 
-/** What is at a place of a lane; `y` from its upper edge. Things that are near count where none is there. */
+/** The item at a position of a lane; `y` from its upper edge. Close resources count if there is none exactly there. */
 export const foundAt = ({ placed, crowds }: Lane, x: number, y: number): Placed | Crowd | null => {
   const row = Math.max(0, Math.floor((y - rowGap / 2) / (rowHeight + rowGap)))
   const near = 4
@@ -234,7 +234,7 @@ export const foundAt = ({ placed, crowds }: Lane, x: number, y: number): Placed 
   return nearest<Placed | Crowd>(placed[row] ?? crowds)
 }
 
-/** The step whose tick is next to a place, or that led to the state there. */
+/** The step with the nearest tick, or the one that led to the state there. */
 export const stepAt = ({ steps }: Thing, scale: Scale, x: number): Step => {
   const near = 4
   const index = stepBefore(steps, scale.at(x))

@@ -1,6 +1,6 @@
 /**
- * From instants to places on a line, and back. Long stretches in which nothing happened become marks of one width; all other time keeps one
- * scale. So what happened in moments, hours apart, can be seen on one line.
+ * Maps instants to positions on a line, and back. Long stretches without events become marks of one width; all other time has one
+ * scale. So short events, hours apart, are visible on one line.
  */
 
 export interface Range {
@@ -13,27 +13,27 @@ export interface Piece extends Range {
   /** Pixels. */
   readonly x: number
   readonly width: number
-  /** Nothing happened in it, and it is drawn shorter than it was. */
+  /** A stretch without events, drawn shorter. */
   readonly isGap: boolean
 }
 
 export interface Scale extends Range {
   readonly width: number
-  /** One after the other, from end to end. */
+  /** Contiguous, from end to end. */
   readonly pieces: ReadonlyArray<Piece>
-  /** Where an instant is; outside of the range: beyond the line's ends. */
+  /** The position of an instant; outside the range, a position beyond the line's ends. */
   readonly x: (at: number) => number
-  /** What is beyond an end counts as the end. */
+  /** Positions beyond an end count as the end. */
   readonly at: (x: number) => number
 }
 
-/** Pixels of a mark on a line: with room for a length of time in words, where there is any. */
+/** Width of a mark in pixels, on a wide line with room for its duration as text. */
 export const gapWidthOn = (width: number): number => (width < 600 ? 14 : 36)
 
-/** A gap is at least so many times as long as all that is left when it and the longer ones are gone: else it is part of what happens. */
+/** A gap is at least so many times as long as the rest without it and all longer gaps; otherwise it is normal time. */
 const timesTheRest = 2
 
-/** The longest stretches, each of which would take more than twice the room of a mark for it. */
+/** The longest stretches; each would take more than twice the width of a mark. */
 const gapsOf = (instants: Float64Array, { from, to }: Range, width: number): ReadonlyArray<Range> => {
   const gapWidth = gapWidthOn(width)
   const most = Math.floor((width * 0.6) / gapWidth)
@@ -76,14 +76,14 @@ const pieceAt = (pieces: ReadonlyArray<Piece>, isBefore: (piece: Piece) => boole
   return pieces[low]!
 }
 
-/** @param instants Of what happened within the range, in order. */
+/** @param instants Times of events within the range, sorted. */
 export const scaleOf = (instants: Float64Array, range: Range, width: number): Scale => {
   const { from } = range
   const to = Math.max(range.to, from + 1)
   const gaps = gapsOf(instants, { from, to }, width)
   const idle = gaps.reduce((sum, gap) => sum + gap.to - gap.from, 0)
   const gapWidth = gapWidthOn(width)
-  // All of it may be one gap: then that has the whole line.
+  // If the whole range is one gap, it takes the whole line.
   const room = to - from - idle > 0 ? width - gaps.length * gapWidth : width
   const perMs = to - from - idle > 0 ? room / (to - from - idle) : 0
   const widthOfGap = perMs > 0 ? gapWidth : width / Math.max(1, gaps.length)
@@ -113,7 +113,7 @@ export const scaleOf = (instants: Float64Array, range: Range, width: number): Sc
     at: (place) => {
       const piece = pieceAt(pieces, (one) => one.x + one.width < place)
       const instant = piece.from + ((place - piece.x) / piece.width) * (piece.to - piece.from)
-      // Also where sums of widths are not exact.
+      // Sums of widths may be inexact.
       return Math.max(piece.from, Math.min(piece.to, instant))
     }
   }

@@ -1,10 +1,10 @@
-/** Everything that has a lane on a Sandbox's timeline, as a life of steps. */
+/** Everything with a lane on a Sandbox's timeline, as a list of steps. */
 import type { Transition } from "../../../../../schemas/Transition.ts"
 
 export const laneKinds = ["sandbox", "operation", "preview", "serviceAccess", "connectionGrant"] as const
 export type LaneKind = (typeof laneKinds)[number]
 
-/** A transition, without what only its own page shows. */
+/** A transition, reduced to what the timeline shows. */
 export interface Step {
   readonly revision: number
   /** Epoch milliseconds. */
@@ -19,7 +19,7 @@ export interface Step {
 export interface Thing {
   readonly kind: LaneKind
   readonly id: string
-  /** In the order of their revisions; what was before the first one is not known here. */
+  /** Sorted by revision; steps before the first are unknown here. */
   readonly steps: ReadonlyArray<Step>
 }
 
@@ -35,11 +35,11 @@ export const stepOf = ({ revision, at, event, from, to, cause, requestId }: Tran
 
 export const lastOf = ({ steps }: Thing): Step => steps[steps.length - 1]!
 
-/** What is told twice counts once; a thing that got something new is another object. */
+/** Merges repeated reports; a changed resource becomes a new object. */
 export class Things {
   readonly #byId = new Map<string, Thing>()
 
-  /** @returns Whether anything was new. */
+  /** @returns True if the step was new. */
   add(kind: LaneKind, id: string, step: Step): boolean {
     const known = this.#byId.get(id)
     const steps = known?.steps ?? []
@@ -50,7 +50,7 @@ export class Things {
     return true
   }
 
-  /** By their first step. */
+  /** Sorted by first step. */
   sorted(): ReadonlyArray<Thing> {
     return [...this.#byId.values()].sort((a, b) => a.steps[0]!.at - b.steps[0]!.at)
   }

@@ -1,4 +1,4 @@
-/** Instants and lengths of time beside a line of it. */
+/** Formats instants and durations for the timeline. */
 import type { Scale } from "./scale.ts"
 
 const units: ReadonlyArray<readonly [ms: number, unit: string]> = [
@@ -8,13 +8,13 @@ const units: ReadonlyArray<readonly [ms: number, unit: string]> = [
   [1000, "s"]
 ]
 
-/** By its largest unit, rounded down: for a mark that has little room. */
+/** The largest unit, rounded down: for marks with little room. */
 export const shortly = (ms: number): string => {
   const found = units.find(([length]) => ms >= length)
   return found === undefined ? `${Math.round(ms)} ms` : `${Math.floor(ms / found[0])} ${found[1]}`
 }
 
-/** By its two largest units. */
+/** The two largest units. */
 export const spelled = (ms: number): string => {
   const index = units.findIndex(([length]) => ms >= length)
   if (index === -1) return `${Math.round(ms)} ms`
@@ -47,7 +47,7 @@ const formats = {
   })
 }
 
-/** In this browser's zone, with its day and its milliseconds. */
+/** In this browser's time zone, with day and milliseconds. */
 export const exactly = (at: number): string => formats.dayAndSecond.format(at)
 
 const steps = [
@@ -74,7 +74,7 @@ const formatOf = (step: number, isLong: boolean): Intl.DateTimeFormat =>
         ? formats.second
         : formats.minute
 
-/** Round instants where there is room, in the pieces that are drawn as long as they were; each that has none is told where it begins. */
+/** Marks at round instants where there is room, in the pieces of normal scale; a piece without a round instant is marked at its start. */
 export const axisOf = ({ from, to, pieces, width }: Scale): ReadonlyArray<AxisMark> => {
   const marks: Array<AxisMark> = []
   const isLong = to - from > 3_600_000
@@ -83,7 +83,7 @@ export const axisOf = ({ from, to, pieces, width }: Scale): ReadonlyArray<AxisMa
   const mark = (x: number, at: number, format: Intl.DateTimeFormat): void => {
     if (x < free || x > width - apart / 2) return
     const today = formats.day.format(at)
-    // A day is told where it is another one than at the mark before; at the first one, where there are several.
+    // The day is shown where it changes, and at the first mark of several.
     const text = format === formats.day || day === today ? format.format(at) : `${today} ${format.format(at)}`
     day = today
     marks.push({ x, text })

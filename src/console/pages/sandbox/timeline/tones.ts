@@ -25,7 +25,7 @@ const toneOfState: Readonly<Record<string, Tone>> = {
   refused: "bad"
 }
 
-/** Of what merely is over, or at rest: calm. */
+/** States that are merely ended or at rest: calm. */
 export const toneOf = (state: string): Tone => toneOfState[state] ?? "calm"
 
 const ends: Readonly<Record<LaneKind, (state: string) => boolean>> = {

@@ -1,7 +1,7 @@
 /**
- * What lives and lived in a Sandbox: the newest first, as far back as somebody wants to see, and live.
+ * The present and former resources in a Sandbox: the newest first, further back on demand, and live.
  *
- * The stream is opened before the history is read, so nothing falls between them; what both tell counts once.
+ * The stream is opened before the history is read, so no event is lost between them; duplicates are merged.
  */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 import type { InnerTransition, SandboxHistory } from "../../../../../schemas/Transition.ts"
@@ -10,10 +10,10 @@ import { subscribe } from "../../subscribe.ts"
 import { type LaneKind, stepOf, type Thing, Things } from "./things.ts"
 
 export interface History {
-  /** By their beginnings. */
+  /** Sorted by their start. */
   readonly things: ReadonlyArray<Thing>
   readonly isLoading: boolean
-  /** Null: this is all that the service keeps, or it is not known yet. */
+  /** Null: the service has no older ones, or this is not known yet. */
   readonly older: (() => void) | null
   readonly fault: unknown
   readonly reload: () => void
@@ -27,12 +27,12 @@ interface State {
 }
 
 const pageRows = 1000
-/** Of one look, by itself; more when somebody asks. */
+/** Pages that are loaded automatically; more on demand. */
 const pagesAtOnce = 5
-/** What comes in bursts is shown together. */
+/** Bursts are shown together. */
 const gatherMs = 100
 
-/** As the stream tells it: of the Sandbox itself, too. */
+/** An event of the stream, also of the Sandbox itself. */
 type Told = Omit<InnerTransition, "kind"> & { readonly kind: LaneKind }
 
 const nothing: State = { things: [], isLoading: true, cursor: null, fault: null }
@@ -42,12 +42,12 @@ class Reader {
   readonly #show: (change: Partial<State>) => void
   readonly #abort = new AbortController()
   readonly #things = new Things()
-  /** Of the thing that the last page ended in: it is not shown before all of it is there, for it would look as if it went on. */
+  /** The incomplete resource at the end of the last page: it is hidden until it is complete, because it would look unfinished. */
   #rest: ReadonlyArray<Told> = []
   #unsubscribe: () => void = () => {}
   #timer: ReturnType<typeof setTimeout> | undefined
   #isAsked = false
-  /** Which reading is the newest one: an older one goes on no more. */
+  /** Number of the latest load: older ones stop. */
   #turn = 0
 
   constructor(id: string, show: (change: Partial<State>) => void) {
@@ -60,7 +60,7 @@ class Reader {
       began: () => void this.load(null),
       event: (data) => this.#take([data as Told]),
       changed: ({ state }) => {
-        // A history can be read where nothing is streamed.
+        // The history is readable even without a stream.
         if (state !== "live" && state !== "connecting" && !this.#isAsked) void this.load(null)
       }
     })
@@ -72,7 +72,7 @@ class Reader {
     clearTimeout(this.#timer)
   }
 
-  /** Some pages, from a cursor on. */
+  /** Loads some pages from a cursor on. */
   async load(from: string | null) {
     this.#isAsked = true
     this.#show({ isLoading: true, fault: null })

@@ -43,7 +43,7 @@ describe.skipIf(skipped(unvisitable))("a real Sandbox's page", () => {
           ((await page.locator(".found").textContent()) ?? "").startsWith(linesMax.toLocaleString("en-US"))
         )
         assert.isBelow(await page.locator(".of-log .windowed-body .row").count(), 80)
-        await page.getByText("What is older is found with From and Until.").waitFor()
+        await page.getByText("Use From and Until to find older ones.").waitFor()
         await page.getByLabel("Contains").fill("the last")
         await page.getByText(`1 of ${linesMax.toLocaleString("en-US")} lines`).waitFor()
 
@@ -60,7 +60,7 @@ describe.skipIf(skipped(unvisitable))("a real Sandbox's page", () => {
         const shown = await page.locator(".readout strong").allTextContents()
         assert.strictEqual(Number.parseFloat(shown[0]!).toFixed(1), newest.cpuSeconds!.toFixed(1))
         assert.strictEqual(shown.length, 3)
-        await page.getByText("Not measured in this time.").waitFor()
+        await page.getByText("No measurement in this time.").waitFor()
       })
     )
   })

@@ -135,10 +135,10 @@ const madeAndEdited = async (visit: ServedVisit) => {
   await textField(page).fill("one\nmine\n")
   await send("PUT", content(path), Buffer.from("one\r\ntheirs\r\n"))
   await save(page)
-  await page.getByText("Somebody else changed this file").waitFor()
+  await page.getByText("This file has changed since").waitFor()
   assert.strictEqual(await fileIn(visit, path), "one\r\ntheirs\r\n")
   await assertSound(page, "a conflict")
-  await button(page, "Take theirs, drop mine").click()
+  await button(page, "Discard my changes").click()
   await page.getByText("Its lines end with CR LF").waitFor()
   assert.strictEqual(await textField(page).inputValue(), "one\ntheirs\n")
 
@@ -147,7 +147,7 @@ const madeAndEdited = async (visit: ServedVisit) => {
   await page.getByRole("link", { name: "Previews" }).click()
   await page.getByRole("heading", { name: "Previews" }).waitFor()
   await page.goBack()
-  await page.getByText("These are changes of yours").waitFor()
+  await page.getByText("These are your unsaved changes").waitFor()
   assert.strictEqual(await textField(page).inputValue(), "one\nmine again\n")
   await save(page)
   await page.getByText("Saved.").waitFor()
@@ -157,7 +157,7 @@ const madeAndEdited = async (visit: ServedVisit) => {
   await textField(page).fill("overwritten\n")
   await send("PUT", content(path), Buffer.from("other\n"))
   await save(page)
-  await button(page, "Overwrite it with mine").click()
+  await button(page, "Overwrite the file").click()
   await page.getByText("Saved.").waitFor()
   assert.strictEqual(await fileIn(visit, path), "overwritten\r\n")
 
@@ -167,8 +167,8 @@ const madeAndEdited = async (visit: ServedVisit) => {
   await paste(page, large)
   await send("PUT", content(path), Buffer.from("other\n"))
   await save(page)
-  await page.getByText("Somebody else changed this file").waitFor()
-  await button(page, "Take theirs, drop mine").click()
+  await page.getByText("This file has changed since").waitFor()
+  await button(page, "Discard my changes").click()
   await until(async () => (await textField(page).inputValue()) === "other\n")
   await paste(page, large)
   await save(page)
@@ -178,8 +178,8 @@ const madeAndEdited = async (visit: ServedVisit) => {
   await textField(page).fill("written anew\n")
   await send("DELETE", `/files?path=${path}`)
   await save(page)
-  await page.getByText("This file was removed").waitFor()
-  await button(page, "Write it anew").click()
+  await page.getByText("This file was deleted").waitFor()
+  await button(page, "Create it again").click()
   await page.getByText("Saved.").waitFor()
 
   // An answer that was lost: it is found out what became of the change.
@@ -220,7 +220,7 @@ const carried = async (visit: ServedVisit) => {
 
   // What is there is replaced only when somebody says so.
   await chosen.setInputFiles({ name: "small.txt", mimeType: "text/plain", buffer: Buffer.from("another") })
-  await page.getByText("There is a file of this name.").waitFor()
+  await page.getByText("A file with this name already exists.").waitFor()
   assert.strictEqual(await fileIn(visit, "/workspace/d/small.txt"), "small")
   await assertSound(page, "uploads")
   await button(page, "Replace small.txt").click()
@@ -314,7 +314,7 @@ const hostile = async (visit: ServedVisit) => {
   await page.locator('canvas[width="1400"][height="900"]').waitFor()
   await send("PUT", content("/workspace/bytes"), Buffer.from([0, 255, 60, 98, 62]))
   await goTo(page, sandboxId, "/workspace/bytes")
-  await page.getByText("This is no text, but 5 bytes").waitFor()
+  await page.getByText("This is not text, but 5 bytes").waitFor()
   assert.include(await shown(), "00 ff 3c 62 3e")
   await goTo(page, sandboxId, "/etc/passwd")
   await page.getByText("INVALID_PATH").waitFor()
@@ -348,7 +348,7 @@ const many = async ({ page, sandboxId, shell }: ServedVisit) => {
   await button(page, "Start").click()
   await page.getByText("2,501, as of").waitFor()
   await page.getByRole("link", { name: "Previews" }).click()
-  await page.getByText("made without a network").waitFor()
+  await page.getByText("has no network").waitFor()
 }
 
 describe.skipIf(skipped(unvisitable))("files in the console", () => {

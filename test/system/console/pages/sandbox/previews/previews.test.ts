@@ -19,7 +19,7 @@ describe.skipIf(skipped(unvisitable))("previews in the console", () => {
           const started = await send("POST", "/operations", { argv: ["/opt/atoll/node", "-e", program] })
           assert.strictEqual(started.status, 202, started.text)
           await page.goto(`/console/sandboxes/${sandboxId}/previews`)
-          await page.getByText("There is no preview.").waitFor()
+          await page.getByText("There are no previews.").waitFor()
           await assertSound(page, "no preview")
           const open = page.getByRole("button", { name: "Open a preview" })
           const port = page.getByLabel("Port in the Sandbox")
@@ -47,7 +47,7 @@ describe.skipIf(skipped(unvisitable))("previews in the console", () => {
             (await page.content()) +
             JSON.stringify(await page.evaluate("[{ ...localStorage }, { ...sessionStorage }, location.href]"))
           assert.include(await everywhere(), url)
-          await page.getByRole("button", { name: "Put the address away" }).click()
+          await page.getByRole("button", { name: "Hide the address" }).click()
           await page.getByText("One preview at a time.").waitFor()
           await page.reload()
           await page.getByText("One preview at a time.").waitFor()

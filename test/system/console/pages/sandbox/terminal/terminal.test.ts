@@ -147,7 +147,7 @@ describe.skipIf(skipped(unvisitable))("the terminal in a browser", () => {
           )
         )
         await page.goto(`/console/sandboxes/${id}/terminal`)
-        await page.getByText("as many open terminals and connections as it may have").waitFor()
+        await page.getByText("its limit of open terminals and connections").waitFor()
         assert.match((await page.locator(".fault-id").textContent())!, /^RATE_LIMITED · request req_\w+$/)
         assert.deepStrictEqual(await violations(page), [])
         for (const client of open) if (client instanceof TerminalClient) await client.cut()
