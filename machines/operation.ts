@@ -9,7 +9,8 @@
  */
 import { assign, setup } from "xstate"
 import type { OperationContext } from "../schemas/contexts/Operation.ts"
-import { type PublicReason, publicText } from "../schemas/PublicText.ts"
+import type { PublicReason } from "../schemas/PublicText.ts"
+import type { Reason } from "../schemas/Sandbox.ts"
 import type { StateMeta } from "./meta.ts"
 
 export interface OperationInput
@@ -26,12 +27,12 @@ export const isSettled = (state: string, { processTree }: Pick<OperationContext,
   state === "completed" || ((state === "cancelled" || state === "failed") && processTree !== "running")
 
 const ended = {
-  stopped: { code: "SANDBOX_STOPPED", message: publicText`The Sandbox stopped while the command ran or waited.` },
+  stopped: { code: "SANDBOX_STOPPED", message: "The Sandbox stopped while the command ran or waited." },
   restarted: {
     code: "SANDBOX_RESTARTED",
-    message: publicText`The Sandbox was started anew; the command's outcome is unknown.`
+    message: "The Sandbox was started anew; the command's outcome is unknown."
   },
-  deleted: { code: "SANDBOX_DELETED", message: publicText`The Sandbox no longer exists.` }
+  deleted: { code: "SANDBOX_DELETED", message: "The Sandbox no longer exists." }
 }
 
 /**
@@ -39,7 +40,7 @@ const ended = {
  *
  * @param sandboxTags Those of the state in which the Sandbox is instead; none: there is no Sandbox.
  */
-export const lostReason = (sandboxTags: ReadonlyArray<string>): PublicReason => {
+export const lostReason = (sandboxTags: ReadonlyArray<string>): Reason => {
   if (!sandboxTags.includes("restartable")) return ended.deleted
   return sandboxTags.includes("up") ? ended.restarted : ended.stopped
 }

@@ -1,4 +1,4 @@
-/** What stands below `docs/machines/`: each machine of `machines/` as JSON, Mermaid and SVG, and the tags of all. */
+/** What stands below `docs/machines/`: each machine of `machines/` as JSON, Mermaid and SVG; and the tags of all, for browsers. */
 import { join } from "node:path"
 import { describe } from "../../src/statechart/describe.ts"
 import { mermaidOf } from "../../src/statechart/mermaid.ts"
@@ -20,24 +20,24 @@ export const statecharts: ReadonlyArray<Statechart> = await Promise.all(
   })
 )
 
-/** Kind, tag, states: for a browser, which loads a machine only where it is drawn. */
-const tagsOf = ({ states }: Statechart): Readonly<Record<string, ReadonlyArray<string>>> => {
-  const tags = [...new Set(states.flatMap((state) => state.tags))].toSorted()
-  return Object.fromEntries(
-    tags.map((tag) => [tag, states.filter((state) => state.tags.includes(tag)).map(({ name }) => name)])
-  )
-}
-
-const allTags = Object.fromEntries(statecharts.map((chart) => [chart.kind, tagsOf(chart)]))
-
 /** Content by file name. */
-export const machineFiles: ReadonlyMap<string, string> = new Map([
-  ["tags.json", `${JSON.stringify(allTags, null, 2)}\n`],
-  ...statecharts.flatMap(
-    (chart): ReadonlyArray<readonly [string, string]> => [
-      [`${chart.kind}.json`, `${JSON.stringify(chart, null, 2)}\n`],
-      [`${chart.kind}.mmd`, mermaidOf(chart)],
-      [`${chart.kind}.svg`, svgOf(chart)]
-    ]
-  )
-])
+export const machineFiles: ReadonlyMap<string, string> = new Map(
+  statecharts.flatMap((chart) => [
+    [`${chart.kind}.json`, `${JSON.stringify(chart, null, 2)}\n`],
+    [`${chart.kind}.mmd`, mermaidOf(chart)],
+    [`${chart.kind}.svg`, svgOf(chart)]
+  ])
+)
+
+/** Tag and its states, a line each. */
+const tagsOf = ({ states }: Statechart): string =>
+  [...new Set(states.flatMap((state) => state.tags))]
+    .toSorted()
+    .map((tag) => {
+      const tagged = states.filter((state) => state.tags.includes(tag)).map(({ name }) => `"${name}"`)
+      return `    "${tag}": [${tagged.join(", ")}]`
+    })
+    .join(",\n")
+
+/** `src/statechart/tags.json`: kind, tag, states. */
+export const tagsFile = `{\n${statecharts.map((chart) => `  "${chart.kind}": {\n${tagsOf(chart)}\n  }`).join(",\n")}\n}\n`

@@ -6,11 +6,11 @@ const folder = join(import.meta.dirname, "../../docs/machines")
 
 /** By name: the chart as JSON text, and as a Mermaid diagram. */
 export const readMachineFiles = () =>
-  globSync("*.mmd", { cwd: folder })
+  globSync("*.json", { cwd: folder })
     .toSorted()
     .map((file) => {
       const chart: { readonly kind: string; readonly version: number } = JSON.parse(
-        readFileSync(join(folder, file.replace(/mmd$/, "json")), "utf8")
+        readFileSync(join(folder, file), "utf8")
       )
-      return { chart, mermaid: readFileSync(join(folder, file), "utf8") }
+      return { chart, mermaid: readFileSync(join(folder, file.replace(/json$/, "mmd")), "utf8") }
     })

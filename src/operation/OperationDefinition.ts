@@ -5,7 +5,7 @@ import { SqlClient } from "effect/sql"
 import { lostReason, operationMachine, presentCommand } from "../../machines/operation.ts"
 import { sandboxMachine } from "../../machines/sandbox.ts"
 import { OperationContext } from "../../schemas/contexts/Operation.ts"
-import { publicText, saidBySandbox } from "../../schemas/PublicText.ts"
+import { committedReason, publicText, saidBySandbox } from "../../schemas/PublicText.ts"
 import type { CommandScope } from "../actor/ActorDefinition.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { awaitState } from "../actor/ActorWait.ts"
@@ -36,7 +36,10 @@ const windowBytes = 2 * 1024 * 1024
 const askAgain = Schedule.min([Schedule.exponential(50), Schedule.spaced(2000)])
 
 /** @param status Of the Sandbox; null: there is none. */
-const lost = (status: string | null): OperationEvent => ({ type: "LOST", reason: lostReason(sandboxTagsOf(status)) })
+const lost = (status: string | null): OperationEvent => ({
+  type: "LOST",
+  reason: committedReason(lostReason(sandboxTagsOf(status)))
+})
 
 const forgotten: OperationEvent = {
   type: "LOST",

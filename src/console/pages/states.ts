@@ -1,5 +1,5 @@
 /** What the states mean to the pages, by the tags of the machines. The machines themselves are loaded only where they are drawn. */
-import tags from "../../../docs/machines/tags.json" with { type: "json" }
+import tags from "../../statechart/tags.json" with { type: "json" }
 
 const isIn = (states: ReadonlyArray<string>): ((state: string) => boolean) => {
   const known = new Set(states)
