@@ -1,0 +1,105 @@
+/** A visitor's request on its way to the program, and the answer back. */
+import { type ClientRequest, type IncomingMessage, type ServerResponse, request as sendRequest } from "node:http"
+import { answerPage, refusalOf, wantsHtml } from "./answerPage.ts"
+import { type ForwardOptions, mayGoOn, once } from "./ForwardOptions.ts"
+import { type Framing, framingOf, hasBody } from "./Framing.ts"
+import { requestHeaders, trailersOf } from "./forwardedHeaders.ts"
+import type { PreviewPool } from "./PreviewPool.ts"
+import { previewPages } from "./previewPages.ts"
+import { notAnswered, passesOn, pathOf, relay, writeHints } from "./programAnswer.ts"
+
+const sendBody = (request: IncomingMessage, sent: ClientRequest, framing: Framing): void => {
+  if (!hasBody(framing)) {
+    sent.end()
+    return
+  }
+  request.pipe(sent, { end: false })
+  request.once("end", () => {
+    const trailers = trailersOf(request)
+    if (trailers.length > 0) sent.addTrailers(trailers)
+    sent.end()
+  })
+}
+
+export const forwardRequest = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  pool: PreviewPool,
+  { target, hop, dial, connections }: ForwardOptions
+): void => {
+  const framing = framingOf(request)
+  const path = pathOf(request)
+  if (framing === null || path === null) {
+    // Whoever is before us may have understood another end of it.
+    response.shouldKeepAlive = false
+    answerPage(request, response, previewPages.malformed(wantsHtml(request)))
+    return
+  }
+  let outgoing: ClientRequest | null = null
+  let isCut = false
+  const release = connections.open({
+    ...target,
+    mayGoOn,
+    cut: (why) => {
+      isCut = true
+      // Who has no answer yet gets the one that comes from now on.
+      if (why === "stopping" || response.headersSent || response.destroyed) request.socket.destroy()
+      else {
+        response.shouldKeepAlive = false
+        answerPage(request, response, previewPages.notFound(wantsHtml(request)))
+      }
+      outgoing?.destroy()
+    }
+  })
+  if (release === null) {
+    answerPage(request, response, previewPages.tooMany(wantsHtml(request)))
+    return
+  }
+  const { method = "GET" } = request
+  // Only what can be sent again may go on a connection that the program might be closing just now.
+  const canRepeat = !hasBody(framing) && ["GET", "HEAD", "OPTIONS"].includes(method)
+  const attempt = (isFirst: boolean): void => {
+    const fail = (error: Error) => {
+      if (response.destroyed || isCut) return
+      if (response.headersSent) response.destroy()
+      else answerPage(request, response, refusalOf(error, target.port, wantsHtml(request)))
+    }
+    const sent = sendRequest({
+      method,
+      path,
+      headers: requestHeaders(request, framing, hop),
+      setHost: false,
+      ...(canRepeat && isFirst ? { agent: pool } : { createConnection: once(dial) })
+    })
+    outgoing = sent
+    sent.on("error", (error) => {
+      const again = sent.reusedSocket && canRepeat && isFirst && !response.headersSent
+      if (again && !response.destroyed && !isCut) attempt(false)
+      else fail(error)
+    })
+    sent.on("information", ({ statusCode, rawHeaders }) => {
+      const takesHints = request.httpVersion !== "1.0" && !response.headersSent && !response.destroyed
+      if (statusCode === 103 && takesHints) writeHints(response, rawHeaders)
+    })
+    // Nobody asked for another protocol. Without a listener the request would end without a word.
+    sent.on("upgrade", (_answer, stream) => {
+      stream.destroy()
+      fail(notAnswered())
+    })
+    sent.on("response", (answer) => {
+      if (isCut) answer.destroy()
+      else if (passesOn(answer)) relay(answer, request, response)
+      else {
+        sent.destroy()
+        fail(notAnswered())
+      }
+    })
+    sendBody(request, sent, framing)
+  }
+  response.once("close", () => {
+    release()
+    if (!response.writableFinished) outgoing?.destroy()
+  })
+  request.on("error", () => outgoing?.destroy())
+  attempt(true)
+}
