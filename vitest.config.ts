@@ -114,6 +114,7 @@ const ofOwn = new Set([
   "test/http/events.test.ts",
   "test/http/metrics.test.ts",
   "test/http/watching.test.ts",
+  "test/runtime/agentClient/smallReads.test.ts",
   "test/runtime/distant/broken.test.ts",
   "test/terminal/namespace.test.ts",
   "test/wallet/metrics.test.ts"

@@ -5,6 +5,8 @@ import { GuestUnavailable } from "../Guest.ts"
 
 /** Bytes that may lie between the transport and a slow consumer before the transport is paused. */
 const BUFFER_MAX_BYTES = 256 * 1024
+/** What a piece takes beside its bytes, about: an agent chooses how small they are. */
+const PIECE_BYTES = 128
 
 /**
  * One pull: all chunks that have come since the last pull, at least one; then `Cause.Done` at the end. A readable that closes before its end
@@ -70,7 +72,7 @@ class ChunkQueue {
 
   private readonly onData = (chunk: Uint8Array) => {
     this.chunks.push(chunk)
-    this.size += chunk.length
+    this.size += chunk.length + PIECE_BYTES
     if (this.size >= BUFFER_MAX_BYTES) this.readable.pause()
     this.notify()
   }
