@@ -18,6 +18,7 @@ export const servicePackages = {
   bwrap: "bubblewrap",
   slirp4netns: "slirp4netns",
   ip: "iproute2",
+  nft: "nftables",
   "mkfs.ext4": "e2fsprogs",
   mount: "mount",
   nsenter: "util-linux",

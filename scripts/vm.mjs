@@ -19,6 +19,7 @@ const debianPackages = {
   mke2fs: "e2fsprogs",
   slirp4netns: "slirp4netns",
   ip: "iproute2",
+  nft: "nftables",
   setpriv: "util-linux",
   mmdebstrap: "mmdebstrap"
 }

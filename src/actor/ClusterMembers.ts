@@ -3,6 +3,9 @@
  * and stores in its row which processes it reaches. A process owns shards only while it is in the largest set of processes that all reach each
  * other (`mutualReach.ts`). A starting process owns nothing until the others have reached it.
  *
+ * A process whose clock is far from the database's says that it reaches no other process. Each process decides the instants at which something is due,
+ * and another process may fire them: with clocks seven minutes apart a boot failed as it began, and a lifetime ended with it.
+ *
  * A reached process still counts as reached for a while after a failed attempt, so that a short fault moves no shards.
  */
 import { Cause, Context, Effect, Layer, Metric } from "effect"
@@ -20,6 +23,8 @@ const tryEveryMs = 1000
 /** Interval of attempts to a process that was not reached yet, and of the search for new processes. */
 const lookEveryMs = 250
 const answersWithin = "2 seconds"
+/** Deadlines decided by a process are later than that, except for waits of requests. */
+const clocksApartMaxMs = 30_000
 /** A shorter fault moves no shards, however short the lease is. */
 const lostAfterMinMs = 10_000
 
@@ -82,6 +87,13 @@ export const clusterMembers = Layer.effect(
     const leases = yield* ProcessLeases
     const { open } = yield* ActorSockets
     const evidence = yield* HostEvidence
+    /** This process may not own actors whatever it reaches; null: it may. */
+    const clockFault = (): string | null => {
+      const aheadMs = leases.clockAheadMs()
+      if (Math.abs(aheadMs) <= clocksApartMaxMs) return null
+      const seconds = Math.round(Math.abs(aheadMs) / 1000)
+      return `the clock of this host is ${seconds} s ${aheadMs > 0 ? "ahead of" : "behind"} the database's. Set both by NTP: timedatectl set-ntp true`
+    }
     const lostAfterMs = Math.max(leases.leaseMs, lostAfterMinMs)
     /** By process id. */
     const ways = new Map<string, Way>()
@@ -157,6 +169,10 @@ export const clusterMembers = Layer.effect(
     const sentenceOf = (process: LivingProcess): string => {
       const apart = members.filter((member) => !reachEachOther(process, member))
       const isOwn = process.id === leases.own()
+      const clock = isOwn ? clockFault() : null
+      if (clock !== null) return `This process owns no actors: ${clock}`
+      if (!isOwn && process.reached?.length === 0 && ways.get(process.id)?.isReached === true)
+        return `The process ${process.address} owns no actors: it is reached from here, and says that it reaches nobody. Its log says why.`
       const reasons = (isOwn ? apart : [process]).flatMap(({ id }) => ways.get(id)?.reason ?? [])
       const why = reasons.length === 0 ? "" : ` Last seen from here: ${reasons[0]}`
       return isOwn
@@ -195,8 +211,14 @@ export const clusterMembers = Layer.effect(
         yield* tell
         const isOutside = living.length > 0 && !members.some(({ id }) => id === leases.own())
         // Requests are better sent to a member.
-        if (isOutside) endWait ??= current.wait("the other processes of the cluster to reach this one", 0)
-        else {
+        if (isOutside) {
+          const clock = clockFault()
+          const resource =
+            clock === null
+              ? "the other processes of the cluster to reach this one"
+              : "its host's clock and the database's to agree"
+          endWait ??= current.wait(resource, 0)
+        } else {
           endWait?.()
           endWait = null
         }
@@ -208,10 +230,12 @@ export const clusterMembers = Layer.effect(
     return ClusterMembers.of({
       all: Effect.suspend(() =>
         leases.living(
-          [
-            ...[...ways].flatMap(([id, { isReached }]) => (isReached ? [id] : [])),
-            ...(evidence.reachesHosts ? [leases.own()] : [])
-          ].toSorted()
+          clockFault() !== null
+            ? []
+            : [
+                ...[...ways].flatMap(([id, { isReached }]) => (isReached ? [id] : [])),
+                ...(evidence.reachesHosts ? [leases.own()] : [])
+              ].toSorted()
         )
       ).pipe(
         Effect.map((found) => {

@@ -3,6 +3,7 @@ import { access, constants } from "node:fs/promises"
 import { Effect } from "effect"
 import type { SettingsShape } from "../Config.ts"
 import { type CgroupHost, detectCgroups } from "../host/linux/cgroups.ts"
+import { flowObstacle } from "../host/linux/flowBound.ts"
 import { lxcfsViews } from "../host/linux/limitViews.ts"
 import { missingPackages } from "../host/linux/programs.ts"
 import { networkObstacle, probe as probeNamespaces } from "../host/namespace/probe.ts"
@@ -56,12 +57,13 @@ const volumeFinding = async (isRoot: boolean): Promise<Finding> => {
       )
 }
 
-const networkFinding = (isRoot: boolean): Finding => {
+const networkFinding = (): Finding => {
   const obstacle = networkObstacle()
   if (obstacle !== null) return limited("network", "Sandboxes cannot have network here.", `${obstacle}.`)
-  return isRoot
+  const uncounted = flowObstacle()
+  return uncounted === null
     ? fine("network", "Sandboxes with network reach the internet, and neither this host nor private ranges.")
-    : limited("network", "Sandboxes cannot have network without root.", "Start Atoll as root: sudo -E npm run up")
+    : limited("network", "One Sandbox can fill this host's table of tracked connections.", `${uncounted}.`)
 }
 
 const viewFinding = (): Finding =>
@@ -124,7 +126,7 @@ export const sandboxFindings = Effect.fnUntraced(function* (settings: SettingsSh
     ...(machines === null ? [yield* Effect.promise(() => hardwareFinding(settings.vmDir))] : []),
     cgroupFinding(detectCgroups("atoll", false), isRoot),
     yield* Effect.promise(() => volumeFinding(isRoot)),
-    networkFinding(isRoot),
+    networkFinding(),
     viewFinding()
   ]
 })

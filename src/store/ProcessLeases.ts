@@ -7,7 +7,7 @@
  */
 import { randomBytes } from "node:crypto"
 import { PgClient } from "@effect/sql-pg"
-import { Context, Duration, Effect, Fiber, Layer, Option, Schema } from "effect"
+import { Clock, Context, Duration, Effect, Fiber, Layer, Option, Schema } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { type SqlError, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
@@ -41,6 +41,12 @@ const LivingProcess = Schema.Struct({
 
 export type LivingProcess = typeof LivingProcess.Type
 
+const SeenProcess = Schema.Struct({
+  ...LivingProcess.fields,
+  /** By the database's clock, in epoch milliseconds. */
+  seenAt: Schema.Number
+})
+
 export class ProcessLeases extends Context.Service<
   ProcessLeases,
   {
@@ -56,6 +62,8 @@ export class ProcessLeases extends Context.Service<
     readonly leave: Effect.Effect<void, SqlError.SqlError>
     /** The id of this process since it last joined; empty before. */
     readonly own: () => string
+    /** At least how far this process's clock was ahead of the database's at the last call of `living`, in ms; negative: behind. */
+    readonly clockAheadMs: () => number
     /** Reports the ids of the processes that this one reaches. Returns the processes with a valid lease that want shards. */
     readonly living: (reached: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<LivingProcess>, SqlError.SqlError>
     /**
@@ -85,6 +93,7 @@ export class ProcessLeases extends Context.Service<
         startupParameters: briefTransactions(databaseIdleTransactionMs)
       }).pipe(Effect.provide(Reactivity.layer), Effect.orDie)
       const scope = yield* Effect.scope
+      const clock = yield* Clock.Clock
       const interval = `${leaseMs} milliseconds`
       const renewWithinMs = Math.floor(leaseMs / 5)
       const takeWithinMs = Math.floor(leaseMs / 6)
@@ -149,14 +158,15 @@ export class ProcessLeases extends Context.Service<
       /** One round trip. A statement does not see its own writes, so this process's row is the previous one. */
       const findLiving = SqlSchema.findAll({
         Request: Schema.Struct({ id: Schema.String, reached: Schema.Array(Schema.String) }),
-        Result: LivingProcess,
+        Result: SeenProcess,
         execute: ({ id, reached }) => {
           const now = sql`${textColumn(reached)}::text[]`
           return sql`
             with said as (
               update cluster_processes set reached = ${now} where id = ${id} and reached is distinct from ${now})
             select id, machine_id as "machineId", address, runner,
-              case when id = ${id} then ${now} else reached end as reached
+              case when id = ${id} then ${now} else reached end as reached,
+              (extract(epoch from clock_timestamp()) * 1000)::float8 as "seenAt"
             from cluster_processes where not leaving and lease_until > clock_timestamp()`
         }
       })
@@ -176,6 +186,22 @@ export class ProcessLeases extends Context.Service<
         askedAt = new Map([...askedAt].filter(([, at]) => at >= before))
         return [...askedAt.keys()]
       }
+
+      let aheadMs = 0
+      /** The database looked at its clock at some moment in between: what that leaves open is not counted. */
+      const compareClocks = (askedAt: number, answeredAt: number, seenAt: number) => {
+        aheadMs = Math.max(0, askedAt - seenAt) + Math.min(0, answeredAt - seenAt)
+      }
+
+      const living = Effect.fnUntraced(
+        function* (reached: ReadonlyArray<string>) {
+          const askedAt = clock.currentTimeMillisUnsafe()
+          const seen = yield* findLiving({ id, reached })
+          if (seen[0] !== undefined) compareClocks(askedAt, clock.currentTimeMillisUnsafe(), seen[0].seenAt)
+          return seen
+        },
+        Effect.catchTag("SchemaError", Effect.die)
+      )
 
       const join = Effect.fnUntraced(
         function* ({ address, runner }: JoiningProcess) {
@@ -246,8 +272,8 @@ export class ProcessLeases extends Context.Service<
           Effect.asVoid
         ),
         own: () => id,
-        living: (reached) =>
-          Effect.suspend(() => findLiving({ id, reached })).pipe(Effect.catchTag("SchemaError", Effect.die)),
+        clockAheadMs: () => aheadMs,
+        living,
         take,
         renew,
         release: (shard) =>

@@ -12,6 +12,7 @@ import type { Readable } from "node:stream"
 import { setTimeout as sleep } from "node:timers/promises"
 import { missingCapabilities } from "./capabilities.ts"
 import { enterCgroups } from "./cgroups.ts"
+import { flowCommands, flowObstacle } from "./flowBound.ts"
 import { FORBIDDEN_RANGES, hostAddresses } from "./forbiddenRanges.ts"
 import { HOST_ENVIRONMENT, mustRun } from "./hostCommand.ts"
 import { identify, type ProcessIdentity, signal } from "./ProcessIdentity.ts"
@@ -73,7 +74,10 @@ export const connectNetwork = async (options: NetworkOptions): Promise<ProcessId
     const slirp = await startSlirp(slirpWay, options)
     try {
       // First: with the routes the device comes up.
-      await mustRun(["nsenter", ...way, "tc", "-batch", "-"], filterCommands(DEVICE, NAMESERVER))
+      await Promise.all([
+        mustRun(["nsenter", ...way, "tc", "-batch", "-"], filterCommands(DEVICE, NAMESERVER)),
+        ...(flowObstacle() === null ? [mustRun(["nsenter", ...way, "nft", "--file", "-"], flowCommands(DEVICE))] : [])
+      ])
       await mustRun(["nsenter", ...way, "ip", "-batch", "-"], routeCommands(hostAddresses()))
     } catch (cause) {
       signal(slirp, "SIGKILL")

@@ -1,7 +1,8 @@
 /**
  * Tests what this host can do: runs bubblewrap once exactly as for a Sandbox.
  *
- * `packages` are the Debian packages that a host needs; slirp4netns, iproute2 and util-linux-extra only for Sandboxes with network.
+ * `packages` are the Debian packages that a host needs; slirp4netns, iproute2, util-linux-extra and nftables only for Sandboxes with network, and without
+ * nftables their connections are not counted.
  */
 import { spawn } from "node:child_process"
 import { accessSync, closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs"
@@ -10,11 +11,20 @@ import { join } from "node:path"
 import { Effect } from "effect"
 import { missingCapabilities } from "../linux/capabilities.ts"
 import { type CgroupHost, detectCgroups, NO_CGROUPS } from "../linux/cgroups.ts"
+import { flowStatement } from "../linux/flowBound.ts"
 import { HOST_ENVIRONMENT } from "../linux/hostCommand.ts"
 import { missingPackages } from "../linux/programs.ts"
 import { seccompProgram } from "./seccomp.ts"
 
-export const packages = ["bubblewrap", "util-linux", "mount", "e2fsprogs", "slirp4netns", "iproute2"] as const
+export const packages = [
+  "bubblewrap",
+  "util-linux",
+  "mount",
+  "e2fsprogs",
+  "slirp4netns",
+  "iproute2",
+  "nftables"
+] as const
 
 export type Probe =
   | { readonly ok: true; readonly statements: ReadonlyArray<string> }
@@ -181,6 +191,7 @@ export const statementsOf = (cgroups: CgroupHost, volumesEnforced: boolean): Rea
     obstacle === null
       ? "Sandboxes with network reach the internet but not this host, private ranges, link-local or metadata addresses; IPv6 is off."
       : `Sandboxes cannot have network: ${obstacle}.`,
+    ...(obstacle === null ? [flowStatement()] : []),
     "The kernel is shared with the host: use the qemu runtime where a virtual machine's wall is wanted."
   ]
 }

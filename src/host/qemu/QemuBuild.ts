@@ -11,7 +11,8 @@ export const runtimePackages = [
   "e2fsprogs",
   "util-linux",
   "slirp4netns",
-  "iproute2"
+  "iproute2",
+  "nftables"
 ] as const
 
 const BINARY = "qemu-system-x86_64"

@@ -3,6 +3,7 @@ import { chmod, mkdir } from "node:fs/promises"
 import { Effect, Schema } from "effect"
 import type { SettingsShape } from "../../Config.ts"
 import { type CgroupHost, detectCgroups, NO_CGROUPS } from "../linux/cgroups.ts"
+import { flowStatement } from "../linux/flowBound.ts"
 import { missingPackages } from "../linux/programs.ts"
 import { VolumeRegister } from "../linux/VolumeRegister.ts"
 import { type Choice, chooseAccelerator } from "./Accelerator.ts"
@@ -115,5 +116,6 @@ export const statementsOf = (host: QemuHost): ReadonlyArray<string> => [
   "A volume's size is enforced: it is a separate disk. Memory and processors are the machine's own.",
   host.networkObstacle === null
     ? "Network is filtered outside the machine: this host, private and link-local addresses are unreachable; there is no IPv6."
-    : `Machines have no network, whatever was asked: ${host.networkObstacle}.`
+    : `Machines have no network, whatever was asked: ${host.networkObstacle}.`,
+  ...(host.networkObstacle === null ? [flowStatement()] : [])
 ]

@@ -22,6 +22,7 @@ import { GuestUnavailable } from "../Guest.ts"
 import { EagerTransport } from "./EagerTransport.ts"
 import { isAnswering } from "./isAnswering.ts"
 import { StallBreaker } from "./StallBreaker.ts"
+import { withGatheredReads } from "./smallReads.ts"
 
 /**
  * Bytes in flight to the service: of one stream, and of all streams of a session. Node returns the session's window as bytes arrive, so each slow
@@ -278,13 +279,15 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
     try {
       const on = await session()
       signal.throwIfAborted()
-      stream = on.request(
-        {
-          ":method": request.method,
-          ...(request.path === null ? {} : { ":path": request.path }),
-          ...request.headers
-        },
-        { endStream: request.body === undefined }
+      stream = withGatheredReads(
+        on.request(
+          {
+            ":method": request.method,
+            ...(request.path === null ? {} : { ":path": request.path }),
+            ...request.headers
+          },
+          { endStream: request.body === undefined }
+        )
       )
     } catch (cause) {
       streamClosed()

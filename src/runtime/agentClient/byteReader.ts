@@ -5,6 +5,8 @@ import { GuestUnavailable } from "../Guest.ts"
 
 /** Bytes buffered between the transport and a slow consumer before the transport is paused. */
 const BUFFER_MAX_BYTES = 256 * 1024
+/** What a piece takes beside its bytes, about: an agent chooses how small they are. */
+const PIECE_BYTES = 128
 
 /**
  * One pull returns all chunks that arrived since the last pull, at least one; `Cause.Done` at the end. A readable that closes before its end fails.
@@ -70,7 +72,7 @@ class ChunkQueue {
 
   private readonly onData = (chunk: Uint8Array) => {
     this.chunks.push(chunk)
-    this.size += chunk.length
+    this.size += chunk.length + PIECE_BYTES
     if (this.size >= BUFFER_MAX_BYTES) this.readable.pause()
     this.notify()
   }

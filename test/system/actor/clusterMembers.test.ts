@@ -4,7 +4,7 @@ import { X509Certificate } from "node:crypto"
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Logger, Metric, Scope } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Logger, Metric, Scope } from "effect"
 import { Sharding } from "effect/cluster"
 import { SqlClient } from "effect/sql"
 import { newSecret } from "../../../src/account/ApiKeySecret.ts"
@@ -14,6 +14,7 @@ import { allShards } from "../../../src/actor/shards.ts"
 import { obstacleOf, WorkerList, Workers } from "../../../src/worker/Worker.ts"
 import { authority } from "../../support/authority.ts"
 import { freePort } from "../../support/freePort.ts"
+import { ShiftedClock } from "../../support/ShiftedClock.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { testSettings } from "../../support/TestSettings.ts"
 import { testFolder } from "../../support/testFolder.ts"
@@ -24,7 +25,8 @@ const leaseMs = 2000
 /** One process of a cluster, without its actors. */
 const member = Effect.fnUntraced(function* (
   environment: Readonly<Record<string, string>> = {},
-  evidence = { reachesHosts: true }
+  evidence = { reachesHosts: true },
+  clock = new ShiftedClock()
 ) {
   const scope = yield* Effect.acquireRelease(Scope.make(), (it) => Scope.close(it, Exit.void))
   const port = yield* Effect.promise(freePort)
@@ -49,7 +51,7 @@ const member = Effect.fnUntraced(function* (
       ])
     ),
     scope
-  )
+  ).pipe(Effect.provideService(Clock.Clock, clock))
   const sharding = Context.get(built, Sharding.Sharding)
   return {
     address: `127.0.0.1:${port}`,
@@ -219,6 +221,46 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a process of a cluster
       }).pipe(Effect.scoped),
     120_000
   )
+
+  for (const [words, shiftMs] of [
+    ["ahead of", 420_000],
+    ["behind", -420_000]
+  ] as const) {
+    it.effect(
+      `whose clock is minutes ${words} the database's gives its shards back until it is set, and both sides say so once`,
+      () =>
+        Effect.gen(function* () {
+          yield* fresh
+          const clock = new ShiftedClock()
+          // The older one, which would win over one that it does not reach.
+          const wrong = yield* member({}, { reachesHosts: true }, clock)
+          const right = yield* member()
+          yield* untilOwnedBy([wrong, right])
+          clock.shiftMs = shiftMs
+          yield* untilOwnedBy([right], [wrong])
+          yield* until(
+            Effect.sync(() => [wrong, right].map((it) => it.about(outside).length)),
+            (told) => told.every((count) => count === 1)
+          )
+          assert.match(
+            wrong.about(outside)[0]!,
+            new RegExp(
+              `^Warn This process owns no actors: the clock of this host is 4(19|20) s ${words} the database's\\.`
+            )
+          )
+          assert.include(
+            right.about(outside)[0]!,
+            `The process ${wrong.address} owns no actors: it is reached from here`
+          )
+          assert.match(wrong.obstacle() ?? "", /has waited for its host's clock and the database's to agree since /)
+          assert.isNull(right.obstacle())
+          clock.shiftMs = 0
+          yield* untilOwnedBy([wrong, right])
+          yield* until(Effect.sync(wrong.obstacle), (obstacle) => obstacle === null)
+        }).pipe(Effect.scoped),
+      120_000
+    )
+  }
 
   it.effect(
     "that reaches hosts wins over an older one that it does not reach, and that reaches none",

@@ -4,12 +4,27 @@ import { closeSync, openSync, readFileSync } from "node:fs"
 import { networkInterfaces } from "node:os"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { FLOWS_MAX, flowObstacle } from "../../../../src/host/linux/flowBound.ts"
 import { connectNetwork, routeCommands } from "../../../../src/host/linux/networkNamespace.ts"
 import { signal } from "../../../../src/host/linux/ProcessIdentity.ts"
-import { probe } from "../../../../src/host/namespace/probe.ts"
+import { networkObstacle, probe } from "../../../../src/host/namespace/probe.ts"
 import { specialRanges } from "../../../support/host/linux/specialRanges.ts"
+import { isRoot, skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
 
 const { ok } = await Effect.runPromise(probe)
+
+const uncounted = unusable ?? (isRoot ? (networkObstacle() ?? flowObstacle()) : "another process's network needs root")
+
+/** Sends from one socket to so many addresses. Prints how often the kernel took it, and what it said last. */
+const sendToMany = (count: number): string => `
+import errno, socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+taken, last = 0, 0
+for i in range(${count}):
+  try:
+    s.sendto(b"x", ("45.0.%d.%d" % (i >> 8, i & 255), 9)); taken += 1
+  except OSError as e: last = e.errno
+print(taken, errno.errorcode.get(last))`
 
 describe("network namespace", () => {
   it.runIf(ok && process.getuid?.() === 0)("the machine's named network namespaces stay where they are", async () => {
@@ -28,6 +43,30 @@ describe("network namespace", () => {
       execFileSync("ip", ["netns", "del", name])
     }
   })
+
+  it.skipIf(skipped(uncounted))(
+    "a program has so many connections at a time and no more, before and after its way out died",
+    async () => {
+      const lifeFd = openSync("/dev/null", "r")
+      const child = spawn("unshare", ["--net", "sleep", "60"], { stdio: "ignore" })
+      try {
+        for (const time of ["before", "after"]) {
+          const slirp = await connectNetwork({ pid: child.pid!, throughUserNamespace: false, lifeFd })
+          const inside = (...argv: ReadonlyArray<string>) =>
+            execFileSync("nsenter", ["--net", `--target=${child.pid}`, ...argv], { encoding: "utf8" })
+          // Nothing of this reaches the internet: every packet is dropped behind the count.
+          const drop = ["pref", "1", "protocol", "ip", "bpf", "da", "bytecode", "1,6 0 0 2,"]
+          inside("tc", "filter", "add", "dev", "tap0", "egress", ...drop)
+          const said = inside("python3", "-c", sendToMany(FLOWS_MAX + 100))
+          signal(slirp, "SIGKILL")
+          expect(said, time).toBe(`${FLOWS_MAX} EPERM\n`)
+        }
+      } finally {
+        child.kill()
+        closeSync(lifeFd)
+      }
+    }
+  )
 
   it("nothing is done for a process that has not entered a network namespace of its own", async () => {
     const before = Object.keys(networkInterfaces())
