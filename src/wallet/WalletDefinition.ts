@@ -12,7 +12,8 @@ import type { EventOf } from "../actor/machineTypes.ts"
 import { Settings } from "../Config.ts"
 import { inhabitedStates } from "../sandbox/sandboxStates.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
-import { Ledger, type Reckoning } from "./Ledger.ts"
+import { Ledger } from "./Ledger.ts"
+import type { Reckoning } from "./settleAccount.ts"
 
 /** So many Sandboxes are told to stop before it is looked again whether they shall. */
 const stopBatch = 16
