@@ -21,7 +21,7 @@ import { pathOf } from "./http/RequestTarget.ts"
 import { requireOneHost } from "./http/requireOneHost.ts"
 import { HostGauges } from "./runtime/HostGauges.ts"
 import { Runtime } from "./runtime/Runtime.ts"
-import { isMissing, Workers } from "./worker/Worker.ts"
+import { healthOf, Workers } from "./worker/Worker.ts"
 
 const drainWithinMs = 1000
 /** Health checks are brief. More connections are not from monitoring, and must not use up the file descriptors that agents need. */
@@ -78,11 +78,10 @@ const health = Effect.gen(function* () {
     const { service, fault } = standing()
     const driver = (yield* works) ? "ok" : "unavailable"
     const all = workers.byName
-    const isUnavailable = service === null || driver !== "ok" || all.some(isMissing)
-    const status = isUnavailable ? "unavailable" : all.some(({ state }) => state !== "up") ? "degraded" : "ok"
+    const status = healthOf(all, service !== null && driver === "ok")
     return HttpServerResponse.jsonUnsafe(
       { status, service, fault, driver, workers: all },
-      { status: isUnavailable ? 503 : 200, headers: { "cache-control": "no-store" } }
+      { status: status === "unavailable" ? 503 : 200, headers: { "cache-control": "no-store" } }
     )
   })
 })

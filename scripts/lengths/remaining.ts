@@ -111,8 +111,6 @@ export const remaining: Lengths = {
   "src/store/Notices.ts notices": 140,
   "src/store/ProcessLeases.ts ProcessLeases.layer": 200,
   "src/wallet/Fold.ts fold": 90,
-  "src/wallet/Ledger.ts": 490,
-  "src/wallet/Ledger.ts ledgerOn": 340,
   "src/wallet/LedgerReads.ts": 530,
   "src/wallet/WalletDefinition.ts walletDefinition": 90,
   "src/wallet/verify/checkSandboxes.ts checkSandboxes": 160,

@@ -1,7 +1,7 @@
 /** An account's money in the form of the command line. */
 import { type Grant, grantStatus } from "../wallet/Grant.ts"
-import type { Reckoning } from "../wallet/Ledger.ts"
 import { formatUsd } from "../wallet/Money.ts"
+import type { Reckoning } from "../wallet/settleAccount.ts"
 import { list, shownTime, table, time } from "./table.ts"
 
 export type Balance = Reckoning & { readonly grants: ReadonlyArray<Grant> }

@@ -21,7 +21,7 @@ import { HostReach } from "../fleet/HostReach.ts"
 import { HostGauges } from "../runtime/HostGauges.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { MoneyGauges } from "../wallet/MoneyGauges.ts"
-import { isMissing, obstacleOf, Workers } from "../worker/Worker.ts"
+import { healthOf, obstacleOf, Workers } from "../worker/Worker.ts"
 import { ProcessGauges } from "./ProcessGauges.ts"
 import { queryOf } from "./RequestTarget.ts"
 
@@ -33,8 +33,7 @@ const health = Effect.gen(function* () {
   return Effect.sync(() => {
     const all = workers.byName
     const database = watch.serves() ? "ok" : "unavailable"
-    const isUnavailable = database !== "ok" || all.some(isMissing)
-    const status = isUnavailable ? "unavailable" : all.some(({ state }) => state !== "up") ? "degraded" : "ok"
+    const status = healthOf(all, database === "ok")
     return HttpServerResponse.jsonUnsafe(
       { status, database, workers: all },
       { status: status === "unavailable" ? 503 : 200, headers: { "cache-control": "no-store" } }

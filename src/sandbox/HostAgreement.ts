@@ -78,7 +78,67 @@ const remedyOf = (entry: InventoryEntry, found: Found | undefined): "destroy" | 
   return null
 }
 
-/** One pass: reads both sides, and acts on the differences. */
+/** What both sides say, and what earlier looks saw. Instants are epoch milliseconds. */
+interface Sight {
+  readonly expected: ReadonlyArray<Expected>
+  readonly inventory: ReadonlyArray<InventoryEntry>
+  /** The Sandboxes of the inventory, by their ids. */
+  readonly byId: ReadonlyMap<string, Found>
+  /** Sandboxes whose volume is here and whose machine was not at the last look, with their generation. */
+  readonly missed: ReadonlyMap<string, number>
+  /** When each machine was last found. */
+  readonly foundAt: ReadonlyMap<string, number>
+  /** When machines were last looked for; null: not yet. */
+  readonly lookedAt: number | null
+  readonly now: number
+  /** Until when the machines were listened to; null: nobody knows. */
+  readonly heardUntil: number | null
+}
+
+type News = { readonly sandbox: Expected } & (
+  | { readonly type: "asleep" }
+  | { readonly type: "down"; readonly reason: typeof LOST; readonly lastSeenAt: number | null }
+)
+
+const isAwake = (it: Pick<Found, "status" | "isBusy"> | undefined) => it !== undefined && isUp(it.status) && !it.isBusy
+
+/** What the expected Sandboxes have to learn, in their order, and what to remember for the next look. Decides only. */
+const differences = ({ expected, inventory, byId, missed, foundAt, lookedAt, now, heardUntil }: Sight) => {
+  const alive = new Map(
+    inventory.flatMap((entry) => (entry.generation === null ? [] : [[entry.sandboxId, entry.generation]]))
+  )
+  const here = new Set(inventory.map((entry) => entry.sandboxId))
+  const frozen = new Set(inventory.flatMap((entry) => (entry.state === "suspended" ? [entry.sandboxId] : [])))
+  const missing = new Map<string, number>()
+  const stillFoundAt = new Map([...alive.keys()].map((id) => [id, now]))
+  // Nobody heard of it: it may have died at any time since it was last found, or came up after all were last looked for.
+  const seenAt = (id: string) => {
+    const found = foundAt.get(id) ?? lookedAt
+    return heardUntil === null || found === null ? heardUntil : Math.min(heardUntil, found)
+  }
+  const news: Array<News> = []
+  let isAllTold = true
+  for (const sandbox of expected) {
+    const { id, generation, isBusy } = sandbox
+    if (alive.get(id) === generation) {
+      if (frozen.has(id) && isAwake(sandbox) && isAwake(byId.get(id))) news.push({ type: "asleep", sandbox })
+      continue
+    }
+    const lastSeenAt = seenAt(id)
+    if (lastSeenAt !== null) stillFoundAt.set(id, lastSeenAt)
+    // What is under way may end it, or find it dead.
+    if (isBusy) isAllTold = false
+    else if (!here.has(id)) news.push({ type: "down", sandbox, reason: LOST, lastSeenAt })
+    // The runtime knows best why it ended, and is about to tell.
+    else if (missed.get(id) !== generation) {
+      isAllTold = false
+      missing.set(id, generation)
+    } else news.push({ type: "down", sandbox, reason: ENDED, lastSeenAt })
+  }
+  return { news, missing, foundAt: stillFoundAt, isAllTold }
+}
+
+/** A look at both, and what follows from it. */
 export const agreement = <E>(host: WatchedHost<E>): Effect.Effect<Look, E | RuntimeUnavailable | MailboxFull> => {
   const { news } = host
   /** Sandboxes that had a volume but no machine in the last pass, with their generation. */
@@ -120,43 +180,24 @@ export const agreement = <E>(host: WatchedHost<E>): Effect.Effect<Look, E | Runt
       )
     }
     if (remedies > NAMED_MAX) yield* Effect.logWarning(`Reconciled ${remedies - NAMED_MAX} more`)
-    const alive = new Map(
-      inventory.flatMap((entry) => (entry.generation === null ? [] : [[entry.sandboxId, entry.generation]]))
-    )
-    const here = new Set(inventory.map((entry) => entry.sandboxId))
-    const frozen = new Set(inventory.flatMap((entry) => (entry.state === "suspended" ? [entry.sandboxId] : [])))
-    const missing = new Map<string, number>()
-    const stillFoundAt = new Map([...alive.keys()].map((id) => [id, now]))
-    const heardUntil = yield* host.seenAt
-    // No report came: it may have died at any time since it was last found, or it booted after the last pass.
-    const seenAt = (id: string) => {
-      const found = foundAt.get(id) ?? lookedAt
-      return heardUntil === null || found === null ? heardUntil : Math.min(heardUntil, found)
+    const found = differences({
+      expected,
+      inventory,
+      byId,
+      missed,
+      foundAt,
+      lookedAt,
+      now,
+      heardUntil: yield* host.seenAt
+    })
+    for (const { sandbox, ...told } of found.news) {
+      if (told.type === "asleep") yield* news.asleep(sandbox.id, sandbox.revision)
+      else yield* news.down(sandbox.id, sandbox.generation, told.reason, told.lastSeenAt, sandbox.revision)
     }
-    let isAllTold = true
-    for (const sandbox of expected) {
-      const { id, generation, revision, isBusy } = sandbox
-      if (alive.get(id) === generation) {
-        const isAwake = (it: Pick<Found, "status" | "isBusy"> | undefined) =>
-          it !== undefined && isUp(it.status) && !it.isBusy
-        if (frozen.has(id) && isAwake(sandbox) && isAwake(byId.get(id))) yield* news.asleep(id, revision)
-        continue
-      }
-      const lastSeenAt = seenAt(id)
-      if (lastSeenAt !== null) stillFoundAt.set(id, lastSeenAt)
-      // A running command may end the machine, or find it dead.
-      if (isBusy) isAllTold = false
-      else if (!here.has(id)) yield* news.down(id, generation, LOST, lastSeenAt, revision)
-      // The runtime knows the reason best, and is about to report it.
-      else if (missed.get(id) !== generation) {
-        isAllTold = false
-        missing.set(id, generation)
-      } else yield* news.down(id, generation, ENDED, lastSeenAt, revision)
-    }
-    missed = missing
-    foundAt = stillFoundAt
+    missed = found.missing
+    foundAt = found.foundAt
     lookedAt = now
-    if (isAllTold) yield* host.toldUntil(now)
-    return { isClean: remedies === 0, isPuzzled: missing.size > 0, inventory }
+    if (found.isAllTold) yield* host.toldUntil(now)
+    return { isClean: remedies === 0, isPuzzled: found.missing.size > 0, inventory }
   })
 }

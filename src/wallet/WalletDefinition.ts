@@ -11,7 +11,8 @@ import { defineActor } from "../actor/defineActor.ts"
 import { Settings } from "../Config.ts"
 import { inhabitedStates } from "../sandbox/sandboxStates.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
-import { Ledger, type Reckoning } from "./Ledger.ts"
+import { Ledger } from "./Ledger.ts"
+import type { Reckoning } from "./settleAccount.ts"
 
 /** How many Sandboxes are stopped before the credit is checked again. */
 const stopBatch = 16

@@ -182,10 +182,16 @@ export class WorkerList {
 }
 
 /** Requests wait or fail because of this worker. */
-export const isMissing = ({ isVital, state, waiting }: WorkerState): boolean =>
+const isMissing = ({ isVital, state, waiting }: WorkerState): boolean =>
   isVital && (state === "down" || waiting?.isOverdue === true)
 
-/** Why this process should get no requests, as a sentence; null when its workers work. */
+/** A process's health by its workers, and by `serves`: whether it has all else that it needs. */
+export const healthOf = (workers: ReadonlyArray<WorkerState>, serves: boolean): "ok" | "degraded" | "unavailable" => {
+  if (!serves || workers.some(isMissing)) return "unavailable"
+  return workers.some(({ state }) => state !== "up") ? "degraded" : "ok"
+}
+
+/** Why requests should not come to this process, as a sentence; null: its workers do what they should. */
 export const obstacleOf = (workers: ReadonlyArray<WorkerState>): string | null => {
   const idle = workers.find(({ isVital, state }) => isVital && state === "down")
   if (idle !== undefined) return `The worker "${idle.name}" does not run.`
