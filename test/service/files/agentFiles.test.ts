@@ -181,26 +181,23 @@ describe("files through the agent", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live(
-    "10 writers and 40 readers at once do not stall the session",
-    () =>
-      Effect.gen(function* () {
-        const { agent } = yield* started
-        const whole = Buffer.alloc(100_000, "x")
-        const write = Effect.suspend(() => agent.files.write(`${W}/f`, chunks(whole, 40_000)))
-        const read = Effect.scoped(
-          Effect.flatMap(agent.files.read(`${W}/f`, { offset: 0, maxBytes: MiB, version: null }), ({ body }) =>
-            bytesOf(body)
-          )
+  it.live("10 writers and 40 readers at once do not stall the session", () =>
+    Effect.gen(function* () {
+      const { agent } = yield* started
+      const whole = Buffer.alloc(100_000, "x")
+      const write = Effect.suspend(() => agent.files.write(`${W}/f`, chunks(whole, 40_000)))
+      const read = Effect.scoped(
+        Effect.flatMap(agent.files.read(`${W}/f`, { offset: 0, maxBytes: MiB, version: null }), ({ body }) =>
+          bytesOf(body)
         )
-        yield* write
-        for (let round = 0; round < 8; round += 1) {
-          const both = [...Array(40).fill(read), ...Array(10).fill(write)] as ReadonlyArray<typeof read>
-          yield* Effect.timeout(Effect.all(both, { concurrency: "unbounded" }), 30_000)
-        }
-        expect((yield* read).equals(whole)).toBe(true)
-      }).pipe(Effect.scoped),
-    60_000
+      )
+      yield* write
+      for (let round = 0; round < 8; round += 1) {
+        const both = [...Array(40).fill(read), ...Array(10).fill(write)] as ReadonlyArray<typeof read>
+        yield* Effect.timeout(Effect.all(both, { concurrency: "unbounded" }), 30_000)
+      }
+      expect((yield* read).equals(whole)).toBe(true)
+    }).pipe(Effect.scoped)
   )
 
   it.live("kill -9 at random instants of many writes: every file is whole, old or new", () =>
