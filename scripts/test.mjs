@@ -14,7 +14,7 @@ const [first, ...others] = process.argv.slice(2)
 const isAll = first === "--all"
 const args = isAll ? others : process.argv.slice(2)
 const namesFiles = args[0] !== undefined && !args[0].startsWith("-")
-/** Every file whose path contains none of these words needs what test/system needs. */
+/** Whether nothing that was asked for needs more set-up than `npm run up`. A name outside of these folders may be of test/system. */
 const isSmall =
   !isAll && (!namesFiles || args.every((word) => word.startsWith("-") || small.some((folder) => word.includes(folder))))
 
