@@ -20,11 +20,12 @@ const firstBytes = (file: string): string => {
 /** A file says on its first line that it needs a process without other files, and why: it reads metrics or memory, of which a process has one. */
 const needsOwnProcess = (file: string): boolean => firstBytes(file).startsWith("/** Own process: ")
 
-const small = [...filesOf("unit"), ...filesOf("service")]
+const units = filesOf("unit")
+const services = filesOf("service")
 /** A process runs many of these files, one after the other: to load the service is most of their work. */
-const together = small.filter((file) => !needsOwnProcess(file))
+const sharing = (files: ReadonlyArray<string>) => files.filter((file) => !needsOwnProcess(file))
 /** Each has a process that it may load, fill, signal and end. */
-const alone = [...small.filter(needsOwnProcess), ...filesOf("system")]
+const alone = [...units, ...services].filter(needsOwnProcess).concat(filesOf("system"))
 /** The files about pages share the browser of their process. */
 const isAboutPages = (file: string): boolean => file.startsWith("test/system/console/pages/")
 
@@ -43,13 +44,16 @@ const bytesOfOne = 2 * 1024 ** 3
 /** More than processors: a third of what a worker does is to wait, for machines that boot, leases that end, pages that load. */
 const workers = Math.max(1, Math.min(processors + Math.ceil(processors / 2), Math.floor(totalmem() / bytesOfOne)))
 
+const watch = "test/support/described/watch.ts"
+
+/** Patience, not a promise: shared machines are slow at times, and no test measures speed. */
+const patienceMs = { small: 30_000, system: 120_000 }
+
 const ofAll: ViteUserConfig["test"] = {
-  setupFiles: "test/support/described/watch.ts",
+  setupFiles: watch,
   pool: "forks",
   maxWorkers: workers,
-  // Patience, not a promise: shared machines are slow at times, and no test measures speed.
-  testTimeout: 300_000,
-  hookTimeout: 300_000,
+  hookTimeout: 120_000,
   teardownTimeout: 60_000,
   // As Node loads them everywhere else, from what it has compiled before: of Vite nothing is asked.
   experimental: { viteModuleRunner: false, nodeLoader: false }
@@ -65,9 +69,42 @@ export default defineConfig({
     maxWorkers: workers,
     sequence: { sequencer: OwnProcessesFirst },
     projects: [
-      { test: { ...ofAll, name: "together", include: together, isolate: false } },
-      { test: { ...ofAll, name: "alone", include: alone.filter((file) => !isAboutPages(file)) } },
-      { test: { ...ofAll, name: "pages", include: alone.filter(isAboutPages), isolate: false } }
+      {
+        test: {
+          ...ofAll,
+          name: "unit",
+          include: sharing(units),
+          isolate: false,
+          testTimeout: patienceMs.small,
+          setupFiles: ["test/support/noProcesses.ts", watch]
+        }
+      },
+      {
+        test: {
+          ...ofAll,
+          name: "service",
+          include: sharing(services),
+          isolate: false,
+          testTimeout: patienceMs.small
+        }
+      },
+      {
+        test: {
+          ...ofAll,
+          name: "alone",
+          include: alone.filter((file) => !isAboutPages(file)),
+          testTimeout: patienceMs.system
+        }
+      },
+      {
+        test: {
+          ...ofAll,
+          name: "pages",
+          include: alone.filter(isAboutPages),
+          isolate: false,
+          testTimeout: patienceMs.system
+        }
+      }
     ]
   }
 })

@@ -1,5 +1,5 @@
 /**
- * `npm run test:NAME`: the set-up that these tests need, then their program, which gets the arguments. `npm test` goes on without what is missing and
+ * `npm run test:NAME`: the set-up that these tests need, then their program, which gets the arguments. `npm run test:all` goes on without what is missing and
  * says so; tests that were asked for by name do not succeed by being left out.
  */
 import { spawnSync } from "node:child_process"

@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, "../..")
  * Runs some tests, with more in their environment. Returns the exit code, which is theirs.
  *
  * @param args Of vitest.
- * @param refusal Why they cannot run here, one sentence. `npm test` leaves them out for it; here it is a failure.
+ * @param refusal Why they cannot run here, one sentence. `npm run test:all` leaves them out for it; here it is a failure.
  */
 export const runAsked = (
   args: ReadonlyArray<string>,

@@ -11,7 +11,7 @@ export const versions: Section = {
     {
       rule: "Every exchange of every test agrees with the description.",
       decidedBy: "schemas/Api.ts#Api",
-      heldBy: "http/openapi.test.ts#it is what every exchange of every test is held to (test/described/)"
+      heldBy: "http/openapi.test.ts#it is what every exchange of every test is held to (test/support/described/)"
     },
     {
       rule: "Responses may have more fields in later versions, and requests may not.",

@@ -2,6 +2,7 @@
  * Each committed transition reaches each stream once, those of an actor in order: under writers on several connections and in transactions of
  * their own, through connections that are cut, processes that end, and clients that read slowly or come and go.
  */
+import { setTimeout as pause } from "node:timers/promises"
 import { assert, describe, it } from "@effect/vitest"
 import { Clock, Context, Duration, Effect, Exit, Layer, Option, Scope } from "effect"
 import { PrometheusMetrics } from "effect/observability"
@@ -20,6 +21,7 @@ import { Ledger } from "../../../src/wallet/Ledger.ts"
 import { ShiftedClock } from "../../support/ShiftedClock.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { testSettings } from "../../support/TestSettings.ts"
+import { until } from "../../support/until.ts"
 
 interface Shown {
   readonly id: string
@@ -160,6 +162,16 @@ const commit = (life: Life, accountId: string, actorId: string, kind: string, re
 
 const keysOf = (shown: ReadonlyArray<Shown>) => shown.map(({ actorId, revision }) => `${actorId} ${revision}`)
 
+/** Returns when every transaction of the server that was open has ended, so that a feed tells what is written now. */
+const untilAllTold = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const [begun] = yield* sql<{ readonly id: string }>`select pg_current_xact_id()::text as id`
+  yield* until(
+    sql<{ readonly oldest: string }>`select pg_snapshot_xmin(pg_current_snapshot())::text as oldest`,
+    ([row]) => BigInt(row!.oldest) > BigInt(begun!.id)
+  )
+})
+
 const isOrdered = (shown: ReadonlyArray<Shown>): boolean => {
   const last = new Map<string, number>()
   return shown.every(({ actorId, revision }) => {
@@ -169,161 +181,150 @@ const isOrdered = (shown: ReadonlyArray<Shown>): boolean => {
   })
 }
 
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
-
 describe("the feed of transitions", () => {
-  it.live(
-    "tells each once and in order, whatever is cut, ends, or reads slowly",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const services = yield* Effect.context<Layer.Services<ReturnType<typeof lifeOf>>>()
-        // Any number: it only says that there are other processes.
-        const life = () => begin(lifeOf({ ATOLL_CLUSTER_PORT: "1" }))
-        // Two write; the third only tells, and is replaced all the time.
-        const lives = [yield* life(), yield* life(), yield* life()]
-        const accounts = ["acc_a", "acc_b"]
-        const sandboxes = ["sbx_1", "sbx_2"]
-        const actors = accounts.flatMap((accountId) =>
-          sandboxes.flatMap((sandbox) => {
-            const sandboxId = `${sandbox}_${accountId}`
-            return [
-              { accountId, sandboxId, id: sandboxId, kind: "sandbox" },
-              ...Array.from({ length: 6 }, (_, n) => ({
-                accountId,
-                sandboxId,
-                id: `op_${n}_${sandboxId}`,
-                kind: n === 0 ? "wallet" : "operation"
-              }))
-            ]
+  it.live("tells each once and in order, whatever is cut, ends, or reads slowly", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const services = yield* Effect.context<Layer.Services<ReturnType<typeof lifeOf>>>()
+      // Any number: it only says that there are other processes.
+      const life = () => begin(lifeOf({ ATOLL_CLUSTER_PORT: "1" }))
+      // Two write; the third only tells, and is replaced all the time.
+      const lives = [yield* life(), yield* life(), yield* life()]
+      const accounts = ["acc_a", "acc_b"]
+      const sandboxes = ["sbx_1", "sbx_2"]
+      const actors = accounts.flatMap((accountId) =>
+        sandboxes.flatMap((sandbox) => {
+          const sandboxId = `${sandbox}_${accountId}`
+          return [
+            { accountId, sandboxId, id: sandboxId, kind: "sandbox" },
+            ...Array.from({ length: 6 }, (_, n) => ({
+              accountId,
+              sandboxId,
+              id: `op_${n}_${sandboxId}`,
+              kind: n === 0 ? "wallet" : "operation"
+            }))
+          ]
+        })
+      )
+      for (const { accountId, sandboxId, id, kind } of actors) {
+        yield* Effect.promise(() => write(lives[0]!.context, insertOf(accountId, sandboxId, id, kind)))
+      }
+      let isOver = false
+      const writer = (n: number) => lives[n % 2]!.context
+      const teller = (n: number) => lives[n % 3]!.context
+
+      /** Reads as a client does that goes away at any moment, and comes back with what it has seen last, to any process. */
+      const client = async (n: number, accountId: string, sandboxId: string | null, slowMs: number, start: string) => {
+        const shown: Array<Shown> = []
+        let after = start
+        let quietTimes = 0
+        for (let visit = n; quietTimes < 3; visit++) {
+          const opening = openOn(teller(visit), accountId, sandboxId, after).pipe(Effect.timeoutOption(1000))
+          const stream = Option.getOrNull(await Effect.runPromise(opening))
+          // Its process is over.
+          if (stream === null) continue
+          const leaveAfter = 1 + Math.floor(Math.random() * 40)
+          const timer = setTimeout(() => stream.close(), isOver ? 400 : 100 + Math.random() * 600)
+          let count = 0
+          for (let piece = await nextOf(stream); piece !== null; piece = await nextOf(stream)) {
+            const told = parse(piece)
+            // Cut in the middle of what was sent: only whole events count, and the rest comes again.
+            const whole = visit % 3 === 0 ? told.shown.slice(0, Math.ceil(told.shown.length / 2)) : told.shown
+            shown.push(...whole)
+            count += whole.length
+            after = whole.length === told.shown.length ? told.lastId : whole[whole.length - 1]!.id
+            if (whole.length < told.shown.length || count > leaveAfter) break
+            if (slowMs > 0) await pause(slowMs)
+          }
+          clearTimeout(timer)
+          stream.close()
+          quietTimes = isOver && count === 0 ? quietTimes + 1 : 0
+        }
+        return shown
+      }
+
+      // Else the first steps, which are written, would be after the start.
+      yield* untilAllTold
+      const starts = new Map<string, string>()
+      for (const accountId of accounts) {
+        const first = new Reading(yield* openOn(teller(0), accountId, null, null))
+        yield* Effect.promise(() => first.until(() => first.lastId !== null))
+        starts.set(accountId, first.lastId!)
+        first.stream.close()
+      }
+      const whose = [
+        ["acc_a", null, 0],
+        ["acc_a", null, 3],
+        ["acc_a", "sbx_1_acc_a", 0],
+        ["acc_b", null, 1],
+        ["acc_b", "sbx_2_acc_b", 20]
+      ] as const
+      const clients = whose.map(([accountId, sandboxId, slowMs], n) =>
+        client(n, accountId, sandboxId, slowMs, starts.get(accountId)!)
+      )
+
+      // Each actor's steps, one after the other, by whichever process; and things that are made in transactions of their own, some of them long.
+      let made = 0
+      const writers = [
+        ...actors.map(async ({ accountId, id, kind }, n) => {
+          for (let revision = 2; revision <= 60; revision++) {
+            const outcome = await commit(writer(n + (revision >> 3)), accountId, id, kind, revision)
+            assert.strictEqual(outcome, "committed")
+          }
+        }),
+        ...accounts.flatMap((accountId) =>
+          [1, 2].map(async (n) => {
+            for (let i = 0; i < 25; i++) {
+              const sandboxId = `sbx_${n}_${accountId}`
+              const inserted = insertOf(accountId, sandboxId, `op_made_${made++}_${sandboxId}`, "operation")
+              await Effect.runPromise(
+                sql
+                  .withTransaction(
+                    Effect.gen(function* () {
+                      yield* sql`select pg_current_xact_id()::text`
+                      yield* Effect.sleep(Math.random() * 20)
+                      yield* insertActors(sql, [encodeInsert(inserted)], [inserted.row.id])
+                      yield* Effect.sleep(Math.random() * 20)
+                    })
+                  )
+                  .pipe(Effect.orDie)
+              )
+              Context.get(writer(n), Journal).tellWritten([accountId])
+            }
           })
         )
-        for (const { accountId, sandboxId, id, kind } of actors) {
-          yield* Effect.promise(() => write(lives[0]!.context, insertOf(accountId, sandboxId, id, kind)))
-        }
-        let isOver = false
-        const writer = (n: number) => lives[n % 2]!.context
-        const teller = (n: number) => lives[n % 3]!.context
-
-        /** Reads as a client does that goes away at any moment, and comes back with what it has seen last, to any process. */
-        const client = async (
-          n: number,
-          accountId: string,
-          sandboxId: string | null,
-          slowMs: number,
-          start: string
-        ) => {
-          const shown: Array<Shown> = []
-          let after = start
-          let quietTimes = 0
-          for (let visit = n; quietTimes < 3; visit++) {
-            const opening = openOn(teller(visit), accountId, sandboxId, after).pipe(Effect.timeoutOption(1000))
-            const stream = Option.getOrNull(await Effect.runPromise(opening))
-            // Its process is over.
-            if (stream === null) continue
-            const leaveAfter = 1 + Math.floor(Math.random() * 40)
-            const timer = setTimeout(() => stream.close(), isOver ? 400 : 100 + Math.random() * 600)
-            let count = 0
-            for (let piece = await nextOf(stream); piece !== null; piece = await nextOf(stream)) {
-              const told = parse(piece)
-              // Cut in the middle of what was sent: only whole events count, and the rest comes again.
-              const whole = visit % 3 === 0 ? told.shown.slice(0, Math.ceil(told.shown.length / 2)) : told.shown
-              shown.push(...whole)
-              count += whole.length
-              after = whole.length === told.shown.length ? told.lastId : whole[whole.length - 1]!.id
-              if (whole.length < told.shown.length || count > leaveAfter) break
-              if (slowMs > 0) await pause(slowMs)
-            }
-            clearTimeout(timer)
-            stream.close()
-            quietTimes = isOver && count === 0 ? quietTimes + 1 : 0
-          }
-          return shown
-        }
-
-        const starts = new Map<string, string>()
-        for (const accountId of accounts) {
-          const first = new Reading(yield* openOn(teller(0), accountId, null, null))
-          yield* Effect.promise(() => first.until(() => first.lastId !== null))
-          starts.set(accountId, first.lastId!)
-          first.stream.close()
-        }
-        const whose = [
-          ["acc_a", null, 0],
-          ["acc_a", null, 3],
-          ["acc_a", "sbx_1_acc_a", 0],
-          ["acc_b", null, 1],
-          ["acc_b", "sbx_2_acc_b", 20]
-        ] as const
-        const clients = whose.map(([accountId, sandboxId, slowMs], n) =>
-          client(n, accountId, sandboxId, slowMs, starts.get(accountId)!)
-        )
-
-        // Each actor's steps, one after the other, by whichever process; and things that are made in transactions of their own, some of them long.
-        let made = 0
-        const writers = [
-          ...actors.map(async ({ accountId, id, kind }, n) => {
-            for (let revision = 2; revision <= 60; revision++) {
-              const outcome = await commit(writer(n + (revision >> 3)), accountId, id, kind, revision)
-              assert.strictEqual(outcome, "committed")
-            }
-          }),
-          ...accounts.flatMap((accountId) =>
-            [1, 2].map(async (n) => {
-              for (let i = 0; i < 25; i++) {
-                const sandboxId = `sbx_${n}_${accountId}`
-                const inserted = insertOf(accountId, sandboxId, `op_made_${made++}_${sandboxId}`, "operation")
-                await Effect.runPromise(
-                  sql
-                    .withTransaction(
-                      Effect.gen(function* () {
-                        yield* sql`select pg_current_xact_id()::text`
-                        yield* Effect.sleep(Math.random() * 20)
-                        yield* insertActors(sql, [encodeInsert(inserted)], [inserted.row.id])
-                        yield* Effect.sleep(Math.random() * 20)
-                      })
-                    )
-                    .pipe(Effect.orDie)
-                )
-                Context.get(writer(n), Journal).tellWritten([accountId])
-              }
-            })
-          )
-        ]
-        const disturb = async () => {
-          while (!isOver) {
-            await pause(400)
-            const old = lives[2]!
-            lives[2] = await Effect.runPromise(Effect.provideContext(life(), services))
-            await Effect.runPromise(old.end)
-            await Effect.runPromise(
-              sql`select pg_terminate_backend(pid) from pg_stat_activity
+      ]
+      const disturb = async () => {
+        while (!isOver) {
+          await pause(400)
+          const old = lives[2]!
+          lives[2] = await Effect.runPromise(Effect.provideContext(life(), services))
+          await Effect.runPromise(old.end)
+          await Effect.runPromise(
+            sql`select pg_terminate_backend(pid) from pg_stat_activity
                   where datname = current_database() and application_name in ('atoll-journal', 'atoll-events')`.pipe(
-                Effect.ignore
-              )
+              Effect.ignore
             )
-          }
+          )
         }
-        const disturbing = disturb()
-        yield* Effect.promise(() => Promise.all(writers))
-        isOver = true
-        yield* Effect.promise(() => disturbing)
-        const results = yield* Effect.promise(() => Promise.all(clients))
+      }
+      const disturbing = disturb()
+      yield* Effect.promise(() => Promise.all(writers))
+      isOver = true
+      yield* Effect.promise(() => disturbing)
+      const results = yield* Effect.promise(() => Promise.all(clients))
 
-        const rows = yield* sql<{ key: string; account: string; sandbox: string }>`
+      const rows = yield* sql<{ key: string; account: string; sandbox: string }>`
           select t.actor_id || ' ' || t.revision as key, a.account_id as account, a.sandbox_id as sandbox
           from transitions t join actors a on a.id = t.actor_id where a.kind <> 'wallet' and (t.revision > 1 or a.id like 'op_made%')`
-        results.forEach((shown, index) => {
-          const [account, sandbox] = whose[index]!
-          const expected = rows.filter(
-            (row) => row.account === account && (sandbox === null || row.sandbox === sandbox)
-          )
-          assert.isTrue(isOrdered(shown), `client ${index}`)
-          assert.deepStrictEqual(keysOf(shown).toSorted(), expected.map(({ key }) => key).toSorted(), `client ${index}`)
-        })
-        for (const { end } of lives) yield* end
-      }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer)),
-    120_000
+      results.forEach((shown, index) => {
+        const [account, sandbox] = whose[index]!
+        const expected = rows.filter((row) => row.account === account && (sandbox === null || row.sandbox === sandbox))
+        assert.isTrue(isOrdered(shown), `client ${index}`)
+        assert.deepStrictEqual(keysOf(shown).toSorted(), expected.map(({ key }) => key).toSorted(), `client ${index}`)
+      })
+      for (const { end } of lives) yield* end
+    }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
   )
 
   it.live("waits for what began earlier, and tells it first", () =>
@@ -461,7 +462,13 @@ describe("the feed of transitions", () => {
         last = lastId
       }
       stream.close()
-      const again = new Reading(yield* openOn(context, "acc_a", null, last))
+      // A writer in another database of this server may hold up the second Sandbox, too: then its step is after this beat, and before a later one.
+      yield* untilAllTold
+      const later = yield* openOn(context, "acc_a", "sbx_a", last)
+      let beat = ""
+      while (!beat.startsWith(": heartbeat")) beat = (yield* Effect.promise(() => nextOf(later)))!.toString()
+      later.close()
+      const again = new Reading(yield* openOn(context, "acc_a", null, parse(Buffer.from(beat)).lastId))
       yield* Effect.promise(() => write(context, insertOf("acc_a", "sbx_c", "sbx_c", "sandbox")))
       yield* Effect.promise(() => again.until(() => again.shown.length > 0))
       assert.deepStrictEqual(keysOf(again.shown), ["sbx_c 1"])

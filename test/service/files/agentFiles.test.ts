@@ -6,6 +6,7 @@ import { Effect, Exit, Fiber } from "effect"
 import { type FileRefused, GuestUnavailable } from "../../../src/runtime/Guest.ts"
 import { TestAgent } from "../../support/files/TestAgent.ts"
 import { TestWorkspace } from "../../support/files/TestWorkspace.ts"
+import { until } from "../../support/until.ts"
 import { upload } from "../../support/upload.ts"
 
 const W = "/workspace"
@@ -35,12 +36,6 @@ const pieces = (total: Buffer, size = 64 * 1024) =>
   )
 
 const chunks = (total: Buffer, size?: number) => upload(pieces(total, size))
-
-/** Waits until `seen` answers true, looking again after each turn of the loop. */
-const until = (seen: () => boolean) =>
-  Effect.promise(async () => {
-    while (!seen()) await new Promise((resolve) => setTimeout(resolve, 2))
-  })
 
 describe("files through the agent", () => {
   it.live("8 MiB come back as they went", () =>
@@ -128,8 +123,14 @@ describe("files through the agent", () => {
         await new Promise(() => {})
       }
       const writing = yield* Effect.forkChild(agent.files.write(`${W}/file`, upload(body())))
-      yield* until(() => reached)
-      yield* until(() => fs.existsSync(at.on(".atoll-staging")))
+      yield* until(
+        Effect.sync(() => reached),
+        Boolean
+      )
+      yield* until(
+        Effect.sync(() => fs.existsSync(at.on(".atoll-staging"))),
+        Boolean
+      )
       yield* interrupt(agent)
       yield* Fiber.interrupt(writing)
       const again = yield* Effect.scoped(
@@ -139,7 +140,10 @@ describe("files through the agent", () => {
         })
       )
       expect(Exit.isSuccess(again)).toBe(true)
-      yield* until(() => !fs.existsSync(at.on(".atoll-staging")))
+      yield* until(
+        Effect.sync(() => !fs.existsSync(at.on(".atoll-staging"))),
+        Boolean
+      )
       expect(at.tree()).toEqual(["file: old"])
     }).pipe(Effect.scoped)
   )
@@ -154,7 +158,10 @@ describe("files through the agent", () => {
       }
       const failure = yield* Effect.flip(agent.files.write(`${W}/file`, upload(body())))
       expect(failure).toBe("broken off")
-      yield* until(() => !fs.existsSync(at.on(".atoll-staging")))
+      yield* until(
+        Effect.sync(() => !fs.existsSync(at.on(".atoll-staging"))),
+        Boolean
+      )
       expect(at.tree()).toEqual(["file: old"])
     }).pipe(Effect.scoped)
   )
@@ -181,26 +188,23 @@ describe("files through the agent", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live(
-    "10 writers and 40 readers at once do not stall the session",
-    () =>
-      Effect.gen(function* () {
-        const { agent } = yield* started
-        const whole = Buffer.alloc(100_000, "x")
-        const write = Effect.suspend(() => agent.files.write(`${W}/f`, chunks(whole, 40_000)))
-        const read = Effect.scoped(
-          Effect.flatMap(agent.files.read(`${W}/f`, { offset: 0, maxBytes: MiB, version: null }), ({ body }) =>
-            bytesOf(body)
-          )
+  it.live("10 writers and 40 readers at once do not stall the session", () =>
+    Effect.gen(function* () {
+      const { agent } = yield* started
+      const whole = Buffer.alloc(100_000, "x")
+      const write = Effect.suspend(() => agent.files.write(`${W}/f`, chunks(whole, 40_000)))
+      const read = Effect.scoped(
+        Effect.flatMap(agent.files.read(`${W}/f`, { offset: 0, maxBytes: MiB, version: null }), ({ body }) =>
+          bytesOf(body)
         )
-        yield* write
-        for (let round = 0; round < 8; round += 1) {
-          const both = [...Array(40).fill(read), ...Array(10).fill(write)] as ReadonlyArray<typeof read>
-          yield* Effect.timeout(Effect.all(both, { concurrency: "unbounded" }), 30_000)
-        }
-        expect((yield* read).equals(whole)).toBe(true)
-      }).pipe(Effect.scoped),
-    60_000
+      )
+      yield* write
+      for (let round = 0; round < 8; round += 1) {
+        const both = [...Array(40).fill(read), ...Array(10).fill(write)] as ReadonlyArray<typeof read>
+        yield* Effect.timeout(Effect.all(both, { concurrency: "unbounded" }), 30_000)
+      }
+      expect((yield* read).equals(whole)).toBe(true)
+    }).pipe(Effect.scoped)
   )
 
   it.live("kill -9 at random instants of many writes: every file is whole, old or new", () =>

@@ -10,6 +10,7 @@ import { hang } from "../../support/http/commands.ts"
 import { EventClient } from "../../support/http/EventClient.ts"
 import { type Answer, TestApi } from "../../support/http/TestApi.ts"
 import { lines, rememberAll } from "../../support/serviceLog.ts"
+import { untilFound } from "../../support/until.ts"
 
 const secrets = ["hidden-data", "volume.img", "2000017", "host-7", "4711", "ENOENT"]
 const cause =
@@ -66,6 +67,8 @@ const told = async (api: TestApi["Service"], call: SimulatedCall) => {
     await has("TREE_SETTLED")
   }
   if (call === "suspend") await has("SUSPEND_FAILED")
+  // It fails when the reconciler asks next, which no event tells.
+  if (call === "inventory") await untilFound(() => left < failing[call])
   await send("POST", `${path}/stop`)
   await send("POST", `${path}/start?wait=running`)
   await send("DELETE", path)

@@ -11,11 +11,11 @@ import { ProcessList } from "../../../schemas/Process.ts"
 import { DeclinedEventList, TransitionList } from "../../../schemas/Transition.ts"
 import { isOverAFleet } from "../../support/fleet/isOverAFleet.ts"
 import { exit, hang, hanging } from "../../support/http/commands.ts"
-import { type Answer, type Ask, TestApi } from "../../support/http/TestApi.ts"
+import { runningSandbox } from "../../support/http/runningSandbox.ts"
+import { type Answer, TestApi } from "../../support/http/TestApi.ts"
 
 const running = async (api: TestApi["Service"]) => {
-  const id = await api.newSandbox(await api.newWorkspace())
-  const send = (method: string, call: string, ask: Ask = {}) => api.send(method, `/api/v2/sandboxes/${id}${call}`, ask)
+  const { id, send } = await runningSandbox(api)
   const start = (body: object, idempotencyKey: string = randomUUID()) =>
     send("POST", "/operations", { body, headers: { "idempotency-key": idempotencyKey } })
   const wait = (operationId: string, body: object = { timeoutSeconds: 5 }) =>

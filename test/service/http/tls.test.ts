@@ -24,6 +24,7 @@ import { ServedAtoll } from "../../support/ServedAtoll.ts"
 import { selfSigned } from "../../support/selfSigned.ts"
 import { lines, remember } from "../../support/serviceLog.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
+import { untilFound } from "../../support/until.ts"
 import { httpPort, listenInside, tcpPort } from "./listenInside.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "atoll-tls-"))
@@ -100,13 +101,8 @@ const servedNow = async (at: At): Promise<string> => {
 }
 
 /** Within a few looks at the files. */
-const until = async (what: string, holds: () => Promise<boolean> | boolean): Promise<void> => {
-  const began = performance.now()
-  while (!(await holds())) {
-    assert.isBelow(performance.now() - began, 30_000, `${what}\n${lines.join("\n")}`)
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-}
+const until = (what: string, holds: () => Promise<boolean> | boolean) =>
+  untilFound(holds, { withinMs: 30_000, otherwise: () => `${what}\n${lines.join("\n")}` })
 
 class World extends Context.Service<World, SimulatedWorld>()("atoll/test/World") {}
 

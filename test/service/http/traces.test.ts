@@ -9,6 +9,7 @@ import { SpanCollector } from "../../support/SpanCollector.ts"
 import { SpanRecorder } from "../../support/SpanRecorder.ts"
 import type { SpansSeen } from "../../support/SpanSeen.ts"
 import { linesWith, remember } from "../../support/serviceLog.ts"
+import { untilFound } from "../../support/until.ts"
 
 const recorder = new SpanRecorder()
 /** Of all processes of a fleet. */
@@ -28,13 +29,8 @@ const traced = isOverAFleet ? Layer.unwrap(overAFleet) : inProcess()
 
 const newTrace = () => ({ traceId: randomBytes(16).toString("hex"), spanId: randomBytes(8).toString("hex") })
 
-const until = async (what: string, holds: () => boolean, seen: () => unknown = () => ""): Promise<void> => {
-  const began = performance.now()
-  while (!holds()) {
-    assert.isBelow(performance.now() - began, 60_000, `${what}: ${JSON.stringify(seen())}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}
+const until = (what: string, holds: () => boolean, seen: () => unknown = () => "") =>
+  untilFound(holds, { otherwise: () => `${what}: ${JSON.stringify(seen())}` })
 
 layer(traced, { excludeTestServices: true })("a trace", (it) => {
   const of = (traceId: string) => recorded.seen.filter((span) => span.traceId === traceId)

@@ -7,6 +7,7 @@ import { scopes } from "../../../schemas/Access.ts"
 import { Balance, Cost, costGroupings, Usage, WalletTransaction } from "../../../schemas/Usage.ts"
 import { isOverAFleet } from "../../support/fleet/isOverAFleet.ts"
 import { TestApi } from "../../support/http/TestApi.ts"
+import { untilFound } from "../../support/until.ts"
 
 const dayMs = 86_400_000
 const reports = ["/usage", "/usage/costs"]
@@ -30,16 +31,6 @@ const withTenant = <A>(
       return test({ accountId: account.id, key, get }, api, Context.get(context, SqlClient.SqlClient))
     })
   )
-
-const until = async <A>(look: () => Promise<A | null>): Promise<A> => {
-  const giveUpAt = Date.now() + 10_000
-  for (;;) {
-    const found = await look()
-    if (found !== null) return found
-    if (Date.now() > giveUpAt) throw new Error("It did not come to that within 10 s")
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}
 
 /** Entries as a posting writes them, numbered from 1. */
 const insertEntries = (sql: SqlClient.SqlClient, accountId: string, first: number, count: number) =>
@@ -243,7 +234,7 @@ layer(TestApi.layer(size), { excludeTestServices: true })("usage over HTTP", (it
         body: { argv: ["echo", "hello"] },
         headers: { "idempotency-key": "o" }
       })
-      const running = await until(async () => {
+      const running = await untilFound(async () => {
         const { balance } = (await get("/usage/balance")).json
         return balance.microUsd !== 0 && balance.burnMicroUsdPerHour > 0 ? balance : null
       })
@@ -252,12 +243,12 @@ layer(TestApi.layer(size), { excludeTestServices: true })("usage over HTTP", (it
       const grown = async () => (await get("/usage/costs")).json.totalMicroUsd as number
       const burning = (await get(`/usage/costs?groupBy=day&sandboxId=${id}`)).json
       assert.strictEqual(burning.burnMicroUsdPerHour, running.burnMicroUsdPerHour)
-      const [first, second] = [await grown(), await until(async () => ((await grown()) > 0 ? grown() : null))]
+      const [first, second] = [await grown(), await untilFound(async () => ((await grown()) > 0 ? grown() : null))]
       assert.isAtLeast(second, first)
 
       await api.send("POST", `/api/v2/sandboxes/${id}/stop`, { key })
       await api.send("DELETE", `/api/v2/sandboxes/${id}`, { key })
-      const closed = await until(async () => {
+      const closed = await untilFound(async () => {
         const { balance } = (await get("/usage/balance")).json
         const { costs } = (await get("/usage/costs")).json
         return balance.burnMicroUsdPerHour === 0 ? { costs: costs as ReadonlyArray<Cost>, balance } : null

@@ -5,18 +5,13 @@ import { Effect, Schema } from "effect"
 import { CooperativeEnvelope, CooperativeRevoke } from "../../../schemas/Cooperative.ts"
 import { Preview, PreviewList } from "../../../schemas/Preview.ts"
 import { ServiceAccessEnvelope, ServiceAccessRevoke } from "../../../schemas/ServiceAccess.ts"
-import { type Answer, type Ask, TestApi } from "../../support/http/TestApi.ts"
+import { runningSandbox } from "../../support/http/runningSandbox.ts"
+import { type Answer, TestApi } from "../../support/http/TestApi.ts"
 
 const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFamwJMHwchcmLNm7FbRfD7l3ZUX+HUrv6CPjIFB6ckS test"
 
-const running = async (api: TestApi["Service"]) => {
-  const id = await api.newSandbox(await api.newWorkspace())
-  const send = (method: string, call: string, ask: Ask = {}) => api.send(method, `/api/v2/sandboxes/${id}${call}`, ask)
-  return { id, send, api }
-}
-
-const withSandbox = <A>(test: (sandbox: Awaited<ReturnType<typeof running>>) => Promise<A>) =>
-  Effect.flatMap(TestApi, (api) => Effect.promise(async () => test(await running(api))))
+const withSandbox = <A>(test: (sandbox: Awaited<ReturnType<typeof runningSandbox>>) => Promise<A>) =>
+  Effect.flatMap(TestApi, (api) => Effect.promise(async () => test(await runningSandbox(api))))
 
 const refused = (answer: Answer, status: number, code: string) =>
   assert.deepStrictEqual([answer.status, answer.json?.code], [status, code])

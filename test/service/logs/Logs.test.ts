@@ -14,21 +14,15 @@ import type { OutputSource, OutputStreamName } from "../../../src/store/OutputCh
 import { fillColumns } from "../../support/derivedColumns.ts"
 import { newAccount, testAtoll } from "../../support/TestAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
+import { createIn } from "../../support/TestSandboxes.ts"
 import { testSettings } from "../../support/TestSettings.ts"
 
 const any: LogQuery = { since: null, until: null, stream: null, source: null, operationId: null, limit: 1000 }
 
 const newSandbox = Effect.gen(function* () {
-  const { accountId, workspaceId } = yield* newAccount
-  const sandboxes = yield* Sandboxes
-  const { sandbox } = yield* sandboxes.create({
-    accountId,
-    requestId: "req_test",
-    idempotencyKey: "k",
-    fingerprint: "f",
-    request: { workspaceId, name: null, networkEnabled: false, metadata: {}, env: {}, lifetime: null }
-  })
-  return { accountId, sandboxId: sandbox.id }
+  const account = yield* newAccount
+  const { sandbox } = yield* createIn(account)
+  return { accountId: account.accountId, sandboxId: sandbox.id }
 })
 
 /** One chunk a text, a millisecond apart from `at` on. */

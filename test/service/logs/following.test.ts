@@ -5,23 +5,18 @@ import { SqlClient } from "effect/sql"
 import { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
 import type { LogEvent, LogFollowing, LogReading } from "../../../src/logs/LogReading.ts"
 import { Logs } from "../../../src/logs/Logs.ts"
-import { Sandboxes } from "../../../src/sandbox/Sandboxes.ts"
 import { Output } from "../../../src/store/Output.ts"
 import type { OutputSource } from "../../../src/store/OutputChunk.ts"
 import { newAccount, testAtoll } from "../../support/TestAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
+import { createIn } from "../../support/TestSandboxes.ts"
 
 const all: LogFollowing = { since: null, stream: null, source: null, operationId: null, limit: 1000, after: null }
 
 const newSandbox = Effect.gen(function* () {
-  const { accountId, workspaceId } = yield* newAccount
-  const { sandbox } = yield* (yield* Sandboxes).create({
-    accountId,
-    requestId: "req_test",
-    idempotencyKey: "k",
-    fingerprint: "f",
-    request: { workspaceId, name: null, networkEnabled: false, metadata: {}, env: {}, lifetime: null }
-  })
+  const account = yield* newAccount
+  const { accountId } = account
+  const { sandbox } = yield* createIn(account)
   const output = yield* Output
   const ends = new Map<string, number>()
   const write = (owner: string, text: string, source: OutputSource = "process") => {

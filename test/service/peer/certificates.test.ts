@@ -112,90 +112,83 @@ describe("a fleet with certificates", () => {
     })
   )
 
-  it.live(
-    "comes to another authority without a stop: both are taken for a while, and what is open stays",
-    () =>
-      Effect.gen(function* () {
-        const own = yield* testFolder
-        const at = (name: string) => join(own, name)
-        const used = { certFile: at("crt"), keyFile: at("key") }
-        put(hostCertificate.certFile, used.certFile)
-        put(hostCertificate.keyFile, used.keyFile)
-        put(ours.caFile, at("ca"))
-        const aHost = yield* host(used, at("ca"))
-        const { port } = yield* listening(aHost, ["atoll-host/1"])
-        const before = yield* service()
-        const both = at("both")
-        writeFileSync(both, readFileSync(ours.caFile, "utf8") + readFileSync(theirs.caFile, "utf8"))
-        const after = yield* service(theirs.sign("next", "DNS:atoll-service"), both)
-        const accepts = (aService: typeof before) =>
-          Effect.map(refusal(aService, port, "atoll-host/1"), (said) => said === null)
-        const open = yield* before.connect({ host: loopback, port }, "atoll-host/1")
-        assert.strictEqual(yield* Effect.promise(() => line(open)), "atoll-host/1")
-        assert.isFalse(yield* accepts(after))
+  it.live("comes to another authority without a stop: both are taken for a while, and what is open stays", () =>
+    Effect.gen(function* () {
+      const own = yield* testFolder
+      const at = (name: string) => join(own, name)
+      const used = { certFile: at("crt"), keyFile: at("key") }
+      put(hostCertificate.certFile, used.certFile)
+      put(hostCertificate.keyFile, used.keyFile)
+      put(ours.caFile, at("ca"))
+      const aHost = yield* host(used, at("ca"))
+      const { port } = yield* listening(aHost, ["atoll-host/1"])
+      const before = yield* service()
+      const both = at("both")
+      writeFileSync(both, readFileSync(ours.caFile, "utf8") + readFileSync(theirs.caFile, "utf8"))
+      const after = yield* service(theirs.sign("next", "DNS:atoll-service"), both)
+      const accepts = (aService: typeof before) =>
+        Effect.map(refusal(aService, port, "atoll-host/1"), (said) => said === null)
+      const open = yield* before.connect({ host: loopback, port }, "atoll-host/1")
+      assert.strictEqual(yield* Effect.promise(() => line(open)), "atoll-host/1")
+      assert.isFalse(yield* accepts(after))
 
-        put(both, at("ca"))
-        yield* until(accepts(after), "the second authority is accepted")
-        assert.isTrue(yield* accepts(before))
-        // Its own certificate is of the second by now, which those of before do not know.
-        const { certFile, keyFile } = theirs.sign("host", "DNS:atoll-host")
-        put(keyFile, used.keyFile)
-        put(certFile, used.certFile)
-        yield* until(
-          Effect.map(accepts(before), (is) => !is),
-          "the host's new certificate is shown"
-        )
-        const late = yield* service(serviceCertificate, both)
-        assert.isTrue(yield* accepts(late))
-        put(theirs.caFile, at("ca"))
-        yield* until(
-          Effect.map(accepts(late), (is) => !is),
-          "the first authority is gone"
-        )
-        assert.isTrue(yield* accepts(after))
-        assert.strictEqual(yield* Effect.promise(() => echo(open, "still here")), "still here")
-      }),
-    90_000
+      put(both, at("ca"))
+      yield* until(accepts(after), "the second authority is accepted")
+      assert.isTrue(yield* accepts(before))
+      // Its own certificate is of the second by now, which those of before do not know.
+      const { certFile, keyFile } = theirs.sign("host", "DNS:atoll-host")
+      put(keyFile, used.keyFile)
+      put(certFile, used.certFile)
+      yield* until(
+        Effect.map(accepts(before), (is) => !is),
+        "the host's new certificate is shown"
+      )
+      const late = yield* service(serviceCertificate, both)
+      assert.isTrue(yield* accepts(late))
+      put(theirs.caFile, at("ca"))
+      yield* until(
+        Effect.map(accepts(late), (is) => !is),
+        "the first authority is gone"
+      )
+      assert.isTrue(yield* accepts(after))
+      assert.strictEqual(yield* Effect.promise(() => echo(open, "still here")), "still here")
+    })
   )
 
-  it.live(
-    "lets nobody in, and closes what is open, whose certificate is revoked, without a stop",
-    () =>
-      Effect.gen(function* () {
-        const revoked = join(yield* testFolder, "revoked")
-        writeFileSync(revoked, "# None yet.\n")
-        const watching = { ATOLL_FLEET_REVOKED_FILE: revoked }
-        const lost = ours.sign("lost", "DNS:atoll-host")
-        const aService = yield* peer({ ...environment(serviceCertificate, "service"), ...watching })
-        const [there, thief] = [yield* host(), yield* host(lost)]
-        const ofService = yield* listening(aService, ["atoll-join/1"])
-        const ofThief = yield* listening(thief, ["atoll-host/1"])
-        const joined = yield* thief.connect({ host: loopback, port: ofService.port }, "atoll-join/1")
-        const asked = yield* aService.connect({ host: loopback, port: ofThief.port }, "atoll-host/1")
-        const kept = yield* there.connect({ host: loopback, port: ofService.port }, "atoll-join/1")
-        for (const socket of [joined, kept])
-          assert.strictEqual(yield* Effect.promise(() => line(socket)), "atoll-join/1")
+  it.live("lets nobody in, and closes what is open, whose certificate is revoked, without a stop", () =>
+    Effect.gen(function* () {
+      const revoked = join(yield* testFolder, "revoked")
+      writeFileSync(revoked, "# None yet.\n")
+      const watching = { ATOLL_FLEET_REVOKED_FILE: revoked }
+      const lost = ours.sign("lost", "DNS:atoll-host")
+      const aService = yield* peer({ ...environment(serviceCertificate, "service"), ...watching })
+      const [there, thief] = [yield* host(), yield* host(lost)]
+      const ofService = yield* listening(aService, ["atoll-join/1"])
+      const ofThief = yield* listening(thief, ["atoll-host/1"])
+      const joined = yield* thief.connect({ host: loopback, port: ofService.port }, "atoll-join/1")
+      const asked = yield* aService.connect({ host: loopback, port: ofThief.port }, "atoll-host/1")
+      const kept = yield* there.connect({ host: loopback, port: ofService.port }, "atoll-join/1")
+      for (const socket of [joined, kept]) assert.strictEqual(yield* Effect.promise(() => line(socket)), "atoll-join/1")
 
-        const print = ["x509", "-noout", "-fingerprint", "-sha256", "-in", lost.certFile]
-        appendFileSync(revoked, execFileSync("openssl", print))
-        yield* until(
-          Effect.sync(() => joined.destroyed && asked.destroyed),
-          "what is open with it is closed"
-        )
-        assert.isNotNull(yield* refusal(thief, ofService.port, "atoll-join/1"))
-        assert.isNotNull(yield* refusal(aService, ofThief.port, "atoll-host/1"))
-        assert.isNull(yield* refusal(there, ofService.port, "atoll-join/1"))
-        assert.strictEqual(yield* Effect.promise(() => echo(kept, "still here")), "still here")
+      const print = ["x509", "-noout", "-fingerprint", "-sha256", "-in", lost.certFile]
+      appendFileSync(revoked, execFileSync("openssl", print))
+      yield* until(
+        Effect.sync(() => joined.destroyed && asked.destroyed),
+        "what is open with it is closed"
+      )
+      assert.isNotNull(yield* refusal(thief, ofService.port, "atoll-join/1"))
+      assert.isNotNull(yield* refusal(aService, ofThief.port, "atoll-host/1"))
+      assert.isNull(yield* refusal(there, ofService.port, "atoll-join/1"))
+      assert.strictEqual(yield* Effect.promise(() => echo(kept, "still here")), "still here")
 
-        // A line that says nothing does not let it in again.
-        writeFileSync(revoked, "the lost one\n")
-        yield* until(
-          Effect.sync(() => logged.some((it) => it.includes("Line 1 of ATOLL_FLEET_REVOKED_FILE"))),
-          "it is told"
-        )
-        assert.isNotNull(yield* refusal(thief, ofService.port, "atoll-join/1"))
-      }),
-    90_000
+      // A line that says nothing does not let it in again.
+      writeFileSync(revoked, "the lost one\n")
+      yield* until(
+        Effect.sync(() => logged.some((it) => it.includes("Line 1 of ATOLL_FLEET_REVOKED_FILE"))),
+        "it is told"
+      )
+      assert.isNotNull(yield* refusal(thief, ofService.port, "atoll-join/1"))
+    })
   )
 
   it.live("says what of the files cannot be used, and nothing of the key", () =>

@@ -113,59 +113,53 @@ describe("a fleet that shares a secret", () => {
     })
   )
 
-  it.live(
-    "comes to another secret without a stop: both are taken for a while, and what is open stays",
-    () =>
-      Effect.gen(function* () {
-        const [before, after] = [newSecret(), newSecret()]
-        const path = yield* file(before)
-        const host = yield* withFile(path)
-        const { port } = yield* listening(host, ["atoll-host/1"])
-        const withBefore = yield* withSecrets(before)
-        const withAfter = yield* withSecrets(after)
-        const accepts = (service: typeof host) =>
-          Effect.map(refusal(service, port, "atoll-host/1"), (said) => said === null)
-        const open = yield* withBefore.connect({ host: loopback, port }, "atoll-host/1")
-        assert.strictEqual(yield* Effect.promise(() => line(open)), "atoll-host/1")
-        assert.isFalse(yield* accepts(withAfter))
+  it.live("comes to another secret without a stop: both are taken for a while, and what is open stays", () =>
+    Effect.gen(function* () {
+      const [before, after] = [newSecret(), newSecret()]
+      const path = yield* file(before)
+      const host = yield* withFile(path)
+      const { port } = yield* listening(host, ["atoll-host/1"])
+      const withBefore = yield* withSecrets(before)
+      const withAfter = yield* withSecrets(after)
+      const accepts = (service: typeof host) =>
+        Effect.map(refusal(service, port, "atoll-host/1"), (said) => said === null)
+      const open = yield* withBefore.connect({ host: loopback, port }, "atoll-host/1")
+      assert.strictEqual(yield* Effect.promise(() => line(open)), "atoll-host/1")
+      assert.isFalse(yield* accepts(withAfter))
 
-        write(path, before, after)
-        yield* until(accepts(withAfter), "the second secret is accepted")
-        assert.isTrue(yield* accepts(withBefore))
+      write(path, before, after)
+      yield* until(accepts(withAfter), "the second secret is accepted")
+      assert.isTrue(yield* accepts(withBefore))
 
-        // It dials by its first.
-        const { port: toAfter } = yield* listening(withAfter, ["atoll-join/1"])
-        assert.isNotNull(yield* refusal(host, toAfter, "atoll-join/1"))
-        write(path, after)
-        yield* until(
-          Effect.map(accepts(withBefore), (is) => !is),
-          "the first secret is refused"
-        )
-        assert.isTrue(yield* accepts(withAfter))
-        assert.isNull(yield* refusal(host, toAfter, "atoll-join/1"))
-        assert.strictEqual(yield* Effect.promise(() => echo(open, "still here")), "still here")
-      }),
-    90_000
+      // It dials by its first.
+      const { port: toAfter } = yield* listening(withAfter, ["atoll-join/1"])
+      assert.isNotNull(yield* refusal(host, toAfter, "atoll-join/1"))
+      write(path, after)
+      yield* until(
+        Effect.map(accepts(withBefore), (is) => !is),
+        "the first secret is refused"
+      )
+      assert.isTrue(yield* accepts(withAfter))
+      assert.isNull(yield* refusal(host, toAfter, "atoll-join/1"))
+      assert.strictEqual(yield* Effect.promise(() => echo(open, "still here")), "still here")
+    })
   )
 
-  it.live(
-    "goes on with the secret that it has when the file becomes unusable, and says so",
-    () =>
-      Effect.gen(function* () {
-        const secret = newSecret()
-        const path = yield* file(secret)
-        const host = yield* withFile(path)
-        const service = yield* withSecrets(secret)
-        const { port } = yield* listening(host, ["atoll-host/1"])
-        write(path, "too short")
-        yield* until(
-          Effect.sync(() => logged.some((it) => it.includes(path) && it.includes("goes on being used"))),
-          "it is told"
-        )
-        assert.isNull(yield* refusal(service, port, "atoll-host/1"))
-        assert.notInclude(logged.join(" "), "too short")
-      }),
-    60_000
+  it.live("goes on with the secret that it has when the file becomes unusable, and says so", () =>
+    Effect.gen(function* () {
+      const secret = newSecret()
+      const path = yield* file(secret)
+      const host = yield* withFile(path)
+      const service = yield* withSecrets(secret)
+      const { port } = yield* listening(host, ["atoll-host/1"])
+      write(path, "too short")
+      yield* until(
+        Effect.sync(() => logged.some((it) => it.includes(path) && it.includes("goes on being used"))),
+        "it is told"
+      )
+      assert.isNull(yield* refusal(service, port, "atoll-host/1"))
+      assert.notInclude(logged.join(" "), "too short")
+    })
   )
 
   it.live("refuses a secret that is none, or that others can read", () =>
@@ -222,39 +216,36 @@ describe("a fleet that shares a secret", () => {
     })
   )
 
-  it.live(
-    "cuts who does not show in time who he is, however busy he is, and serves the others meanwhile",
-    () =>
-      Effect.gen(function* () {
-        const secret = newSecret()
-        const host = yield* withSecrets(secret)
-        const service = yield* withSecrets(secret)
-        const { port, met } = yield* listening(host, ["atoll-host/1"])
-        const plain = () => connectPlain({ host: loopback, port })
-        const garbage = plain()
-        const answer = answerTo(garbage)
-        garbage.write(`GET / HTTP/1.1\r\nhost: x\r\n\r\n${"x".repeat(100_000)}`)
-        // An alert of TLS at most: 21, the version, two bytes of length, "fatal", and the reason.
-        assert.isAtMost((yield* Effect.promise(() => answer)).length, 7)
+  it.live("cuts who does not show in time who he is, however busy he is, and serves the others meanwhile", () =>
+    Effect.gen(function* () {
+      const secret = newSecret()
+      const host = yield* withSecrets(secret)
+      const service = yield* withSecrets(secret)
+      const { port, met } = yield* listening(host, ["atoll-host/1"])
+      const plain = () => connectPlain({ host: loopback, port })
+      const garbage = plain()
+      const answer = answerTo(garbage)
+      garbage.write(`GET / HTTP/1.1\r\nhost: x\r\n\r\n${"x".repeat(100_000)}`)
+      // An alert of TLS at most: 21, the version, two bytes of length, "fatal", and the reason.
+      assert.isAtMost((yield* Effect.promise(() => answer)).length, 7)
 
-        // The beginning of a record of 16 KiB, a byte at a time.
-        const slow = plain()
-        const end = answerTo(slow)
-        slow.write(Buffer.from([22, 3, 1, 0x40, 0]))
-        const drip = setInterval(() => slow.write(Buffer.of(1)), 100)
-        const silent = Array.from({ length: 300 }, plain)
-        const began = performance.now()
-        const ends = Promise.all(silent.map((socket) => answerTo(socket).then(() => performance.now() - began)))
-        yield* Effect.promise(() => Promise.all(silent.map((socket) => once(socket, "connect"))))
-        assert.isNull(yield* refusal(service, port, "atoll-host/1"))
-        const [[...lives]] = yield* Effect.promise(() => Promise.all([ends, end]))
-        // The oldest of too many, at once; the newest when their time is over.
-        assert.isBelow(lives[0]!, 4900)
-        assert.isAtLeast(lives.at(-1)!, 4900)
-        clearInterval(drip)
-        assert.strictEqual(met.length, 1)
-      }),
-    60_000
+      // The beginning of a record of 16 KiB, a byte at a time.
+      const slow = plain()
+      const end = answerTo(slow)
+      slow.write(Buffer.from([22, 3, 1, 0x40, 0]))
+      const drip = setInterval(() => slow.write(Buffer.of(1)), 100)
+      const silent = Array.from({ length: 300 }, plain)
+      const began = performance.now()
+      const ends = Promise.all(silent.map((socket) => answerTo(socket).then(() => performance.now() - began)))
+      yield* Effect.promise(() => Promise.all(silent.map((socket) => once(socket, "connect"))))
+      assert.isNull(yield* refusal(service, port, "atoll-host/1"))
+      const [[...lives]] = yield* Effect.promise(() => Promise.all([ends, end]))
+      // The oldest of too many, at once; the newest when their time is over.
+      assert.isBelow(lives[0]!, 4900)
+      assert.isAtLeast(lives.at(-1)!, 4900)
+      clearInterval(drip)
+      assert.strictEqual(met.length, 1)
+    })
   )
 
   it.live("ends with its scope: the port, what is open, and what is not open yet", () =>

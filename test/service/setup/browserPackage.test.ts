@@ -1,4 +1,4 @@
-/** Which browser `npm test` has installed on a Debian machine that lacks one, or could have a better one. */
+/** Which browser `npm run test:all` installs on a Debian machine that lacks one, or could have a better one. */
 import { execFile } from "node:child_process"
 import { chmodSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

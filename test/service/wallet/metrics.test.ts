@@ -7,19 +7,9 @@ import { Effect, Layer } from "effect"
 import { Accounts } from "../../../src/account/Accounts.ts"
 import { TestApi } from "../../support/http/TestApi.ts"
 import { sampleOf } from "../../support/Scrape.ts"
+import { untilSeen } from "../../support/until.ts"
 
 const service = Accounts.layer.pipe(Layer.provideMerge(TestApi.layer()))
-
-/** Asks until the answer is as it is wanted: postings come after what they are for, and gauges are read anew now and then. */
-const until = async <A>(ask: () => Promise<A>, holds: (found: A) => boolean): Promise<A> => {
-  const began = performance.now()
-  while (true) {
-    const found = await ask()
-    if (holds(found)) return found
-    assert.isBelow(performance.now() - began, 90_000, JSON.stringify(found))
-    await sleep(50)
-  }
-}
 
 layer(service, { excludeTestServices: true })("metrics", (it) => {
   it.effect("show burn, what was posted and how late, and who has nothing left", () =>
@@ -40,8 +30,8 @@ layer(service, { excludeTestServices: true })("metrics", (it) => {
           (await send("GET", "/api/v2/usage/balance")).json.balance
 
         const sandboxId = await newSandbox(await newWorkspace())
-        const { burnMicroUsdPerHour } = await until(balance, (found) => found.burnMicroUsdPerHour > 0)
-        await until(
+        const { burnMicroUsdPerHour } = await untilSeen(balance, (found) => found.burnMicroUsdPerHour > 0)
+        await untilSeen(
           () => gauge('atoll_burn_micro_usd_per_hour{billing="unlimited"}'),
           (values) => values.every((value) => value === burnMicroUsdPerHour)
         )
@@ -53,11 +43,11 @@ layer(service, { excludeTestServices: true })("metrics", (it) => {
         await sleep(300)
         assert.strictEqual((await send("DELETE", `/api/v2/sandboxes/${sandboxId}`)).status, 204)
         // It ran, does not run any more, and is gone: each is posted once, whoever does it.
-        await until(
+        await untilSeen(
           () => counted("atoll_posting_lag_seconds_count"),
           (count) => count >= 3
         )
-        const { microUsd } = await until(balance, (found) => found.burnMicroUsdPerHour === 0)
+        const { microUsd } = await untilSeen(balance, (found) => found.burnMicroUsdPerHour === 0)
         assert.isBelow(microUsd, 0)
         assert.strictEqual(await counted('atoll_usage_micro_usd_total{billing="unlimited"}'), -microUsd)
         assert.strictEqual(await counted("atoll_posting_lag_seconds_count"), 3)

@@ -25,6 +25,7 @@ import { testAtoll } from "../../support/TestAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { untilStatus } from "../../support/TestSandboxes.ts"
 import { testSettings } from "../../support/TestSettings.ts"
+import { until } from "../../support/until.ts"
 
 /** 64 vCPUs and 2 GiB cost 905 micro-USD a second. */
 const environment = {
@@ -105,15 +106,18 @@ const openWays = Effect.fnUntraced(function* (world: SimulatedWorld) {
   return { accountId, sandboxId, open, openPreview, openTunnel }
 })
 
-const until = (holds: () => boolean) =>
-  Effect.repeat(Effect.delay(Effect.sync(holds), 5), { until: (now) => now }).pipe(Effect.timeout("10 seconds"))
-
 /** Cut, and no way is left that could be opened again. */
 const allOver = Effect.fnUntraced(function* (open: Open, sandboxId: string) {
   const sql = yield* SqlClient.SqlClient
   const connections = yield* LiveConnections
-  yield* until(() => states(open).every((isOver) => isOver))
-  yield* until(() => connections.count(sandboxId) === 0)
+  yield* until(
+    Effect.sync(() => states(open).every((isOver) => isOver)),
+    Boolean
+  )
+  yield* until(
+    Effect.sync(() => connections.count(sandboxId) === 0),
+    Boolean
+  )
   const ways = sql<{ readonly kind: string; readonly status: string }>`
     select kind, status from actors where sandbox_id = ${sandboxId} and kind in ('preview', 'serviceAccess', 'connectionGrant')`
   const lasting = ["opening", "active"]
@@ -176,7 +180,10 @@ layer(TestDatabase.layer, { excludeTestServices: true })("open ways into a Sandb
         const sandboxes = yield* Sandboxes
         const { accountId, sandboxId, openPreview, openTunnel } = yield* openWays(world)
         yield* untilStatus(accountId, sandboxId, "sleeping")
-        yield* until(() => world.machines.get(sandboxId)?.state === "suspended")
+        yield* until(
+          Effect.sync(() => world.machines.get(sandboxId)?.state === "suspended"),
+          Boolean
+        )
         // Whatever the account's wallet plans when it hears of the sleep.
         yield* sql`
           create function exhaust() returns trigger language plpgsql as $$

@@ -7,13 +7,13 @@ import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { setTimeout as sleep } from "node:timers/promises"
 import { Effect, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { newSecret } from "../../../src/account/ApiKeySecret.ts"
 import { DatabaseServer } from "../../../src/store/DatabaseServer.ts"
 import { ServiceProcess } from "../crash/ServiceProcess.ts"
 import { Program } from "../Program.ts"
+import { untilFound } from "../until.ts"
 import { HostProcess, main } from "./HostProcess.ts"
 import { clear, clearAbandoned, folderPrefix, remainsOf } from "./leftovers.ts"
 import { Net } from "./Net.ts"
@@ -67,13 +67,6 @@ const answers = async (port: number, host: string): Promise<boolean> => {
     return false
   } finally {
     socket.destroy()
-  }
-}
-
-const until = async (holds: () => boolean | Promise<boolean>, withinMs: number, otherwise: () => string) => {
-  for (const end = Date.now() + withinMs; !(await holds()); ) {
-    if (Date.now() > end) throw new Error(otherwise())
-    await sleep(50)
   }
 }
 
@@ -197,11 +190,10 @@ export class Fleet {
       { ATOLL_DATA_DIR: join(folder, "database") },
       server.enter
     )
-    await until(
-      () => answers(databasePort, server.address),
-      readyWithinMs,
-      () => fleet.#relay.log
-    )
+    await untilFound(() => answers(databasePort, server.address), {
+      withinMs: readyWithinMs,
+      otherwise: () => fleet.#relay.log
+    })
     for (const host of fleet.hosts) host.start(source)
     await Promise.all(fleet.services.map((service) => service.start(undefined, undefined, source)))
     await fleet.untilReady()
@@ -253,11 +245,10 @@ export class Fleet {
   /** Every host is up and takes Sandboxes. */
   async untilReady(): Promise<void> {
     const ended = () => this.hosts.find(({ exitCode }) => exitCode !== null)
-    await until(
-      async () => ended() !== undefined || (await this.#ready()) >= this.hosts.length,
-      this.#readyWithinMs,
-      () => `Not every host is ready:\n${this.log}`
-    )
+    await untilFound(async () => ended() !== undefined || (await this.#ready()) >= this.hosts.length, {
+      withinMs: this.#readyWithinMs,
+      otherwise: () => `Not every host is ready:\n${this.log}`
+    })
     const host = ended()
     if (host !== undefined) throw new Error(`${host.name} ended with ${host.exitCode}:\n${this.log}`)
   }
@@ -289,13 +280,12 @@ export class Fleet {
     await Promise.all(this.services.map((service) => service.stop()))
     await this.#relay.kill()
     let left: ReadonlyArray<string> = []
-    await until(
+    await untilFound(
       () => {
         left = remainsOf(this.folder)
         return left.length === 0
       },
-      goneWithinMs,
-      () => left.join("\n")
+      { withinMs: goneWithinMs, otherwise: () => left.join("\n") }
     ).catch(() => null)
     return left
   }

@@ -27,6 +27,7 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/system/console/pages/timeline.test.ts",
   "test/system/console/pages/whole.test.ts",
   "test/system/console/pages/windows.test.ts",
+  "test/service/console/pages/page.test.ts",
   "test/service/console/server/bruteForce.test.ts",
   "test/service/console/server/cli.test.ts",
   "test/system/console/server/downloads.test.ts",

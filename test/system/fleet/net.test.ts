@@ -9,6 +9,7 @@ import { assert, describe, it } from "vitest"
 import { clearAbandoned, folderPrefix } from "../../support/fleet/leftovers.ts"
 import { Net } from "../../support/fleet/Net.ts"
 import { Program } from "../../support/Program.ts"
+import { untilFound } from "../../support/until.ts"
 
 const port = "7777"
 const soonMs = 60_000
@@ -26,10 +27,6 @@ const connectedAfter = async (address: string): Promise<number> => {
   return performance.now() - began
 }
 
-const until = async (holds: () => boolean, otherwise: () => string) => {
-  for (const end = Date.now() + soonMs; !holds(); await sleep(20)) assert.isBelow(Date.now(), end, otherwise())
-}
-
 const refusal = await Net.refusal()
 if (refusal !== null) console.warn(`Skipped: ${refusal}`)
 
@@ -44,10 +41,7 @@ describe.skipIf(refusal !== null)("a network of namespaces", () => {
       const heard = () => Number(caller.log.trim().split(" ").at(-1))
       const isHearing = async () => {
         const before = heard()
-        await until(
-          () => heard() > before,
-          () => caller.log
-        )
+        await untilFound(() => heard() > before, { withinMs: soonMs, otherwise: () => caller.log })
       }
       const isDeaf = async () => {
         const end = Date.now() + soonMs
@@ -56,12 +50,12 @@ describe.skipIf(refusal !== null)("a network of namespaces", () => {
           before = heard()
         }
       }
-      await until(
+      await untilFound(
         () => {
           if (!caller.isUp) caller.spawn(["test/system/fleet/fixtures/caller.ts", one.address, port], {}, other.enter)
           return caller.log.includes("heard")
         },
-        () => caller.log
+        { withinMs: soonMs, otherwise: () => caller.log }
       )
       for (const cut of [
         () => net.cut("one", "other"),
@@ -93,20 +87,14 @@ describe.skipIf(refusal !== null)("a network of namespaces", () => {
     const lost = new Program()
     try {
       lost.spawn(["test/system/fleet/fixtures/abandoned.ts"])
-      await until(
-        () => lost.log.includes("\n"),
-        () => lost.log
-      )
+      await untilFound(() => lost.log.includes("\n"), { withinMs: soonMs, otherwise: () => lost.log })
       const [id, link] = lost.log.trim().split(" ")
       const left = () => [existsSync(join(tmpdir(), `${folderPrefix}${id}`)), existsSync(`/sys/class/net/${link}`)]
       clearAbandoned()
       assert.deepStrictEqual(left(), [true, true])
       await lost.kill()
       clearAbandoned()
-      await until(
-        () => left().every((is) => !is),
-        () => String(left())
-      )
+      await untilFound(() => left().every((is) => !is), { withinMs: soonMs, otherwise: () => String(left()) })
     } finally {
       await lost.kill()
     }

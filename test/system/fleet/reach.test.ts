@@ -8,16 +8,10 @@ import type { ServiceProcess } from "../../support/crash/ServiceProcess.ts"
 import { Fleet } from "../../support/fleet/Fleet.ts"
 import { heardFrom } from "../../support/heardFrom.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
+import { untilFound } from "../../support/until.ts"
 import { refusal } from "./refusal.ts"
 
 const outageMs = 10_000
-const withinMs = 60_000
-
-const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
-  for (const end = Date.now() + withinMs; !(await holds()); await sleep(100)) {
-    if (Date.now() > end) throw new Error(`It does not hold within ${withinMs} ms: ${holds}`)
-  }
-}
 
 describe.skipIf(refusal !== null)("a fleet", () => {
   describe("of real processes", () => {
@@ -32,8 +26,8 @@ describe.skipIf(refusal !== null)("a fleet", () => {
             await fleet.net.isolate("database")
             await sleep(outageMs)
             await fleet.net.heal()
-            await until(() => services.every((lines) => lines.some((line) => line.includes("serves again"))))
-            await until(() => hosts.every((lines) => lines.some((line) => line.includes("has joined"))))
+            await untilFound(() => services.every((lines) => lines.some((line) => line.includes("serves again"))))
+            await untilFound(() => hosts.every((lines) => lines.some((line) => line.includes("has joined"))))
             await fleet.untilReady()
             for (const lines of services) assertOutageLines(lines)
             for (const lines of hosts) {
@@ -87,7 +81,7 @@ describe.skipIf(refusal !== null)("a fleet", () => {
                 const { reason } = (await answer.json()) as { readonly reason: string | null }
                 return { status: answer.status, reason }
               }
-              await until(async () =>
+              await untilFound(async () =>
                 (await Promise.all(fleet.services.map(readiness))).every(({ status }) => status === 200)
               )
               const { body } = await one.ask("POST", "/workspaces", { name: what.slice(0, 50) }, what.slice(0, 50))
@@ -120,15 +114,15 @@ describe.skipIf(refusal !== null)("a fleet", () => {
                   }
                   const statusOf = async (id: string) =>
                     (await service.ask("GET", `/sandboxes/${id}`)).body.sandbox?.status
-                  await until(async () =>
+                  await untilFound(async () =>
                     (await Promise.all(ids.map(statusOf))).every((it) => it === end || it === undefined)
                   )
                 }
               }
               await allWorks(three)
               await befall(fleet, "service-2")
-              await until(async () => (await readiness(three).catch(() => null))?.status === 503)
-              await until(() => about("owns no actors").every((count) => count === 1))
+              await untilFound(async () => (await readiness(three).catch(() => null))?.status === 503)
+              await untilFound(() => about("owns no actors").every((count) => count === 1))
               assert.match(
                 (await readiness(three)).reason ?? "",
                 /^The worker "cluster reach" has waited for the other processes of the cluster to reach this one since /
@@ -139,7 +133,7 @@ describe.skipIf(refusal !== null)("a fleet", () => {
               }
               assert.deepStrictEqual(about("owns no actors"), [1, 1, 1])
               await fleet.mend()
-              await until(async () => (await readiness(three)).status === 200)
+              await untilFound(async () => (await readiness(three)).status === 200)
               for (const service of fleet.services) await allWorks(service)
               assert.deepStrictEqual(about("owns no actors"), [1, 1, 1])
             })

@@ -13,6 +13,7 @@ import type { Ask } from "../../support/http/TestApi.ts"
 import { serviceIn } from "../../support/ServiceIn.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { testFolder } from "../../support/testFolder.ts"
+import { untilSeen } from "../../support/until.ts"
 import { commitBefore, commitBeforeMigration, type EarlierVersion, sourcesOf } from "./EarlierVersion.ts"
 
 type Service = Effect.Success<Effect.Success<ReturnType<typeof serviceIn>>["start"]>
@@ -73,16 +74,6 @@ const pageAt = (port: number, hostname: string): Promise<string> =>
       .end()
   })
 
-const until = async <A>(look: () => Promise<A>, holds: (seen: A) => boolean): Promise<A> => {
-  const end = performance.now() + 60_000
-  while (true) {
-    const seen = await look()
-    if (holds(seen)) return seen
-    if (performance.now() > end) throw new Error(`It stays ${JSON.stringify(seen)}`)
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-}
-
 /** Serves one file, by programs that every Debian has. */
 const serving = [
   "perl",
@@ -104,7 +95,7 @@ const lived = async (service: Service, key: string) => {
   const [idle, busy] = await Promise.all(
     ["idle", "busy"].map(async (name) => {
       const { sandbox } = await here.post("/sandboxes?wait=running", { ...made, name }, name)
-      await until(
+      await untilSeen(
         () => here.get(`/sandboxes/${sandbox.id}`),
         (seen) => seen.sandbox.status === "running"
       )
@@ -119,17 +110,17 @@ const lived = async (service: Service, key: string) => {
   const count = await start(["sh", "-c", counting])
   await start(serving)
   await here.post(`${idle}/stop`)
-  await until(
+  await untilSeen(
     () => here.get(idle!),
     ({ sandbox }) => sandbox.status === "stopped"
   )
-  await until(
+  await untilSeen(
     () => here.get(done),
     ({ operation }) => operation.status === "completed"
   )
   const preview = hasNetwork ? (await here.post(`${busy}/previews`, { port: 3000 })).preview : null
   if (preview !== null) {
-    await until(
+    await untilSeen(
       () => pageAt(service.port, preview.hostname),
       (page) => page.startsWith("200")
     )
@@ -137,7 +128,7 @@ const lived = async (service: Service, key: string) => {
   const access = { requested_at: new Date().toISOString(), ports: [3000] }
   const accessKey = randomUUID()
   const { capability } = await here.post(`${busy}/services`, access, accessKey)
-  await until(
+  await untilSeen(
     () => outputOf(here, count),
     (text) => countedIn(text) > 20
   )
@@ -220,7 +211,7 @@ const upgradeFrom = (version: EarlierVersion) =>
 
       // A reader of the feed goes on where the old one left it, and finds it all from its beginning, each once.
       await here.post(`${life.idle}/start?wait=running`)
-      const { sandbox } = await until(
+      const { sandbox } = await untilSeen(
         () => here.get(life.idle),
         (seen) => seen.sandbox.status === "running"
       )
@@ -237,7 +228,7 @@ const upgradeFrom = (version: EarlierVersion) =>
         feeds
           .flatMap(({ transitions }) => transitions.map(({ data }) => `${data.actorId} ${data.revision} ${data.to}`))
           .toSorted()
-      await until(
+      await untilSeen(
         async () => [sorted(whole), sorted(life.feed, rest)] as const,
         ([all, parts]) => isDeepStrictEqual(all, parts)
       )
@@ -248,12 +239,12 @@ const upgradeFrom = (version: EarlierVersion) =>
         "of the one that is stopped\n"
       )
 
-      await until(
+      await untilSeen(
         () => outputOf(here, life.count),
         (text) => countedIn(text) > before.counted + 50
       )
       await here.post(`${life.count}/cancel`)
-      await until(
+      await untilSeen(
         () => here.get(life.count),
         ({ operation }) => operation.status === "cancelled"
       )

@@ -24,9 +24,9 @@ describe("the import rules", () => {
       "schemas/Sandbox.ts": 'import { Schema } from "effect"\nexport const a = Schema.String',
       "machines/sandbox.ts":
         'import { setup } from "xstate"\nimport type { a } from "../schemas/Sandbox.ts"\nexport type B = typeof a',
-      "src/store/Journal.ts": 'import { a } from "../../../schemas/Sandbox.ts"\nexport const j = a',
+      "src/store/Journal.ts": 'import { a } from "../../schemas/Sandbox.ts"\nexport const j = a',
       "src/actor/Host.ts":
-        'import { j } from "../store/Journal.ts"\nimport * as m from "../../../machines/sandbox.ts"\nexport const h = [j, m]',
+        'import { j } from "../store/Journal.ts"\nimport * as m from "../../machines/sandbox.ts"\nexport const h = [j, m]',
       "src/Atoll.ts": 'import { h } from "./actor/Host.ts"\nconsole.log(h)'
     })
     assert.deepStrictEqual(faults, [])

@@ -106,8 +106,7 @@ describe("a host", () => {
         const keyFile = join(dataDir, "host.key")
         assert.deepStrictEqual([...new Set(there.keys)], [readFileSync(keyFile, "utf8").trim()])
         assert.strictEqual(statSync(keyFile).mode & 0o777, 0o600)
-      }),
-    90_000
+      })
   )
 
   it.live(
@@ -126,26 +125,22 @@ describe("a host", () => {
         one.isFrozen = true
         yield* so(() => two.joined.length > 1 && standing().service !== null, "it is with the second again")
         assert.deepStrictEqual([one.left, two.left], [[], []])
-      }),
-    90_000
+      })
   )
 
-  it.live(
-    "asks again while nobody is there, or while it is refused for now, and says why",
-    () =>
-      Effect.gen(function* () {
-        const { host, service } = yield* setting
-        const port = yield* Effect.promise(() => freePort())
-        const { standing } = yield* host([port])
-        const says = (what: string) => so(() => standing().fault?.includes(what) === true, `it says: ${what}`)
-        yield* says("nothing listens there")
-        const there = yield* service({ port, refusal: new JoinRefused({ message: "Not now.", isFinal: false }) })
-        yield* says("Not now.")
-        there.refusal = null
-        yield* so(() => there.beats.length > 0, "it has joined")
-        assert.deepStrictEqual(standing(), { service: `${loopback}:${port}`, fault: null })
-      }),
-    90_000
+  it.live("asks again while nobody is there, or while it is refused for now, and says why", () =>
+    Effect.gen(function* () {
+      const { host, service } = yield* setting
+      const port = yield* Effect.promise(() => freePort())
+      const { standing } = yield* host([port])
+      const says = (what: string) => so(() => standing().fault?.includes(what) === true, `it says: ${what}`)
+      yield* says("nothing listens there")
+      const there = yield* service({ port, refusal: new JoinRefused({ message: "Not now.", isFinal: false }) })
+      yield* says("Not now.")
+      there.refusal = null
+      yield* so(() => there.beats.length > 0, "it has joined")
+      assert.deepStrictEqual(standing(), { service: `${loopback}:${port}`, fault: null })
+    })
   )
 
   it.live("gives up where it can never join, with a sentence", () =>

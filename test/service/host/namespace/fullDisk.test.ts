@@ -37,7 +37,6 @@ describe.skipIf(unusable !== null || !isRoot)("namespace driver on a small disk"
           })
           yield* Effect.provide(body, driverOn(disk, { ATOLL_DISK_RESERVE_BYTES: String(150 * MiB) }))
         })
-      ),
-    60_000
+      )
   )
 })

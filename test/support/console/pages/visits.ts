@@ -28,14 +28,6 @@ export const goTo = async (page: Page, name: string) => {
 export const tooWide = async (page: Page): Promise<number> =>
   Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"))
 
-export const until = async (holds: () => Promise<boolean>) => {
-  for (let wait = 0; wait < 1800; wait++) {
-    if (await holds()) return
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  assert.fail("It did not come about within 90 s.")
-}
-
 export const register = async (page: Page, code: string, email: string) => {
   await page.goto(`/console/#invitation=${code}`)
   await page.getByText("with $10.00 of credit").waitFor()

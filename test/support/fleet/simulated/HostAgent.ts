@@ -1,4 +1,5 @@
 /** The program of a simulated host towards the services: it joins any of them, and says at intervals that it is there. */
+import { setTimeout as pause } from "node:timers/promises"
 import { Effect, Exit } from "effect"
 import { HostJoins } from "../../../../src/fleet/HostJoins.ts"
 import type { Dice } from "./Dice.ts"
@@ -6,8 +7,6 @@ import type { SimulatedHost } from "./SimulatedHost.ts"
 import { lost, type SimulatedService } from "./SimulatedService.ts"
 
 const againMs = 100
-
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
 export class HostAgent {
   readonly #host: SimulatedHost

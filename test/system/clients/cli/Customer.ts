@@ -29,21 +29,6 @@ export interface Started {
 
 export type Environment = Readonly<Record<string, string>>
 
-const withinMs = 120_000
-
-/** Waits for a condition that something else brings about. */
-export const until = async <A>(
-  look: () => A | Promise<A>,
-  otherwise: () => string = () => `It did not come about: ${look}`
-): Promise<NonNullable<A>> => {
-  for (const end = Date.now() + withinMs; ; ) {
-    const found = await look()
-    if (found) return found as NonNullable<A>
-    if (Date.now() > end) assert.fail(otherwise())
-    await new Promise((resolve) => setTimeout(resolve, 25))
-  }
-}
-
 /** @param input What is on its stdin; null: a pipe that stays open. */
 export const startProcess = (
   program: string,

@@ -1,7 +1,8 @@
 /** A terminal that somebody types into and looks at: tmux. */
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
-import { type Environment, until } from "./Customer.ts"
+import { untilFound } from "../../../support/until.ts"
+import type { Environment } from "./Customer.ts"
 
 const run = promisify(execFile)
 
@@ -59,12 +60,12 @@ export class Tmux {
   /** Waits until it is to be seen. */
   async shows(wanted: RegExp, look?: "coloured"): Promise<void> {
     let seen = ""
-    await until(
+    await untilFound(
       async () => {
         seen = await this.screen(look)
         return wanted.test(seen)
       },
-      () => `${wanted} is not to be seen: ${JSON.stringify(seen)}`
+      { otherwise: () => `${wanted} is not to be seen: ${JSON.stringify(seen)}` }
     )
   }
 

@@ -9,7 +9,8 @@ import { freePort } from "../../../support/freePort.ts"
 import { freshDriver, skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
 import { ServedAtoll } from "../../../support/ServedAtoll.ts"
 import { TestDatabase } from "../../../support/TestDatabase.ts"
-import { asCustomer, Customer, until } from "./Customer.ts"
+import { untilFound } from "../../../support/until.ts"
+import { asCustomer, Customer } from "./Customer.ts"
 import { Tmux } from "./Tmux.ts"
 
 const settings = {
@@ -298,7 +299,7 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
         await own.hasSaid("up\n")
         own.child.kill("SIGINT")
         assert.strictEqual((await own.ended).code, 130)
-        await until(async () => {
+        await untilFound(async () => {
           const { sandboxes } = await json("sandbox", "list", "--status", "running")
           return sandboxes.every(({ id }: { readonly id: string }) => id === sandboxId)
         })
@@ -315,7 +316,7 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
         await stubborn.hasSaid("up\n")
         stubborn.child.kill("SIGINT")
         // The service has heard of the first.
-        await until(
+        await untilFound(
           async () => (await json("operation", "list", "dev", "--limit", "1")).operations[0].status === "cancelled"
         )
         stubborn.child.kill("SIGINT")
@@ -331,7 +332,7 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
         void following.hasSaid('"to":"completed"').then(() => {
           isFollowing = true
         })
-        await until(async () => {
+        await untilFound(async () => {
           await answer("run", "-s", "dev", "--", "true")
           return isFollowing
         })
@@ -530,7 +531,7 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
             await tmux.shows(/^30 100$/m)
             await tmux.shows(coloured, "coloured")
             await tmux.resize(120, 40)
-            await until(async () => {
+            await untilFound(async () => {
               await tmux.type("stty size")
               return /^40 120$/m.test(await tmux.screen())
             })

@@ -22,8 +22,9 @@ import { skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
 import { serviceIn } from "../../../support/ServiceIn.ts"
 import { TestDatabase } from "../../../support/TestDatabase.ts"
 import { testFolder } from "../../../support/testFolder.ts"
+import { untilFound } from "../../../support/until.ts"
 import { type HeldProxy, type Hold, heldProxy } from "../HeldProxy.ts"
-import { customerAt, type Ended, type Started, until } from "./Customer.ts"
+import { customerAt, type Ended, type Started } from "./Customer.ts"
 
 const MiB = 1024 ** 2
 
@@ -246,7 +247,7 @@ const cases: Readonly<Record<string, Case>> = {
     const command = await begin(["sandbox", "delete", sandbox.id], hold)
     await restart()
     assert.strictEqual(isDone(await command.ended), `${sandbox.id} is deleted.\n`)
-    await until(async () => (await sandbox.refresh()).status === "deleted")
+    await untilFound(async () => (await sandbox.refresh()).status === "deleted")
   }),
 
   ...lostAndUnheard("run", requested("POST", "/operations"), async ({ begin, mark, restart, sandbox }, hold) => {
@@ -413,7 +414,7 @@ const cases: Readonly<Record<string, Case>> = {
     const ended = once(held, "close")
     await restart()
     await ended
-    await until(async () => (await echoes(localPort)) === "ping")
+    await untilFound(async () => (await echoes(localPort)) === "ping")
     command.child.kill("SIGINT")
     assert.strictEqual((await command.ended).code, 0)
   },
@@ -461,7 +462,7 @@ const cases: Readonly<Record<string, Case>> = {
       ])
     )
     const told = () => documents<TransitionEvent>(command.stdout())
-    await until(() => told().some(({ actorId, to }) => actorId === last.id && to === "completed"))
+    await untilFound(() => told().some(({ actorId, to }) => actorId === last.id && to === "completed"))
     command.child.kill("SIGINT")
     await command.ended
     assert.deepStrictEqual(
@@ -543,7 +544,7 @@ const cases: Readonly<Record<string, Case>> = {
     const command = await begin(words, { line: /^GET \/api\/v2\/sandboxes\?/ }, { mayBeOver: true })
     await restart()
     isDone(await command.ended)
-    await until(async () => /^dev\trunning$/m.test(isDone(await command.customer.atoll(words))))
+    await untilFound(async () => /^dev\trunning$/m.test(isDone(await command.customer.atoll(words))))
   }
 }
 
@@ -754,7 +755,7 @@ describe.skipIf(skipped(unusable))("the customer's command line over a service t
             }
             const own = (await gathered(atoll.sandboxes.list())).filter(({ record }) => record.name === "atoll run")
             assert.isAtMost(own.length, ownSandboxes, "one for each command")
-            for (const one of own) await until(async () => (await one.refresh()).status === "deleted")
+            for (const one of own) await untilFound(async () => (await one.refresh()).status === "deleted")
           } finally {
             for (const { child } of children) child.kill("SIGKILL")
             for (const proxy of proxies) proxy.close()

@@ -23,7 +23,7 @@ const installed = (name: string, path: string, words: ReadonlyArray<string> = []
   const program = join(enginesFolder(), "node_modules", path)
   const obstacle = existsSync(program)
     ? null
-    : `there is no ${program}: \`npm test\` installs it where the registry has it`
+    : `there is no ${program}: \`npm run test:all\` installs it where the registry has it`
   return { name, isNode: name.startsWith("Node"), program, words, obstacle }
 }
 

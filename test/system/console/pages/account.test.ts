@@ -12,10 +12,10 @@ import {
   createSandbox,
   goTo,
   heading,
-  signIn,
-  until
+  signIn
 } from "../../../support/console/pages/visits.ts"
 import { sendTo, TestApi } from "../../../support/http/TestApi.ts"
+import { untilFound } from "../../../support/until.ts"
 
 const cells = (within: Locator) => within.locator("tbody td").allTextContents()
 
@@ -74,7 +74,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
         const wallet = page.getByRole("region", { name: "Wallet" })
         /** Once the page and the API say the same: both go on while something burns. */
         const agree = (holds: (balance: Balance) => Promise<boolean>) =>
-          until(async () => {
+          untilFound(async () => {
             const balance = await balanceNow()
             await page.getByRole("button", { name: "Refresh: Wallet" }).click()
             await atRest(page)
@@ -86,7 +86,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
         await goTo(page, "Sandboxes")
         await createSandbox(page, "burner", "research")
         await page.getByRole("row").filter({ hasText: "burner" }).getByText("running").waitFor()
-        await until(async () => (await balanceNow()).burnMicroUsdPerHour > 0)
+        await untilFound(async () => (await balanceNow()).burnMicroUsdPerHour > 0)
         await goTo(page, "Usage")
         await agree(
           async ({ burnMicroUsdPerHour, exhaustsAt }) =>
@@ -99,7 +99,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
         await send("DELETE", `/api/v2/sandboxes/${sandbox.id}`)
         const transactionsNow = async () =>
           (await send("GET", "/api/v2/usage/transactions")).json.transactions as ReadonlyArray<WalletTransaction>
-        await until(async () => {
+        await untilFound(async () => {
           const { burnMicroUsdPerHour, microUsd } = await balanceNow()
           const [newest, ...others] = await transactionsNow()
           return burnMicroUsdPerHour === 0 && others.length > 0 && newest!.balanceMicroUsd === microUsd
@@ -266,7 +266,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
       assert.strictEqual(await sessions.filter({ hasText: "this one" }).count(), 1)
       assert.include((await sessions.allTextContents()).join(), "by registration")
       await page.getByRole("button", { name: `End the session from ${sourceIp}` }).click()
-      await until(async () => (await sessions.count()) === 1)
+      await untilFound(async () => (await sessions.count()) === 1)
       await other.getByText("Your session has ended").waitFor()
       assert.include(await sessions.textContent(), "this one")
       await context.close()

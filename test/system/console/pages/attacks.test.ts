@@ -5,9 +5,10 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import type { BrowserContext, Page } from "playwright-core"
 import { noChromium, testBrowser } from "../../../support/console/pages/TestBrowser.ts"
-import { atRest, heading, register, until } from "../../../support/console/pages/visits.ts"
+import { atRest, heading, register } from "../../../support/console/pages/visits.ts"
 import { newInvitation, registered } from "../../../support/console/server/Browser.ts"
 import { TestApi } from "../../../support/http/TestApi.ts"
+import { untilFound } from "../../../support/until.ts"
 
 /** Serves an empty page at every path, under every name that leads to this machine. */
 const otherSite = Effect.acquireRelease(
@@ -214,7 +215,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("another site", (it) => {
             assert.notInclude(await page.content(), person.accountName)
             // Gone again, the victim's own session is still there.
             await evil.evaluate(`document.cookie = "atoll_session=; domain=atoll.localhost; path=/; max-age=0"`)
-            await until(async () => (await context.cookies(origin)).length === 1)
+            await untilFound(async () => (await context.cookies(origin)).length === 1)
             await page.reload()
             await heading(page, "Sandboxes").waitFor()
             await atRest(page)

@@ -11,11 +11,12 @@ import type { DeclinedEventList, TransitionList } from "../../../../schemas/Tran
 import { violations } from "../../../support/console/pages/axe.ts"
 import { assertLifeLit, names } from "../../../support/console/pages/litStates.ts"
 import { noChromium, testBrowser } from "../../../support/console/pages/TestBrowser.ts"
-import { clean, signInByLink, tooWide, until } from "../../../support/console/pages/visits.ts"
+import { clean, signInByLink, tooWide } from "../../../support/console/pages/visits.ts"
 import { freshDriver, skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
 import { newSandboxOf } from "../../../support/SandboxCalls.ts"
 import { ServedAtoll } from "../../../support/ServedAtoll.ts"
 import { TestDatabase } from "../../../support/TestDatabase.ts"
+import { untilFound } from "../../../support/until.ts"
 
 const settings = {
   ATOLL_VOLUME_BYTES: String(256 * 1024 ** 2),
@@ -226,7 +227,7 @@ describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => 
         await page.route(/\/operations(\/|\?limit=200)/, (route) => (++lost <= 3 ? route.abort() : route.continue()))
         await Promise.all(Array.from({ length: 25 }, () => inside.start("exit 0")))
         await row.nth(76).waitFor()
-        await until(async () => (await row.locator("[data-status=completed]").count()) === 77)
+        await untilFound(async () => (await row.locator("[data-status=completed]").count()) === 77)
         assert.strictEqual(await row.count(), 77)
         assert.isAbove(lost, 3)
       })

@@ -13,14 +13,14 @@ const folder = fileURLToPath(new URL("../../../../src/console/pages/sandbox/reso
 /** Puts a chart into the page, and notes which of its moments is pointed at. */
 const entry = `
 import { h, render } from "preact"
-import { Chart } from "./Chart.tsx"
+import { LineChart } from "./LineChart.tsx"
 const host = document.querySelector("#host")
 globalThis.pointed = []
 globalThis.draw = ({ isBytes, ...drawn }) => {
   render(null, host)
   const format = (value) => isBytes ? value / 1024 + " KiB" : String(Math.round(value * 1e6) / 1e6)
   const point = (index) => globalThis.pointed.push(index)
-  render(h(Chart, { ...drawn, title: "Chart", isBinary: isBytes, format, pointed: null, point }), host)
+  render(h(LineChart, { ...drawn, title: "Chart", isBinary: isBytes, format, pointed: null, point }), host)
 }`
 
 const scriptOf = async (plugins: Array<Plugin>): Promise<string> => {

@@ -15,15 +15,16 @@ import {
 } from "../../../support/console/pages/litStates.ts"
 import { compared } from "../../../support/console/pages/simulatorWalk.ts"
 import { noChromium } from "../../../support/console/pages/TestBrowser.ts"
-import { asNewPerson, asOwner, createSandbox, tooWide, until } from "../../../support/console/pages/visits.ts"
+import { asNewPerson, asOwner, createSandbox, tooWide } from "../../../support/console/pages/visits.ts"
 import { isOverAFleet } from "../../../support/fleet/isOverAFleet.ts"
 import { TestApi } from "../../../support/http/TestApi.ts"
+import { untilFound } from "../../../support/until.ts"
 
 /** Boots, is stopped, boots again, dies, is asked to start, and is deleted. Answers with its log. */
 const liveOn = async ({ send, crash }: TestApi["Service"], id: string): Promise<TransitionList> => {
   const path = `/api/v2/sandboxes/${id}`
   const post = (what: string) => send("POST", `${path}/${what}`)
-  const becomes = (status: string) => until(async () => (await send("GET", path)).json.sandbox.status === status)
+  const becomes = (status: string) => untilFound(async () => (await send("GET", path)).json.sandbox.status === status)
   await post("stop")
   await becomes("stopped")
   await post("start")

@@ -10,12 +10,13 @@ import { violations } from "../../../support/console/pages/axe.ts"
 import { dialogFaults, dialogsInSource } from "../../../support/console/pages/dialogs.ts"
 import { names } from "../../../support/console/pages/litStates.ts"
 import { noChromium, testBrowser } from "../../../support/console/pages/TestBrowser.ts"
-import { atRest, clean, heading, signInByLink, tooWide, until } from "../../../support/console/pages/visits.ts"
+import { atRest, clean, heading, signInByLink, tooWide } from "../../../support/console/pages/visits.ts"
 import { Browser, newLink } from "../../../support/console/server/Browser.ts"
 import { untilHost, WorldHost } from "../../../support/fleet/AttendedWorlds.ts"
 import { newAccount } from "../../../support/TestAtoll.ts"
 import { TestDatabase } from "../../../support/TestDatabase.ts"
 import { createIn, untilStatus } from "../../../support/TestSandboxes.ts"
+import { untilFound } from "../../../support/until.ts"
 import { fleetApi } from "../../fleet/FleetApi.ts"
 
 /** No host is lost because the machine that tests was busy. */
@@ -184,7 +185,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the operator's page in
           await signIn(page, code)
           const rows = page.locator("tr[data-host]")
           const shows = (first: string, count: number) =>
-            until(
+            untilFound(
               async () => (await rows.count()) === count && ((await rows.first().textContent()) ?? "").includes(first)
             )
           await page.getByRole("combobox", { name: "State" }).selectOption("joining")
@@ -213,7 +214,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the operator's page in
           await page.clock.runFor(5_000)
           assert.strictEqual(polls(), before)
           await looks("visible")
-          await until(async () => polls() > before)
+          await untilFound(async () => polls() > before)
 
           await page.route("**/console/api/operator/hosts?*", (route) => route.abort())
           await page.getByText("Not live").waitFor()

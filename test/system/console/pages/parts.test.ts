@@ -8,8 +8,9 @@ import type { Cost } from "../../../../schemas/Usage.ts"
 import { exactUsd } from "../../../../src/console/pages/format.ts"
 import { violations } from "../../../support/console/pages/axe.ts"
 import { noChromium } from "../../../support/console/pages/TestBrowser.ts"
-import { asOwner, tooWide, until } from "../../../support/console/pages/visits.ts"
+import { asOwner, tooWide } from "../../../support/console/pages/visits.ts"
 import { TestApi } from "../../../support/http/TestApi.ts"
+import { untilFound } from "../../../support/until.ts"
 
 const minuteMs = 60_000
 
@@ -75,7 +76,7 @@ layer(TestApi.layer(size), { excludeTestServices: true })("the parts of a Sandbo
         await page.reload()
         await line("meanwhile").waitFor()
         await page.getByLabel("Operation").selectOption(operationId)
-        await until(async () => (await textsOf(page, ".line")).join() === "of the operation")
+        await untilFound(async () => (await textsOf(page, ".line")).join() === "of the operation")
         await page.getByLabel("Operation").selectOption("")
         await page.getByLabel("Stream").selectOption("stderr")
         await page.getByText("No line matches the filters.").waitFor()
@@ -186,7 +187,7 @@ layer(TestApi.layer(size), { excludeTestServices: true })("the parts of a Sandbo
           .locator(".u-over")
           .first()
           .hover({ position: { x: 1, y: 20 } })
-        await until(async () => (await moment.getAttribute("data-moment")) === analytics.resources.samples[0]!.at)
+        await untilFound(async () => (await moment.getAttribute("data-moment")) === analytics.resources.samples[0]!.at)
         await page.getByText("As a table").click()
         await page.getByRole("table", { name: "Measurements" }).waitFor()
         assert.isAbove(await page.getByRole("row").filter({ hasText: "not measured" }).count(), 5)
@@ -216,7 +217,7 @@ layer(TestApi.layer(size), { excludeTestServices: true })("the parts of a Sandbo
           const id = await api.newSandbox(await api.newWorkspace())
           const path = `/api/v2/sandboxes/${id}`
           const costsPath = `/api/v2/usage/costs?groupBy=day&sandboxId=${id}`
-          await until(async () => (await api.send("GET", costsPath)).json.totalMicroUsd > 1000)
+          await untilFound(async () => (await api.send("GET", costsPath)).json.totalMicroUsd > 1000)
           await page.goto(`/console/sandboxes/${id}/cost`)
           const shown = (what: string) => page.locator(`[data-cost="${what}"]`)
           await shown("burn").waitFor()
@@ -224,12 +225,12 @@ layer(TestApi.layer(size), { excludeTestServices: true })("the parts of a Sandbo
           assert.isAbove(burning.burnMicroUsdPerHour, 0)
           assert.strictEqual(await shown("burn").textContent(), exactUsd(burning.burnMicroUsdPerHour))
           await api.send("DELETE", path)
-          await until(async () => (await shown("burn").textContent()) === "$0.000000")
+          await untilFound(async () => (await shown("burn").textContent()) === "$0.000000")
           const { costs, totalMicroUsd } = (await api.send("GET", costsPath)).json as {
             costs: ReadonlyArray<Cost>
             totalMicroUsd: number
           }
-          await until(async () => (await shown("total").textContent()) === exactUsd(totalMicroUsd))
+          await untilFound(async () => (await shown("total").textContent()) === exactUsd(totalMicroUsd))
           const sum = (of: (cost: Cost) => number) => exactUsd(costs.reduce((all, cost) => all + BigInt(of(cost)), 0n))
           assert.deepStrictEqual(
             await Promise.all(["vcpu", "memory", "volume"].map((what) => shown(what).textContent())),
@@ -271,9 +272,9 @@ layer(TestApi.layer(size), { excludeTestServices: true })("the parts of a Sandbo
         headers: { "idempotency-key": "facts" }
       })
       const path = `/api/v2/sandboxes/${created.json.sandbox.id}`
-      await until(async () => (await api.send("GET", path)).json.sandbox.status === "running")
+      await untilFound(async () => (await api.send("GET", path)).json.sandbox.status === "running")
       api.crash(created.json.sandbox.id)
-      await until(async () => (await api.send("GET", path)).json.sandbox.status === "stopped")
+      await untilFound(async () => (await api.send("GET", path)).json.sandbox.status === "stopped")
       const { sandbox } = (await api.send("GET", path)).json
       await page.goto(`/console/sandboxes/${sandbox.id}`)
       const facts = page.getByRole("region", { name: "Facts" })
@@ -337,7 +338,7 @@ layer(TestApi.layer(size), { excludeTestServices: true })("the parts of a Sandbo
         const { pathname } = new URL(page.url())
         const path = pathname.replace("/console", "/api/v2")
         const stored = async () => (await api.send("GET", path)).json.sandbox
-        await until(async () => (await stored()).status === "running")
+        await untilFound(async () => (await stored()).status === "running")
         const first = await stored()
         assert.deepInclude(first, {
           name: "before",
@@ -371,7 +372,7 @@ layer(TestApi.layer(size), { excludeTestServices: true })("the parts of a Sandbo
         await page.getByRole("heading", { name: "<i>after</i>", level: 1 }).waitFor()
         await facts.getByText("is deleted after 1 d stopped").waitFor()
         await facts.getByText("API_TOKEN, NEW").waitFor()
-        await until(
+        await untilFound(
           async () => (await page.evaluate("document.activeElement.textContent")) === (await change.textContent())
         )
         const after = await stored()

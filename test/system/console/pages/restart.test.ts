@@ -4,9 +4,10 @@ import { Effect } from "effect"
 import type { Page } from "playwright-core"
 import { SignInLinks } from "../../../../src/console/server/SignInLinks.ts"
 import { noChromium, testBrowser } from "../../../support/console/pages/TestBrowser.ts"
-import { clean, signInByLink, until } from "../../../support/console/pages/visits.ts"
+import { clean, signInByLink } from "../../../support/console/pages/visits.ts"
 import { ServiceProcess } from "../../../support/crash/ServiceProcess.ts"
 import { TestDatabase } from "../../../support/TestDatabase.ts"
+import { untilFound } from "../../../support/until.ts"
 
 const environment = { ATOLL_RUNTIME: "simulated", ATOLL_RECONCILE_INTERVAL_MS: "500" }
 
@@ -56,7 +57,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a page over a restart 
           /** The list, the Sandbox's statechart and its log show what is stored, whatever was told or missed. */
           const agrees = async () => {
             for (const one of [list, page]) await live(one)
-            await until(async () => {
+            await untilFound(async () => {
               const { status } = (await atoll.ask("GET", `/sandboxes/${id}`)).body.sandbox
               const stored = await revision()
               return (
@@ -78,7 +79,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a page over a restart 
             atoll.ask("POST", `/sandboxes/${id}/start`, {}, "again"),
             atoll.ask("POST", "/sandboxes", { workspaceId: workspace.id, name: "second" }, "second")
           ].map((answer) => answer.catch(() => null))
-          await until(async () => (await revision()) > 4)
+          await untilFound(async () => (await revision()) > 4)
           await atoll.kill()
           await Promise.all(asked)
           await atoll.start()

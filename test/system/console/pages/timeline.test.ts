@@ -8,10 +8,11 @@ import { leastMs } from "../../../../src/console/pages/sandbox/timeline/zoom.ts"
 import { violations } from "../../../support/console/pages/axe.ts"
 import { longLife } from "../../../support/console/pages/longLife.ts"
 import { noChromium } from "../../../support/console/pages/TestBrowser.ts"
-import { asOwner, tooWide, until } from "../../../support/console/pages/visits.ts"
+import { asOwner, tooWide } from "../../../support/console/pages/visits.ts"
 import { Work } from "../../../support/console/pages/Work.ts"
 import { hang } from "../../../support/http/commands.ts"
 import { TestApi } from "../../../support/http/TestApi.ts"
+import { untilFound } from "../../../support/until.ts"
 
 const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFamwJMHwchcmLNm7FbRfD7l3ZUX+HUrv6CPjIFB6ckS test"
 
@@ -73,7 +74,7 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
         await send("POST", `/operations/${failed}/cancel`)
         const operations = lane(page, "Operations")
         await operations.focus()
-        await until(async () => (await press(page, "End")).includes("TREE_SETTLED"))
+        await untilFound(async () => (await press(page, "End")).includes("TREE_SETTLED"))
         const { transitions } = (await send("GET", `/operations/${failed}/transitions`)).json
         for (const { revision, event, from, to, cause, requestId } of transitions.toReversed()) {
           const shown = (await page.locator(".tl-about").textContent())!

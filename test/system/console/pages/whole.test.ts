@@ -12,12 +12,12 @@ import {
   goTo,
   heading,
   signIn,
-  tooWide,
-  until
+  tooWide
 } from "../../../support/console/pages/visits.ts"
 import { isOverAFleet } from "../../../support/fleet/isOverAFleet.ts"
 import { EventClient } from "../../../support/http/EventClient.ts"
 import { sendTo, TestApi } from "../../../support/http/TestApi.ts"
+import { untilFound } from "../../../support/until.ts"
 
 /** What the browser could keep of a page, and what the page shows. */
 const kept = async (page: Page): Promise<string> =>
@@ -53,7 +53,7 @@ const traffic = (page: Page) => {
 /** The log is written in groups: what was just done appears within a moment. */
 const untilAudited = async (page: Page, action: string, key: string) => {
   const row = page.getByRole("row").filter({ hasText: action }).filter({ hasText: key })
-  await until(async () => {
+  await untilFound(async () => {
     if ((await row.count()) === 1) return true
     await page.getByRole("button", { name: "Refresh: Events" }).click()
     await atRest(page)
@@ -204,7 +204,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console as a whole", 
           text = (await row.textContent())!
         }
         assert.include(text, `from ${sourceIp}`)
-        await until(async () => (await row.getByRole("button").count()) === 0)
+        await untilFound(async () => (await row.getByRole("button").count()) === 0)
         assert.isFalse(bystander.isOver)
         assert.strictEqual((await sendTo(port, other)("GET", "/api/v2/me")).status, 200)
         bystander.close()

@@ -2,8 +2,9 @@
 import { assert, layer } from "@effect/vitest"
 import type { Page } from "playwright-core"
 import { noChromium } from "../../../support/console/pages/TestBrowser.ts"
-import { asOwner, until } from "../../../support/console/pages/visits.ts"
+import { asOwner } from "../../../support/console/pages/visits.ts"
 import { TestApi } from "../../../support/http/TestApi.ts"
+import { untilFound } from "../../../support/until.ts"
 
 const windowsCount = 7
 
@@ -32,7 +33,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("a browser's windows", (it
         }
         for (const page of windows) assert.isFalse(await page.evaluate("document.hidden"))
         const settled = async (live: ReadonlyArray<Page>) =>
-          until(async () => {
+          untilFound(async () => {
             for (const page of windows) if (!(await (live.includes(page) ? isLive : isResting)(page))) return false
             return true
           })

@@ -1,4 +1,5 @@
 /** Clients of many accounts, who make, start, stop, use and delete Sandboxes through any service, and ask again elsewhere when one dies. */
+import { setTimeout as pause } from "node:timers/promises"
 import { Cause, Effect, Exit } from "effect"
 import { OwnerAway } from "../../../../src/actor/ActorError.ts"
 import { Operations } from "../../../../src/operation/Operations.ts"
@@ -35,8 +36,6 @@ interface Refusal {
 /** Of who sends a request again and again: longer than any fault lasts, and any machine takes. */
 const patienceMs = 180_000
 const pauseMs = 50
-
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
 export interface ChurnOptions {
   readonly dice: Dice

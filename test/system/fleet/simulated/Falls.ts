@@ -1,4 +1,5 @@
 /** Lets hosts and services of a simulated fleet fall, and come back, until it is told to stop. */
+import { setTimeout as pause } from "node:timers/promises"
 import type { Dice } from "../../../support/fleet/simulated/Dice.ts"
 import type { SimulatedHost } from "../../../support/fleet/simulated/SimulatedHost.ts"
 import type { SimulatedService } from "../../../support/fleet/simulated/SimulatedService.ts"
@@ -15,8 +16,6 @@ export interface FallsOptions {
 
 /** Of a host: the ways to it, its power, its process. Of a Sandbox: its machine. Of a service: its process, its way to the database. */
 type Fall = "ways" | "power" | "process" | "machine" | "kill" | "cutOff"
-
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
 /** The least share of hosts that are left alone. */
 const standing = 0.7

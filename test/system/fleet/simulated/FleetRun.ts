@@ -5,9 +5,11 @@
  *
  * The seed repeats what is thrown and asked for, not the machine's own order of things.
  */
+
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { setTimeout as pause } from "node:timers/promises"
 import { type Context, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts"
@@ -53,8 +55,6 @@ const agreeWithinMs = 240_000
 const lookEveryMs = 250
 const sayEveryMs = 15_000
 const faultsTold = 20
-
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms))
 
 /** Mostly at once; now and then so late that others have asked for something else meanwhile. */
 const delayOf = (dice: Dice) => () => (dice.next() < 0.02 ? dice.between(50, 1000) : dice.between(0, 2))

@@ -5,10 +5,11 @@ import { describe } from "vitest"
 import type { SandboxAnalytics } from "../../../../../schemas/Analytics.ts"
 import { linesMax } from "../../../../../src/console/pages/sandbox/logs/lines.ts"
 import { servedVisit, unvisitable } from "../../../../support/console/pages/sandbox/servedVisit.ts"
-import { until } from "../../../../support/console/pages/visits.ts"
+
 import { freshDriver, skipped } from "../../../../support/host/namespace/TestHost.ts"
 import { ServedAtoll } from "../../../../support/ServedAtoll.ts"
 import { TestDatabase } from "../../../../support/TestDatabase.ts"
+import { untilFound } from "../../../../support/until.ts"
 
 const environment = {
   ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2),
@@ -39,7 +40,7 @@ describe.skipIf(skipped(unvisitable))("a real Sandbox's page", () => {
         // Some 12 MB, more than a page holds.
         await send("POST", "/operations", { argv: ["sh", "-c", "seq -f 'flood %.0f of many' 1 600000; echo the last"] })
         await line("the last").waitFor()
-        await until(async () =>
+        await untilFound(async () =>
           ((await page.locator(".found").textContent()) ?? "").startsWith(linesMax.toLocaleString("en-US"))
         )
         assert.isBelow(await page.locator(".of-log .windowed-body .row").count(), 80)

@@ -13,9 +13,10 @@ import {
   servedVisit,
   unvisitable
 } from "../../../../../support/console/pages/sandbox/servedVisit.ts"
-import { until } from "../../../../../support/console/pages/visits.ts"
+
 import { Work } from "../../../../../support/console/pages/Work.ts"
 import { skipped } from "../../../../../support/host/namespace/TestHost.ts"
+import { untilFound } from "../../../../../support/until.ts"
 
 const MiB = 1024 ** 2
 
@@ -169,7 +170,7 @@ const madeAndEdited = async (visit: ServedVisit) => {
   await save(page)
   await page.getByText("This file has changed since").waitFor()
   await button(page, "Discard my changes").click()
-  await until(async () => (await textField(page).inputValue()) === "other\n")
+  await untilFound(async () => (await textField(page).inputValue()) === "other\n")
   await paste(page, large)
   await save(page)
   await page.getByText("Saved.").waitFor()
@@ -291,7 +292,7 @@ const hostile = async (visit: ServedVisit) => {
   assert.strictEqual(await fileIn(visit, "/workspace/to/line\nbreak"), "in line\nbreak")
   await answer(page, "Remove -rf", {}, "Remove")
   await row(page, "-rf").waitFor({ state: "detached" })
-  await until(async () => (await page.evaluate("document.activeElement.className")) === "directory")
+  await untilFound(async () => (await page.evaluate("document.activeElement.className")) === "directory")
 
   const text = "<script>alert(1)</script>\u202etxt\n"
   await send("PUT", content("/workspace/text"), Buffer.from(text.repeat(20_000)))

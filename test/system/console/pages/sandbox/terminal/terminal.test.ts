@@ -4,14 +4,15 @@ import type { Page } from "playwright-core"
 import { terminalsPerSandbox } from "../../../../../../schemas/Limits.ts"
 import { violations } from "../../../../../support/console/pages/axe.ts"
 import { served, servedVisit, unvisitable } from "../../../../../support/console/pages/sandbox/servedVisit.ts"
-import { tooWide, until } from "../../../../../support/console/pages/visits.ts"
+import { tooWide } from "../../../../../support/console/pages/visits.ts"
 import { skipped } from "../../../../../support/host/namespace/TestHost.ts"
 import { TerminalClient } from "../../../../../support/terminal/TerminalClient.ts"
+import { untilFound } from "../../../../../support/until.ts"
 
 const becomes = (page: Page, shell: "open" | "ended" | "none") => page.locator(`[data-shell=${shell}]`).waitFor()
 
 /** Until the expression is true in the page, whose policy lets no text become code by itself. */
-const holds = (page: Page, expression: string) => until(async () => (await page.evaluate(expression)) === true)
+const holds = (page: Page, expression: string) => untilFound(async () => (await page.evaluate(expression)) === true)
 
 /** Its rows, as they stand on the screen. */
 const shows = (page: Page, text: string) =>
@@ -69,7 +70,7 @@ describe.skipIf(skipped(unvisitable))("the terminal in a browser", () => {
         await type(page, "yes 'a line that is long enough to be drawn' | head -c 2000000; echo all-of-it")
         await shows(page, "all-of-it")
         const told = (type: string) => sent.filter((frame) => frame === JSON.stringify({ type })).length
-        await until(async () => told("pause") === told("resume"))
+        await untilFound(async () => told("pause") === told("resume"))
 
         // In colours that no style sheet knows, and in both schemes.
         await type(
@@ -131,7 +132,7 @@ describe.skipIf(skipped(unvisitable))("the terminal in a browser", () => {
         })
         await page.goto(`/console/sandboxes/${id}/terminal`)
         await shows(page, "the end")
-        await until(async () => told.includes("resume"))
+        await untilFound(async () => told.includes("resume"))
         assert.deepStrictEqual(
           told.filter((type) => type !== "resize"),
           ["pause", "resume"]

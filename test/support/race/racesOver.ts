@@ -1,0 +1,65 @@
+/** Random interleavings over a file's own database, and what a failed one says. */
+import { ManagedRuntime } from "effect"
+import fc from "fast-check"
+import { afterAll, beforeAll } from "vitest"
+import { askedRuns } from "../seededRuns.ts"
+import { TestDatabase } from "../TestDatabase.ts"
+import { Connections, type DatabaseContext } from "./Connections.ts"
+import { RaceRun } from "./RaceRun.ts"
+import type { Step } from "./steps.ts"
+
+const { runs: runsAsked, replay: asked } = askedRuns("ATOLL_RACE")
+
+/** A counterexample is made smaller for so long. */
+const shrinkWithinMs = 30_000
+
+/** Registers the database's set-up with the test file. `runs` is how many sequences `check` tries; `npm run test:race` may ask for others. */
+export const racesOver = ({ runs }: { readonly runs: number }) => {
+  const runtime = ManagedRuntime.make(TestDatabase.layer)
+  let database: DatabaseContext
+  let connections: Connections
+
+  beforeAll(async () => {
+    database = await runtime.context()
+    connections = new Connections(database)
+  })
+  afterAll(async () => {
+    await connections.close()
+    await runtime.dispose()
+  })
+
+  const run = (list: ReadonlyArray<Step>) => RaceRun.of(database, connections, list)
+
+  /** @param title Of the test in test/system/race that repeats a failure. */
+  const check = async (title: string, arbitrary: fc.Arbitrary<ReadonlyArray<Step>>) => {
+    let firstFailureAt: number | null = null
+    const property = fc.asyncProperty(arbitrary, async (list) => {
+      if (firstFailureAt !== null && Date.now() - firstFailureAt > shrinkWithinMs) return
+      try {
+        await run(list)
+      } catch (error) {
+        if (firstFailureAt === null) {
+          firstFailureAt = Date.now()
+          process.stderr.write(`${title}: ${(error as Error).message}\nMaking it smaller …\n`)
+        }
+        throw error
+      }
+    })
+    const details = await fc.check(property, {
+      numRuns: runsAsked ?? runs,
+      ...asked
+    })
+    if (!details.failed) return
+    const replay = `npm run test:race -- --only "${title}" --seed=${details.seed} --path "${details.counterexamplePath}"`
+    const { errorInstance } = details as { readonly errorInstance?: Error }
+    throw new Error(
+      [
+        errorInstance?.message ?? "interrupted",
+        `again: ${replay}`,
+        ...(details.counterexample?.[0] ?? []).map((step) => `  ${JSON.stringify(step)}`)
+      ].join("\n")
+    )
+  }
+
+  return { check, run }
+}
