@@ -18,7 +18,10 @@ const rooms = [
   "clients/typescript/src/",
   "clients/typescript/src/cli/",
   "bench/",
-  "scripts/"
+  "scripts/",
+  "scripts/clients/python/",
+  "scripts/imports/",
+  "scripts/rules/table/"
 ]
 
 /** The reason by name, in lower case. */

@@ -136,7 +136,7 @@ export const commands: Section = {
     },
     {
       rule: "`eof` only when the operation is terminal and everything was read.",
-      decidedBy: "src/operation/OperationsLive.ts#make.output.isSettled",
+      decidedBy: "machines/operation.ts#isSettled",
       heldBy:
         "http/operations.test.ts#output that was read to where it is now has its end only once the operation has ended"
     },

@@ -76,7 +76,7 @@ export const sandboxes: Section = {
     },
     {
       rule: "A start has the create's limits: 429.",
-      decidedBy: "src/sandbox/SandboxesLive.ts#limitCodes",
+      decidedBy: "machines/sandbox.ts#limitCodes",
       heldBy:
         "sandbox/hostLimits.test.ts#a start that a full host refuses is answered with the limit, each time, and keeps the volume"
     },

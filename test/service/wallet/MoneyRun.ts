@@ -1,8 +1,9 @@
 /** Takes an account through a scenario, with one ledger or several, and lets the witness look after every step. */
 import assert from "node:assert/strict"
-import type { FoldedTransition, MeteredSandbox } from "../../src/wallet/Fold.ts"
-import type { NewGrant } from "../../src/wallet/grantCredit.ts"
-import type { RateCard } from "../../src/wallet/RateCard.ts"
+import type { FoldedTransition, MeteredSandbox } from "../../../src/wallet/Fold.ts"
+import type { NewGrant } from "../../../src/wallet/grantCredit.ts"
+import type { RateCard } from "../../../src/wallet/RateCard.ts"
+import { type Books, check, checkSpending, type Logs } from "../../support/wallet/Witness.ts"
 import { type Scenario, type Step, sandboxes } from "./steps.ts"
 
 export interface LedgerUnderTest {

@@ -35,7 +35,7 @@ const Grants = ({ grants }: { grants: ReadonlyArray<CreditGrant> }) => (
 
 /** Usage of an unlimited account that no credit has paid. */
 const unpaidOf = ({ status, microUsd }: Balance): number | null =>
-  status === "unlimited" && microUsd < 0 ? -microUsd : null
+  isUnlimited(status) && microUsd < 0 ? -microUsd : null
 
 const meaning: Readonly<Record<Balance["status"], string>> = {
   unlimited: "Usage is only recorded; no request is refused.",

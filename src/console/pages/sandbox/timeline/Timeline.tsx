@@ -25,12 +25,12 @@ interface Shown {
   readonly choose: (revision: number) => void
 }
 
-const outcomeTexts: ReadonlyArray<readonly [Outcome, string]> = [
-  ["all", "all"],
-  ["open", "open"],
-  ["ended", "ended"],
-  ["failed", "failed or refused"]
-]
+const outcomeTexts: Readonly<Record<Outcome, string>> = {
+  all: "all",
+  open: "open",
+  ended: "ended",
+  failed: "failed or refused"
+}
 
 /** Steps of a log that only grows: each is converted once. */
 const useSteps = (revisions: ReadonlyArray<Revision>): ReadonlyArray<Step> => {
@@ -245,7 +245,7 @@ export const Timeline = ({ id, revisions, revision, choose }: Shown) => {
           name="outcome"
           value={outcome}
           onChoice={(value) => setOutcome(value as Outcome)}
-          options={outcomeTexts}
+          options={Object.entries(outcomeTexts)}
         />
         {/* biome-ignore lint/a11y/useSemanticElements: they are no fields of a form */}
         <div class="tl-kinds" role="group" aria-label="Range">
