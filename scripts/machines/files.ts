@@ -29,15 +29,25 @@ export const machineFiles: ReadonlyMap<string, string> = new Map(
   ])
 )
 
+/** The tags that pages ask for (`src/console/pages/states.ts`), by kind: a browser loads no others. */
+const tagsOfPages: Readonly<Record<string, ReadonlyArray<string>>> = {
+  connectionGrant: ["over"],
+  host: ["removed"],
+  operation: ["open", "terminal", "waiting", "withdrawn"],
+  preview: ["open", "over"],
+  sandbox: ["asleep", "gone", "inhabited", "removed", "startable", "up", "volumeless"],
+  serviceAccess: ["over"],
+  wallet: ["unlimited"]
+}
+
 /** Tag and its states, a line each. */
-const tagsOf = ({ states }: Statechart): string =>
-  [...new Set(states.flatMap((state) => state.tags))]
-    .toSorted()
+const tagsOf = ({ kind, states }: Statechart): string =>
+  (tagsOfPages[kind] ?? [])
     .map((tag) => {
       const tagged = states.filter((state) => state.tags.includes(tag)).map(({ name }) => `"${name}"`)
       return `    "${tag}": [${tagged.join(", ")}]`
     })
     .join(",\n")
 
-/** `src/statechart/tags.json`: kind, tag, states. */
+/** `src/statechart/tags.json`: kind, tag, states. A tag that no state has is an empty list. */
 export const tagsFile = `{\n${statecharts.map((chart) => `  "${chart.kind}": {\n${tagsOf(chart)}\n  }`).join(",\n")}\n}\n`

@@ -293,7 +293,7 @@ export const crashes = async (
     await clients.createAll()
     let kills = 0
     // On a busy machine a kill may come before anything was acknowledged: then there are more rounds.
-    for (const plan of fc.sample(round, { seed, numRuns: 4 * roundsMax })) {
+    for (const plan of fc.sample(round, { seed, numRuns: Math.max(16, 4 * roundsMax) })) {
       const isEnough = kills >= roundsMax || (kills > 1 && Date.now() - begun > newRoundsForMs)
       if (isEnough && clients.operations.size > 0) break
       await oneRound(clients, plan)

@@ -77,6 +77,7 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/service/http/workspaces.test.ts",
   "test/service/mcp/mcp.test.ts",
   "test/service/operation/outOfMemory.test.ts",
+  "test/service/operation/workingDirectory.test.ts",
   "test/system/preview/echo.test.ts",
   "test/system/preview/vite.test.ts",
   "test/system/serviceAccess/programs.test.ts",
