@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, ManagedRuntime } from "effect"
-import { EmbeddedPostgres } from "../src/postgres/EmbeddedPostgres.ts"
+import { EmbeddedPostgres } from "../src/ops/postgres/EmbeddedPostgres.ts"
 
 const client = Layer.unwrap(
   Effect.map(EmbeddedPostgres, ({ socketPath, username }) =>

@@ -6,7 +6,7 @@
 import { get, type IncomingMessage } from "node:http"
 import { Effect, Layer } from "effect"
 import { Settings } from "../src/Config.ts"
-import { Events } from "../src/events/Events.ts"
+import { Events } from "../src/observe/events/Events.ts"
 import { Actors } from "../src/store/Actors.ts"
 import { Journal } from "../src/store/Journal.ts"
 import type { StoredSnapshot } from "../src/store/JournalRecord.ts"

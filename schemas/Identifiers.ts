@@ -1,5 +1,5 @@
 /**
- * Identifier formats. Ids are made in `src/identifier/`.
+ * Identifier formats. Ids are made in `src/platform/identifier/`.
  *
  * @source contract-details.md "Identifiers and secrets"
  */

@@ -2,7 +2,7 @@
  * The examples of the OpenAPI description. Written here are things by the names of their schemas; what holds them (an answer, a page, a
  * parameter) is put together from these by the schema itself, so that no example can be forgotten.
  *
- * test/service/http/openapiExamples.test.ts holds each to its schema and sends the requests to the service.
+ * test/service/api/http/openapiExamples.test.ts holds each to its schema and sends the requests to the service.
  */
 import { bodyName, type ErrorCode, errors } from "./Errors.ts"
 import { tarMediaType } from "./Files.ts"

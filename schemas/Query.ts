@@ -1,5 +1,5 @@
 /**
- * Query parameters. One that is given twice, or empty where a number is due, is refused, as are unknown ones (src/http/KnownQuery.ts);
+ * Query parameters. One that is given twice, or empty where a number is due, is refused, as are unknown ones (src/api/http/KnownQuery.ts);
  * only what takes several values may be repeated.
  */
 import { Effect, Schema, SchemaGetter } from "effect"

@@ -17,56 +17,56 @@ const config = "src/Config.ts"
 /** One folder a resource: its commands' interpreter and its service. */
 const resources = [
   "src/account/",
-  "src/workspace/",
+  "src/account/workspace/",
   "src/sandbox/",
   "src/operation/",
-  "src/process/",
-  "src/terminal/",
-  "src/preview/",
+  "src/operation/process/",
+  "src/operation/terminal/",
+  "src/access/preview/",
   "src/files/",
-  "src/serviceAccess/",
-  "src/cooperative/",
-  "src/gateway/",
+  "src/access/serviceAccess/",
+  "src/access/ssh/",
+  "src/access/gateway/",
   "src/wallet/",
-  "src/logs/",
-  "src/analytics/",
-  "src/events/",
-  "src/retention/",
-  "src/idempotency/",
+  "src/observe/logs/",
+  "src/observe/analytics/",
+  "src/observe/events/",
+  "src/observe/retention/",
+  "src/account/idempotency/",
   "src/console/server/"
 ]
 
 /** Locks that the processes of one host take on a file; knows nothing else. */
-const fileLock = "src/fileLock/"
+const fileLock = "src/platform/fileLock/"
 
 /** The semaphore and the keyed mutex; know nothing of what they guard. */
-const concurrency = "src/concurrency/"
+const concurrency = "src/platform/concurrency/"
 /** The same by Effect. */
-const effectConcurrency = "src/concurrency/lockByKey.ts"
+const effectConcurrency = "src/platform/concurrency/lockByKey.ts"
 
 /** Makes identifiers; knows nothing else. */
-const identifier = "src/identifier/"
+const identifier = "src/platform/identifier/"
 
 /** esbuild, for what is bundled at the service's start, and what it made; knows nothing of what it is. */
-const bundle = "src/bundle/"
+const bundle = "src/platform/bundle/"
 
 /** Keeps background work going; knows nothing of what it does. */
-const worker = "src/worker/"
+const worker = "src/platform/worker/"
 
 /** Metrics that are read where they are asked for; knows none of them. */
-const metric = "src/metric/"
+const metric = "src/platform/metric/"
 
 /** Spans that are handed over where no fiber goes; knows nothing of what they are about. */
-const trace = "src/trace/"
+const trace = "src/platform/trace/"
 
 /** The Model Context Protocol; knows nothing of who carries its messages. */
-const mcp = "src/mcp/"
+const mcp = "src/api/mcp/"
 
 /** Connections between Atoll's own processes; knows nothing of what they carry. */
 const peer = "src/peer/"
 
 /** What a data folder says of itself; knows nothing else. */
-const dataFolder = "src/dataFolder/"
+const dataFolder = "src/platform/dataFolder/"
 
 /** A host's way to its services, and theirs to it. */
 const distant = "src/runtime/distant/"
@@ -74,7 +74,7 @@ const distant = "src/runtime/distant/"
 const belowResources = [
   "schemas/",
   "machines/",
-  "src/actor/",
+  "src/engine/",
   "src/runtime/",
   "src/store/",
   metric,
@@ -102,9 +102,12 @@ export const importTable: ReadonlyArray<Place> = [
   { path: worker, places: [metric], packages: ["effect"], builtins: false },
   { path: metric, places: [], packages: ["effect"], builtins: false },
   { path: trace, places: [], packages: ["effect"], builtins: false },
-  { path: "src/postgres/", places: [dataFolder, fileLock, worker, config] },
-  { path: "src/store/", places: ["schemas/", "src/postgres/", dataFolder, fileLock, metric, trace, worker, config] },
-  { path: "src/actor/", places: ["schemas/", "machines/", "src/store/", peer, metric, trace, worker, config] },
+  { path: "src/ops/postgres/", places: [dataFolder, fileLock, worker, config] },
+  {
+    path: "src/store/",
+    places: ["schemas/", "src/ops/postgres/", dataFolder, fileLock, metric, trace, worker, config]
+  },
+  { path: "src/engine/", places: ["schemas/", "machines/", "src/store/", peer, metric, trace, worker, config] },
   { path: peer, places: [worker, config] },
 
   /** Runs inside a Sandbox. The other end of its wire may use what it says about the wire. */
@@ -181,49 +184,54 @@ export const importTable: ReadonlyArray<Place> = [
     places: [...belowResources, ...resources],
     packages: ["effect", "@modelcontextprotocol/server"]
   },
-  { path: "src/http/", places: [...belowResources, ...resources, "src/fleet/", mcp, "src/console/bundle/"] },
+  { path: "src/api/http/", places: [...belowResources, ...resources, "src/fleet/", mcp, "src/console/bundle/"] },
   {
     path: "src/cli/",
-    places: [...belowResources, ...resources, "src/fleet/", "src/Down.ts", "src/doctor/", "src/backup/"]
+    places: [...belowResources, ...resources, "src/fleet/", "src/app/Down.ts", "src/ops/doctor/", "src/ops/backup/"]
   },
   /** What this host has of what Atoll needs. */
   {
-    path: "src/doctor/",
+    path: "src/ops/doctor/",
     places: ["src/host/linux/", "src/host/namespace/", "src/host/qemu/", "src/store/", config]
   },
   /** Where the layers meet. */
-  { path: "src/Atoll.ts", places: "all" },
-  { path: "src/Service.ts", places: "all" },
-  { path: "src/FleetService.ts", places: "all" },
-  { path: "src/OneHostService.ts", places: "all" },
-  { path: "src/Farewell.ts", places: ["src/runtime/", "src/host/linux/"] },
-  { path: "src/ServiceProcesses.ts", places: ["src/host/linux/", dataFolder, config] },
-  { path: "src/Down.ts", places: "all" },
-  { path: "src/backup/", places: "all" },
-  { path: "src/Traces.ts", places: [trace, config] },
-  { path: "src/ReadableLog.ts", places: [] },
-  { path: "src/OutageLines.ts", places: ["src/store/"] },
-  { path: "src/Launch.ts", places: [config, "src/ReadableLog.ts", "src/Traces.ts"] },
-  { path: "src/main.ts", places: ["src/ServiceProgram.ts", "src/HostProgram.ts"], packages: [], builtins: false },
-  { path: "src/ServiceProgram.ts", places: "all" },
+  { path: "src/app/Atoll.ts", places: "all" },
+  { path: "src/app/Service.ts", places: "all" },
+  { path: "src/app/FleetService.ts", places: "all" },
+  { path: "src/app/OneHostService.ts", places: "all" },
+  { path: "src/app/Farewell.ts", places: ["src/runtime/", "src/host/linux/"] },
+  { path: "src/app/ServiceProcesses.ts", places: ["src/host/linux/", dataFolder, config] },
+  { path: "src/app/Down.ts", places: "all" },
+  { path: "src/ops/backup/", places: "all" },
+  { path: "src/app/Traces.ts", places: [trace, config] },
+  { path: "src/app/ReadableLog.ts", places: [] },
+  { path: "src/app/OutageLines.ts", places: ["src/store/"] },
+  { path: "src/app/Launch.ts", places: [config, "src/app/ReadableLog.ts", "src/app/Traces.ts"] },
+  {
+    path: "src/main.ts",
+    places: ["src/app/ServiceProgram.ts", "src/app/HostProgram.ts"],
+    packages: [],
+    builtins: false
+  },
+  { path: "src/app/ServiceProgram.ts", places: "all" },
   /** Nothing of the service. */
   {
-    path: "src/HostProgram.ts",
+    path: "src/app/HostProgram.ts",
     places: [
       "src/host/door/",
       "src/host/HostFolder.ts",
       "src/host/RuntimeChoice.ts",
-      "src/http/",
+      "src/api/http/",
       "src/runtime/",
       peer,
-      "src/Farewell.ts",
-      "src/HostHealth.ts",
-      "src/Launch.ts",
-      "src/ServiceProcesses.ts",
+      "src/app/Farewell.ts",
+      "src/app/HostHealth.ts",
+      "src/app/Launch.ts",
+      "src/app/ServiceProcesses.ts",
       config
     ]
   },
-  { path: "src/HostHealth.ts", places: ["src/host/door/", "src/http/", "src/runtime/", worker, config] },
+  { path: "src/app/HostHealth.ts", places: ["src/host/door/", "src/api/http/", "src/runtime/", worker, config] },
 
   /** What customers install: it knows the service only by its description. */
   { path: "clients/typescript/src/", places: ["clients/typescript/src/node/"], packages: [], builtins: false },

@@ -4,15 +4,15 @@
 export const otherRooms: Readonly<Record<string, string>> = {
   "src/agent/": "processes and pipes inside a Sandbox",
   "src/host/": "a driver's machines, and QEMU's words",
-  "src/postgres/": "the server's status file",
+  "src/ops/postgres/": "the server's status file",
   "src/store/migrations/": "released steps never change"
 }
 
 export const otherFiles: Readonly<Record<string, string>> = {
-  "src/Farewell.ts": "what the host's inventory says of a machine",
+  "src/app/Farewell.ts": "what the host's inventory says of a machine",
   "src/fleet/canary.ts": "what the host's inventory says of a machine",
-  "src/backup/Restore.ts": "kinds of an archive's frames",
-  "src/analytics/Analytics.ts": "the API counts operations by outcome, each in a field of that name",
+  "src/ops/backup/Restore.ts": "kinds of an archive's frames",
+  "src/observe/analytics/Analytics.ts": "the API counts operations by outcome, each in a field of that name",
   "src/console/pages/Keys.tsx": "how an API key stands"
 }
 

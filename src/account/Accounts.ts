@@ -1,7 +1,7 @@
 /** Accounts. The operator creates them: on the command line, or with the bootstrap key. */
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { newId } from "../identifier/newId.ts"
+import { newId } from "../platform/identifier/newId.ts"
 import { Int8 } from "../store/Columns.ts"
 import { nudgeWallet } from "../wallet/nudge.ts"
 import { LimitsRow, type OwnLimits, ownLimitsOf } from "./AccountLimits.ts"

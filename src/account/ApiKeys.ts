@@ -6,7 +6,7 @@
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { scopes as allScopes, Scope } from "../../schemas/Access.ts"
-import { newId } from "../identifier/newId.ts"
+import { newId } from "../platform/identifier/newId.ts"
 import { changeBegins } from "../store/Change.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
 import { hintOf, isSecret, newSecret, sha256Of } from "./ApiKeySecret.ts"

@@ -1,9 +1,9 @@
 /** When and from which address each key was last used: kept in memory, and written periodically. */
 import { Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
+import { worker } from "../platform/worker/Worker.ts"
 import { BoundedMap } from "../store/BoundedMap.ts"
 import { textColumn } from "../store/Columns.ts"
-import { worker } from "../worker/Worker.ts"
 
 const writeEvery = "30 seconds"
 /** The most uses that wait for the database; the oldest are dropped first. */

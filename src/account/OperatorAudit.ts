@@ -3,7 +3,7 @@ import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { type AuditTarget, type OperatorAction, operatorCommands } from "../../schemas/Audit.ts"
 import type { ErrorCode } from "../../schemas/Errors.ts"
-import { newId, newRequestId } from "../identifier/newId.ts"
+import { newId, newRequestId } from "../platform/identifier/newId.ts"
 import { insertEvents } from "./AuditRows.ts"
 
 interface OperatorCall {

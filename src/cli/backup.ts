@@ -4,8 +4,8 @@ import { stat } from "node:fs/promises"
 import { join, resolve } from "node:path"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
-import type { Progress } from "../backup/Progress.ts"
 import { Settings } from "../Config.ts"
+import type { Progress } from "../ops/backup/Progress.ts"
 import { Database } from "../store/Database.ts"
 import { answer, Refused, remark } from "./answer.ts"
 
@@ -36,7 +36,7 @@ export const backup = Command.make(
         message: `There is nothing to back up in ${dataDir}: Atoll was never started there.`
       })
     }
-    const { backup: takeBackup } = yield* Effect.promise(() => import("../backup/Backup.ts"))
+    const { backup: takeBackup } = yield* Effect.promise(() => import("../ops/backup/Backup.ts"))
     const { rows, volumes, later, unheld } = yield* takeBackup(path, telling()).pipe(Effect.provide(Database.layer))
     if (unheld.length > 0) {
       yield* remark(
@@ -66,7 +66,7 @@ export const restore = Command.make(
       catch: (cause) => new Refused({ message: `${path} cannot be read: ${(cause as Error).message}.` })
     })
     // Loads the whole service, which no other command needs.
-    const { restore: restoreBackup } = yield* Effect.promise(() => import("../backup/Restore.ts"))
+    const { restore: restoreBackup } = yield* Effect.promise(() => import("../ops/backup/Restore.ts"))
     const { rows, volumes, stopped, takenAt } = yield* restoreBackup(path, found.size, telling())
     yield* remark("the restored installation is independent: the original, wherever it is, continues without it")
     yield* answer(

@@ -1,7 +1,7 @@
 /** `atoll doctor`: exit code 1 where something is missing. */
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import type { Finding } from "../doctor/Finding.ts"
+import type { Finding } from "../ops/doctor/Finding.ts"
 import { answer, exitCodes } from "./answer.ts"
 
 const marks = { ok: "ok      ", limited: "limited ", missing: "MISSING " }
@@ -21,7 +21,7 @@ export const doctor = Command.make(
   "doctor",
   {},
   Effect.fnUntraced(function* () {
-    const { examine } = yield* Effect.promise(() => import("../doctor/examine.ts"))
+    const { examine } = yield* Effect.promise(() => import("../ops/doctor/examine.ts"))
     const findings = yield* examine
     const works = findings.every(({ state }) => state !== "missing")
     yield* answer([...findings.map(lineOf), "", verdictOf(findings)].join("\n"), { works, findings })

@@ -36,7 +36,7 @@ export const down = Command.make(
     const isThere = existsSync(dataDir)
     if (purge && isThere && !yes) yield* confirmed(dataDir)
     // Loads the whole service, which no other command needs.
-    const { takeDown } = yield* Effect.promise(() => import("../Down.ts"))
+    const { takeDown } = yield* Effect.promise(() => import("../app/Down.ts"))
     const { processes, sandboxes, left } = yield* takeDown(purge)
     if (role === "host" && sandboxes > 0)
       yield* remark("the services of this host's fleet notice it when the host joins again, or is lost")

@@ -3,7 +3,7 @@ import { hash } from "node:crypto"
 import { hostname, userInfo } from "node:os"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { tunnelServer } from "../serviceAccess/tunnelClient.ts"
+import { tunnelServer } from "../access/serviceAccess/tunnelClient.ts"
 import { answer } from "./answer.ts"
 
 const Port = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 65_535 }))

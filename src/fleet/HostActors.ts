@@ -3,10 +3,10 @@
 import { Clock, Context, Effect, Layer, Queue, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { hostMachine } from "../../machines/host.ts"
-import { ActorHost } from "../actor/ActorHost.ts"
-import type { EventOf } from "../actor/machineTypes.ts"
 import { Settings } from "../Config.ts"
-import { worker } from "../worker/Worker.ts"
+import { ActorHost } from "../engine/ActorHost.ts"
+import type { EventOf } from "../engine/machineTypes.ts"
+import { worker } from "../platform/worker/Worker.ts"
 import { type BootVerdict, bootsFailMax, HostBoots } from "./HostBoots.ts"
 import { hostDefinition } from "./HostDefinition.ts"
 

@@ -6,9 +6,9 @@
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { HostEvidence } from "../actor/HostEvidence.ts"
+import { HostEvidence } from "../engine/HostEvidence.ts"
+import { worker } from "../platform/worker/Worker.ts"
 import { textColumn } from "../store/Columns.ts"
-import { worker } from "../worker/Worker.ts"
 import { HostLinks } from "./HostLinks.ts"
 import { startableStates } from "./hostStates.ts"
 

@@ -2,8 +2,8 @@
 
 import { Effect, Metric } from "effect"
 import type { hostMachine } from "../../machines/host.ts"
-import type { EventOf } from "../actor/machineTypes.ts"
-import { newId } from "../identifier/newId.ts"
+import type { EventOf } from "../engine/machineTypes.ts"
+import { newId } from "../platform/identifier/newId.ts"
 import { type Runtime, RuntimeRefused } from "../runtime/Runtime.ts"
 import type { HostLinks } from "./HostLinks.ts"
 

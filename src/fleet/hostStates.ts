@@ -1,6 +1,6 @@
 /** The meaning of a host's states for other code, by the tags of its machine. */
 import { hostMachine } from "../../machines/host.ts"
-import { isTagged, taggedStates } from "../actor/taggedStates.ts"
+import { isTagged, taggedStates } from "../engine/taggedStates.ts"
 
 /** The host gets new Sandboxes. */
 export const placeableStates = taggedStates(hostMachine, "placeable")

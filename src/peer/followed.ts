@@ -5,7 +5,7 @@
  * at the same moment. Content that is unusable leaves the previous one in use.
  */
 import { Effect } from "effect"
-import { worker } from "../worker/Worker.ts"
+import { worker } from "../platform/worker/Worker.ts"
 import type { PeerUnusable } from "./PeerSockets.ts"
 
 const lookEveryMs = 1000

@@ -3,7 +3,7 @@
  * service makes for itself have no span. Without tracing the driver is used directly.
  */
 import { Effect, Layer, Stream } from "effect"
-import { asPart, spanOf, tracing } from "../trace/Tracing.ts"
+import { asPart, spanOf, tracing } from "../platform/trace/Tracing.ts"
 import type { Guest } from "./Guest.ts"
 import { Runtime } from "./Runtime.ts"
 

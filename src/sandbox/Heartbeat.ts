@@ -7,10 +7,10 @@
  */
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import { worker } from "../platform/worker/Worker.ts"
 import { Int8 } from "../store/Columns.ts"
 import { isTransient } from "../store/DatabaseFault.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
-import { worker } from "../worker/Worker.ts"
 import { makeHearing } from "./Hearing.ts"
 
 const beatEveryMs = 5_000

@@ -7,7 +7,7 @@
 
 import { Clock, Effect } from "effect"
 import { publicText } from "../../schemas/PublicText.ts"
-import type { MailboxFull } from "../actor/ActorError.ts"
+import type { MailboxFull } from "../engine/ActorError.ts"
 import type { InventoryEntry, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import type { RuntimeNews } from "./RuntimeNews.ts"
 import { isUp, removedStates, runtimelessStates } from "./sandboxStates.ts"

@@ -6,7 +6,7 @@
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { sandboxMachine } from "../../machines/sandbox.ts"
-import { ActorHost } from "../actor/ActorHost.ts"
+import { ActorHost } from "../engine/ActorHost.ts"
 import { isUp } from "./aliveSandboxes.ts"
 import { SandboxUse } from "./SandboxUse.ts"
 

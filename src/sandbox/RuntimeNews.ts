@@ -6,8 +6,8 @@
 import { Effect } from "effect"
 import { sandboxMachine } from "../../machines/sandbox.ts"
 import type { PublicReason } from "../../schemas/PublicText.ts"
-import { ActorHost } from "../actor/ActorHost.ts"
-import type { EventOf } from "../actor/machineTypes.ts"
+import { ActorHost } from "../engine/ActorHost.ts"
+import type { EventOf } from "../engine/machineTypes.ts"
 import type { RuntimeStall } from "../runtime/Runtime.ts"
 
 const cause = "runtime"

@@ -9,9 +9,9 @@
 import { Clock, Context, Effect, Layer, Option, Schema, type Scope } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
+import { worker } from "../platform/worker/Worker.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { Int8, int8Column, textColumn } from "../store/Columns.ts"
-import { worker } from "../worker/Worker.ts"
 
 /** Interval of the exchange, and how late other processes may learn of a use, with allowance for a slow database. */
 const tellEveryMs = 5_000

@@ -1,6 +1,6 @@
 /** Selects the rows of `actors` that are alive Sandboxes, with the condition of the index. */
 import type { SqlClient } from "effect/sql"
-import { quotedStates } from "../actor/taggedStates.ts"
+import { quotedStates } from "../engine/taggedStates.ts"
 import { aliveStates, upStates } from "./sandboxStates.ts"
 
 const states = quotedStates(aliveStates)

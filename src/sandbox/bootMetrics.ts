@@ -1,7 +1,7 @@
 /** Metrics of boots: duration, result, and how many wait for their turn. */
 import { Context, Effect, Exit, Metric } from "effect"
-import type { AnyEvent } from "../actor/ActorDefinition.ts"
-import { measuredGauge } from "../metric/measured.ts"
+import type { AnyEvent } from "../engine/ActorDefinition.ts"
+import { measuredGauge } from "../platform/metric/measured.ts"
 
 const context = Context.empty()
 

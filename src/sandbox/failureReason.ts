@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { type PublicReason, type PublicText, publicText } from "../../schemas/PublicText.ts"
-import { newReference } from "../identifier/newId.ts"
+import { newReference } from "../platform/identifier/newId.ts"
 import type { RuntimeUnavailable } from "../runtime/Runtime.ts"
 
 export const failureReason = (

@@ -2,7 +2,7 @@
 
 import { hostLostCode, type sandboxMachine } from "../../machines/sandbox.ts"
 import { publicText } from "../../schemas/PublicText.ts"
-import type { EventOf } from "../actor/machineTypes.ts"
+import type { EventOf } from "../engine/machineTypes.ts"
 
 export interface LostHost {
   /** gone: the operator removed it from the fleet; its volumes are lost. */

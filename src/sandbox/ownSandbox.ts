@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { sandboxMachine } from "../../machines/sandbox.ts"
 import type { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import { NotFound } from "../../schemas/Errors.ts"
-import { readActor } from "../actor/readActor.ts"
+import { readActor } from "../engine/readActor.ts"
 import type { ActorRecord, Actors } from "../store/Actors.ts"
 import { isGone } from "./sandboxStates.ts"
 

@@ -1,6 +1,6 @@
 /** The meaning of a Sandbox's states for other code, by the tags of its machine. */
 import { sandboxMachine } from "../../machines/sandbox.ts"
-import { isTagged, taggedStates } from "../actor/taggedStates.ts"
+import { isTagged, taggedStates } from "../engine/taggedStates.ts"
 
 /** It counts toward limits and quotas. */
 export const countedStates = taggedStates(sandboxMachine, "counted")

@@ -5,7 +5,7 @@
  */
 import { Cause, Context, Effect, Layer, Queue } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { vitalWorker } from "../worker/Worker.ts"
+import { vitalWorker } from "../platform/worker/Worker.ts"
 import { BoundedMap } from "./BoundedMap.ts"
 import { int8Column, textColumn } from "./Columns.ts"
 import { forAMoment } from "./DatabaseFault.ts"

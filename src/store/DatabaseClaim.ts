@@ -8,7 +8,7 @@
 import { Clock, Deferred, Effect, Layer } from "effect"
 import type { SqlClient, SqlConnection } from "effect/sql"
 import { Settings } from "../Config.ts"
-import { vitalWorker, waitingFor } from "../worker/Worker.ts"
+import { vitalWorker, waitingFor } from "../platform/worker/Worker.ts"
 import { DatabaseUnusable, KeptConnections } from "./Database.ts"
 
 /** "atoll" in ASCII: advisory locks of a database share one space of numbers. */

@@ -2,7 +2,7 @@
 import type { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Redacted } from "effect"
 import { Settings } from "../Config.ts"
-import { EmbeddedPostgres } from "../postgres/EmbeddedPostgres.ts"
+import { EmbeddedPostgres } from "../ops/postgres/EmbeddedPostgres.ts"
 
 export class DatabaseServer extends Context.Service<
   DatabaseServer,

@@ -6,7 +6,7 @@
  */
 import { Cause, Clock, Context, Effect, Exit, Fiber } from "effect"
 import { ConnectionError, SqlError } from "effect/sql/SqlError"
-import { waitingFor } from "../worker/Worker.ts"
+import { waitingFor } from "../platform/worker/Worker.ts"
 import { isTransient, reasonOf, untilServed, wasAnswered } from "./DatabaseFault.ts"
 import { Outage as DatabaseOutages } from "./DatabaseOutage.ts"
 import type { DatabaseSockets } from "./DatabaseSockets.ts"

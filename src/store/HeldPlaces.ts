@@ -11,7 +11,7 @@
 import { Clock, Context, Deferred, Effect, FiberSet, Latch, Layer, Option, Schema, Semaphore } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
-import { worker } from "../worker/Worker.ts"
+import { worker } from "../platform/worker/Worker.ts"
 import { int4Column, textColumn } from "./Columns.ts"
 
 /** Permits unused between two checks, and between the two before, are returned. */

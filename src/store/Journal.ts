@@ -8,7 +8,7 @@
  */
 import type { PgClient } from "@effect/sql-pg"
 import { Cause, Context, Effect, Layer, Queue, type Tracer } from "effect"
-import { spanOf, tracing } from "../trace/Tracing.ts"
+import { spanOf, tracing } from "../platform/trace/Tracing.ts"
 import { JournalDatabase } from "./Database.ts"
 import { DatabaseWatch } from "./DatabaseWatch.ts"
 import { type EncodedCommit, type EncodedInsert, encodeCommit, encodeInsert } from "./JournalEncoding.ts"

@@ -12,7 +12,7 @@ import { mkdir, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { Context, Effect, Layer } from "effect"
 import { Settings } from "../Config.ts"
-import { FileLock } from "../fileLock/FileLock.ts"
+import { FileLock } from "../platform/fileLock/FileLock.ts"
 
 /** A long outage of the database must not fill the disk. */
 const fileMaxBytes = 64 * 1024 * 1024

@@ -10,7 +10,7 @@ import { randomBytes } from "node:crypto"
 import type { PgConnection } from "@effect/sql-pg"
 import { Context, Deferred, Effect, Latch, Metric, Queue, Schedule, type Scope } from "effect"
 import { ConnectionError, SqlError } from "effect/sql/SqlError"
-import { CurrentWorker, waitMaxMs, worker } from "../worker/Worker.ts"
+import { CurrentWorker, waitMaxMs, worker } from "../platform/worker/Worker.ts"
 import { isTransient, reasonOf } from "./DatabaseFault.ts"
 import type { DatabaseWatch } from "./DatabaseWatch.ts"
 

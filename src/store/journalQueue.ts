@@ -1,6 +1,6 @@
 /** Journal records that wait to be written, and workers that take them in batches. */
 import { Effect, Queue, type Tracer } from "effect"
-import { vitalWorker } from "../worker/Worker.ts"
+import { vitalWorker } from "../platform/worker/Worker.ts"
 
 export interface Job<A, R> {
   readonly item: A

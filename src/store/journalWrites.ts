@@ -1,8 +1,8 @@
 /** How a batch of journal records is written: retried until the database serves, and split where it refuses one. */
 import { Effect, Queue } from "effect"
 import type { SqlError } from "effect/sql"
-import { measuredGauge } from "../metric/measured.ts"
-import { type Tracing, within } from "../trace/Tracing.ts"
+import { measuredGauge } from "../platform/metric/measured.ts"
+import { type Tracing, within } from "../platform/trace/Tracing.ts"
 import type { JournalDatabase } from "./Database.ts"
 import type { DatabaseWatch } from "./DatabaseWatch.ts"
 import type { CommitOutcome } from "./JournalRecord.ts"

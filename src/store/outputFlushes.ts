@@ -1,7 +1,7 @@
 /** How much of each stream is on disk: one flush for all that ask while the last one is under way. */
 import { Cause, Effect, Queue, type Scope } from "effect"
 import type { SqlClient } from "effect/sql"
-import { vitalWorker } from "../worker/Worker.ts"
+import { vitalWorker } from "../platform/worker/Worker.ts"
 import { textColumn } from "./Columns.ts"
 import type { DatabaseWatch } from "./DatabaseWatch.ts"
 import type { StoredOffsets } from "./OutputChunk.ts"

@@ -1,6 +1,6 @@
 /** The writers of output: chunks of many callers go out in one statement, and each caller waits for its own. */
 import { Cause, Effect, Exit, Queue, type Scope } from "effect"
-import { vitalWorker } from "../worker/Worker.ts"
+import { vitalWorker } from "../platform/worker/Worker.ts"
 import { int4Column, int8Column, textColumn } from "./Columns.ts"
 import type { OutputDatabase } from "./Database.ts"
 import type { DatabaseWatch } from "./DatabaseWatch.ts"

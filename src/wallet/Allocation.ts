@@ -9,7 +9,7 @@
  *
  * @source contract-details.md "Usage and credit"
  */
-import { derivedId } from "../identifier/derivedId.ts"
+import { derivedId } from "../platform/identifier/derivedId.ts"
 import { total } from "./Cost.ts"
 import type { Segment } from "./Fold.ts"
 import type { Grant } from "./Grant.ts"

@@ -4,7 +4,7 @@
  */
 import { Clock, Context, Effect, Layer, Metric, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { refreshed } from "../metric/refreshed.ts"
+import { refreshed } from "../platform/metric/refreshed.ts"
 import { Int8 } from "../store/Columns.ts"
 
 const freshForMs = 15_000

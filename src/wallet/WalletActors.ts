@@ -2,7 +2,7 @@
 
 import { Clock, Context, Effect, Layer } from "effect"
 import { walletMachine } from "../../machines/wallet.ts"
-import { ActorHost } from "../actor/ActorHost.ts"
+import { ActorHost } from "../engine/ActorHost.ts"
 import { walletDefinition } from "./WalletDefinition.ts"
 
 const cause = "wallet"

@@ -1,7 +1,7 @@
 /** Gives an account a grant, while its locks are held. */
 import { Effect, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
-import { newId } from "../identifier/newId.ts"
+import { newId } from "../platform/identifier/newId.ts"
 import type { Grant, GrantKind } from "./Grant.ts"
 import { readAllGrants } from "./LedgerReads.ts"
 import { insertGrant } from "./LedgerWrites.ts"

@@ -6,9 +6,9 @@
  */
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import { worker } from "../platform/worker/Worker.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { Notices, readAtEachNotice } from "../store/Notices.ts"
-import { worker } from "../worker/Worker.ts"
 import { nudgeChannel } from "./nudge.ts"
 import { WalletActors } from "./WalletActors.ts"
 

@@ -9,8 +9,8 @@ import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "n
 import { basename, dirname, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import type { Plugin } from "esbuild"
-import { bundle } from "../../src/bundle/bundle.ts"
-import { kept } from "../../src/bundle/kept.ts"
+import { bundle } from "../../src/platform/bundle/bundle.ts"
+import { kept } from "../../src/platform/bundle/kept.ts"
 import { bundledProgramsVariable } from "./bundledOnce.ts"
 
 const root = join(import.meta.dirname, "../..")
@@ -85,7 +85,7 @@ const sweepUnused = async (): Promise<void> => {
 }
 
 export default async (): Promise<void> => {
-  const files = await kept("test-programs", [import.meta.filename, join(root, "src/bundle/bundle.ts")], make)
+  const files = await kept("test-programs", [import.meta.filename, join(root, "src/platform/bundle/bundle.ts")], make)
   const hash = createHash("sha256")
   for (const [name, contents] of files) hash.update(name).update(contents)
   const at = join(folder, hash.digest("hex").slice(0, 16))

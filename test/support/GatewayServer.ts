@@ -2,10 +2,10 @@
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { Effect, Schedule } from "effect"
-import { PublicPort } from "../../src/gateway/PublicPort.ts"
-import { placeGateways, type RawGateway } from "../../src/gateway/RawGateway.ts"
+import { PublicPort } from "../../src/access/gateway/PublicPort.ts"
+import { placeGateways, type RawGateway } from "../../src/access/gateway/RawGateway.ts"
+import { requireOneHost } from "../../src/api/http/requireOneHost.ts"
 import type { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
-import { requireOneHost } from "../../src/http/requireOneHost.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { newAccount } from "./TestAtoll.ts"
 

@@ -1,7 +1,7 @@
 /** The whole service below HTTP on the namespace driver: for tests with real programs inside. */
 import { Layer } from "effect"
-import { Atoll } from "../../src/Atoll.ts"
-import { ActorCluster } from "../../src/actor/ActorCluster.ts"
+import { Atoll } from "../../src/app/Atoll.ts"
+import { ActorCluster } from "../../src/engine/ActorCluster.ts"
 import { freshDriver } from "./host/namespace/TestHost.ts"
 import { testSettings } from "./TestSettings.ts"
 

@@ -1,6 +1,6 @@
 /** A tracer that keeps every span that an exporter would be given, begun or ended. */
 import { Context, Layer, Option, References, Tracer } from "effect"
-import { discreet } from "../../src/Traces.ts"
+import { discreet } from "../../src/app/Traces.ts"
 import type { SpanSeen, SpansSeen } from "./SpanSeen.ts"
 
 export class SpanRecorder implements SpansSeen {

@@ -1,11 +1,11 @@
 /** The whole service below HTTP on a fresh database and a simulated world. */
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { Atoll } from "../../src/Atoll.ts"
-import { ActorCluster } from "../../src/actor/ActorCluster.ts"
+import { Atoll } from "../../src/app/Atoll.ts"
+import { ActorCluster } from "../../src/engine/ActorCluster.ts"
 import { layerWorld } from "../../src/host/simulated/SimulatedRuntime.ts"
 import type { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
-import { newId } from "../../src/identifier/newId.ts"
+import { newId } from "../../src/platform/identifier/newId.ts"
 import { testSettings } from "./TestSettings.ts"
 
 /** One life of the service; closing its scope is a crash, building it again a restart. */

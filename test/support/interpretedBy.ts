@@ -1,7 +1,7 @@
 /** A definition whose commands are all done by one function: for tests of the host. */
 import type { Effect } from "effect"
 import type { AnyStateMachine } from "xstate"
-import type { ActorDefinition, AnyEvent, CommandScope } from "../../src/actor/ActorDefinition.ts"
+import type { ActorDefinition, AnyEvent, CommandScope } from "../../src/engine/ActorDefinition.ts"
 import type { PendingCommand } from "../../src/store/JournalRecord.ts"
 
 type Interpret = (command: PendingCommand, scope: CommandScope) => Effect.Effect<AnyEvent | null>

@@ -5,12 +5,12 @@ export const access: Section = {
   rules: [
     {
       rule: "A preview needs a running Sandbox with network: 503 `PREVIEW_TRANSPORT_UNAVAILABLE`, 400 `NETWORK_DISABLED`.",
-      decidedBy: "src/preview/PreviewsLive.ts#make.create",
+      decidedBy: "src/access/preview/PreviewsLive.ts#make.create",
       heldBy: "preview/expiry.test.ts#and there is one preview a Sandbox, however many ask at once"
     },
     {
       rule: "A Sandbox has one open preview: 409 `PREVIEW_EXISTS`.",
-      decidedBy: "src/preview/PreviewsLive.ts#make.findOpen",
+      decidedBy: "src/access/preview/PreviewsLive.ts#make.findOpen",
       heldBy: "preview/expiry.test.ts#and there is one preview a Sandbox, however many ask at once"
     },
     {
@@ -22,34 +22,34 @@ export const access: Section = {
     },
     {
       rule: "A preview's id is random and only its SHA-256 is stored.",
-      decidedBy: "src/preview/PreviewsLive.ts#make.create.previewSha256",
+      decidedBy: "src/access/preview/PreviewsLive.ts#make.create.previewSha256",
       heldBy:
         "serviceAccess/secrets.test.ts#holds no API key, capability or preview's name, and no environment or input of a command that has ended"
     },
     {
       rule: "Close disables the URL before it answers; 503 `CLEANUP_PENDING` while the guest has not confirmed.",
-      decidedBy: "src/preview/PreviewsLive.ts#make.end",
+      decidedBy: "src/access/preview/PreviewsLive.ts#make.end",
       heldBy:
         "preview/expiry.test.ts#for a preview: DELETE says so while the guest does not confirm, with the name dead"
     },
     {
       rule: "Closing a closed preview is 204.",
-      decidedBy: "src/preview/PreviewsLive.ts#make.close",
+      decidedBy: "src/access/preview/PreviewsLive.ts#make.close",
       heldBy: "http/ways.test.ts#a preview is opened once, closed, and closed again"
     },
     {
       rule: "The list has no id and no URL; `DELETE …/previews` closes what is open.",
-      decidedBy: "src/preview/PreviewsLive.ts#make.list",
+      decidedBy: "src/access/preview/PreviewsLive.ts#make.list",
       heldBy: "http/ways.test.ts#previews are listed without what lets one in, and closed without an id"
     },
     {
       rule: "A preview carries HTTP and WebSocket of one port.",
-      decidedBy: "src/preview/PreviewGateway.ts#make.upgrade",
+      decidedBy: "src/access/preview/PreviewGateway.ts#make.upgrade",
       heldBy: "preview/gateway.test.ts#carries WebSockets: subprotocol, binary, ping, close code and reason"
     },
     {
       rule: "TCP access: `requested_at` is within 60 s of the server's clock.",
-      decidedBy: "src/serviceAccess/ServiceAccessesLive.ts#toleranceMs",
+      decidedBy: "src/access/serviceAccess/ServiceAccessesLive.ts#toleranceMs",
       heldBy: "http/ways.test.ts#an access is made once for its key, looked up and revoked"
     },
     {
@@ -65,12 +65,12 @@ export const access: Section = {
     },
     {
       rule: "TCP access: the same key answers the same envelope; another body is 400.",
-      decidedBy: "src/serviceAccess/ServiceAccessesLive.ts#isSame",
+      decidedBy: "src/access/serviceAccess/ServiceAccessesLive.ts#isSame",
       heldBy: "http/ways.test.ts#an access is made once for its key, looked up and revoked"
     },
     {
       rule: "TCP access: the capability is sealed and stored nowhere.",
-      decidedBy: "src/serviceAccess/Capability.ts#Capability",
+      decidedBy: "src/access/serviceAccess/Capability.ts#Capability",
       heldBy: "serviceAccess/tunnel.test.ts#stores no capability anywhere, nor what opens one"
     },
     {
@@ -87,34 +87,34 @@ export const access: Section = {
     },
     {
       rule: "A capability opens `GET /tunnel?port=N`, as bearer token or as WebSocket subprotocol.",
-      decidedBy: "src/http/TunnelGateway.ts#capabilityOf",
+      decidedBy: "src/api/http/TunnelGateway.ts#capabilityOf",
       heldBy: "serviceAccess/tunnel.test.ts#carries bytes unchanged both ways, half-closed connections included"
     },
     {
       rule: "A terminal is opened with a key or a ticket, and has the size that was asked for.",
-      decidedBy: "src/http/TerminalGateway.ts#sizeOf",
+      decidedBy: "src/api/http/TerminalGateway.ts#sizeOf",
       heldBy: "terminal/terminal.test.ts#is a key's, or a ticket's once, and stands in the audit log with its source"
     },
     {
       rule: "TCP access is off unless it is switched on.",
-      decidedBy: "src/serviceAccess/ServiceAccessesLive.ts#make.findSandbox",
+      decidedBy: "src/access/serviceAccess/ServiceAccessesLive.ts#make.findSandbox",
       heldBy: "serviceAccess/tunnel.test.ts#is not offered unless it is switched on"
     },
     {
       rule: "SSH: 1 to 4 public keys; an RSA key has at least 3072 bits.",
-      decidedBy: "src/cooperative/publicKeys.ts#canonicalKey",
-      heldBy: "cooperative/publicKeys.test.ts#a public key is taken by its type and strength: %s"
+      decidedBy: "src/access/ssh/publicKeys.ts#canonicalKey",
+      heldBy: "access/ssh/publicKeys.test.ts#a public key is taken by its type and strength: %s"
     },
     {
       rule: "SSH: the same keys recover the original envelope, other keys are 400; revoke is always `unconfirmed`.",
-      decidedBy: "src/cooperative/ConnectionGrantsLive.ts#make.recover",
+      decidedBy: "src/access/ssh/ConnectionGrantsLive.ts#make.recover",
       heldBy: "http/ways.test.ts#a grant is recovered with the same keys and revoked, never confirmed"
     },
     {
       rule: "SSH: a connection opens only with a granted key and within 30 s.",
       decidedBy: "machines/connectionGrant.ts#connectionGrantMachine.granted.CONNECT",
       heldBy:
-        "cooperative/openssh.test.ts#lets in only a granted key, only in time, and ends with revocation and with the Sandbox"
+        "access/ssh/openssh.test.ts#lets in only a granted key, only in time, and ends with revocation and with the Sandbox"
     }
   ]
 }

@@ -66,7 +66,7 @@ export const commands: Section = {
     },
     {
       rule: "The processes of a Sandbox are listed, and one is ended by its id.",
-      decidedBy: "src/process/SandboxProcesses.ts#SandboxProcesses",
+      decidedBy: "src/operation/process/SandboxProcesses.ts#SandboxProcesses",
       heldBy: "http/operations.test.ts#are listed with what they are, and one is ended by its id"
     },
     {
@@ -89,7 +89,7 @@ export const commands: Section = {
     {
       rule: "The first of cancel and completion in the operation's mailbox wins; every caller sees that result.",
       decidedBy: "machines/operation.ts#operationMachine.running.CANCEL",
-      heldBy: "actor/ActorHost.test.ts#orders cancel against completion: every caller sees the one terminal result",
+      heldBy: "engine/ActorHost.test.ts#orders cancel against completion: every caller sees the one terminal result",
       question: "Who wins, cancel or completion?"
     },
     {
@@ -148,7 +148,7 @@ export const commands: Section = {
     },
     {
       rule: "An output stream sends every byte once, then the operation.",
-      decidedBy: "src/http/outputEvents.ts#outputEvents",
+      decidedBy: "src/api/http/outputEvents.ts#outputEvents",
       heldBy: "http/outputStream.test.ts#tells every byte once, then the operation, and goes on from any event"
     },
     {

@@ -17,7 +17,7 @@ export const console: Section = {
     },
     {
       rule: "A session cookie is HttpOnly, SameSite=Strict, and Secure over HTTPS.",
-      decidedBy: "src/http/SessionCookie.ts#SessionCookie",
+      decidedBy: "src/api/http/SessionCookie.ts#SessionCookie",
       heldBy:
         "console/server/sessions.test.ts#is a cookie that no script reads and no other site sends, and a new one at each sign-in"
     },
@@ -29,7 +29,7 @@ export const console: Section = {
     },
     {
       rule: "Every change from the console has a CSRF header.",
-      decidedBy: "src/http/SessionCookie.ts#isFromItsPage",
+      decidedBy: "src/api/http/SessionCookie.ts#isFromItsPage",
       heldBy:
         "console/server/sessions.test.ts#is worth nothing without the page's header, and from another origin, in GETs too"
     },

@@ -15,22 +15,22 @@ export const errors: Section = {
     },
     {
       rule: "An unknown route is 404.",
-      decidedBy: "src/http/Edge.ts#answerUnmatched",
+      decidedBy: "src/api/http/Edge.ts#answerUnmatched",
       heldBy: "http/edge.test.ts#an unknown path is 404 for everyone, with or without a key"
     },
     {
       rule: "A wrong method is 405 with `Allow`.",
-      decidedBy: "src/http/KnownRoutes.ts#methodsOf",
+      decidedBy: "src/api/http/KnownRoutes.ts#methodsOf",
       heldBy: "http/edge.test.ts#a known path without that method is 405 with Allow, before the key is looked at"
     },
     {
       rule: "400 `INVALID_REQUEST` lists every issue with its path.",
-      decidedBy: "src/http/ErrorResponse.ts#fromSchemaError",
+      decidedBy: "src/api/http/ErrorResponse.ts#fromSchemaError",
       heldBy: "http/edge.test.ts#all issues are told at once, each by its path, none with the value"
     },
     {
       rule: "401 has `WWW-Authenticate: Bearer`.",
-      decidedBy: "src/http/ErrorResponse.ts#headersOf",
+      decidedBy: "src/api/http/ErrorResponse.ts#headersOf",
       heldBy: "http/edge.test.ts#401 says Bearer; every form of a missing or wrong key is the same"
     },
     {
@@ -40,13 +40,13 @@ export const errors: Section = {
     },
     {
       rule: "500 `INTERNAL` has no stack trace and no secret.",
-      decidedBy: "src/http/faultError.ts#faultError",
+      decidedBy: "src/api/http/faultError.ts#faultError",
       heldBy:
         "http/faults.test.ts#a defect is 500 INTERNAL without a word of its cause, which the log has under the request id"
     },
     {
       rule: 'An error of a change says `outcome: "unknown"` when the change may have been made.',
-      decidedBy: "src/http/BegunRequest.ts#mayHaveChanged",
+      decidedBy: "src/api/http/BegunRequest.ts#mayHaveChanged",
       heldBy: "http/lostAnswers.test.ts#once it is committed, its outcome is unknown"
     }
   ]

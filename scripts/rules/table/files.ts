@@ -152,7 +152,7 @@ export const files: Section = {
     },
     {
       rule: "Media type and scope are checked before shape and state.",
-      decidedBy: "src/http/EndpointGuard.ts#guard",
+      decidedBy: "src/api/http/EndpointGuard.ts#guard",
       heldBy: "files/fileContract.ts#media types, scopes and bodies are checked before anything else"
     }
   ]

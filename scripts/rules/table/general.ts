@@ -21,17 +21,17 @@ export const general: Section = {
     },
     {
       rule: "An unknown request field is 400 with the nearest known name.",
-      decidedBy: "src/http/UnknownName.ts#unknownName",
+      decidedBy: "src/api/http/UnknownName.ts#unknownName",
       heldBy: "http/edge.test.ts#an unknown field of a body is refused, with the nearest known name"
     },
     {
       rule: "An unknown query parameter is 400 with the nearest known name.",
-      decidedBy: "src/http/KnownQuery.ts#refuseQuery",
+      decidedBy: "src/api/http/KnownQuery.ts#refuseQuery",
       heldBy: "http/edge.test.ts#an unknown query parameter is refused on every endpoint, with the nearest known name"
     },
     {
       rule: "A wrong Content-Type is 415.",
-      decidedBy: "src/http/admittedBody.ts#admitBody",
+      decidedBy: "src/api/http/admittedBody.ts#admitBody",
       heldBy: "http/edge.test.ts#a JSON body has the media type application/json, in UTF-8, not compressed"
     },
     {
@@ -46,7 +46,7 @@ export const general: Section = {
     },
     {
       rule: "Malformed JSON is 400.",
-      decidedBy: "src/http/JsonBody.ts#readJsonText",
+      decidedBy: "src/api/http/JsonBody.ts#readJsonText",
       heldBy: "http/edge.test.ts#malformed JSON, bad UTF-8, too deep a nesting: 400 with one issue at the root"
     },
     {
@@ -56,12 +56,12 @@ export const general: Section = {
     },
     {
       rule: "Every answer has `X-Request-Id`; a usable one from the request (1 to 128 printable ASCII characters) is kept.",
-      decidedBy: "src/http/RequestId.ts#identify",
+      decidedBy: "src/api/http/RequestId.ts#identify",
       heldBy: "http/edge.test.ts#a usable X-Request-Id is kept, any other is replaced"
     },
     {
       rule: "The order of checks is route, 401, 403, 415, 413, 400, 404, 402, state.",
-      decidedBy: "src/http/EndpointGuard.ts#guard",
+      decidedBy: "src/api/http/EndpointGuard.ts#guard",
       heldBy: "http/edge.test.ts#checks come in the contract's order: each request is wrong in all later ways too"
     },
     {
@@ -72,12 +72,12 @@ export const general: Section = {
     },
     {
       rule: "A feature that is switched off is 501, after shape and ownership.",
-      decidedBy: "src/serviceAccess/ServiceAccessesLive.ts#make.findSandbox",
+      decidedBy: "src/access/serviceAccess/ServiceAccessesLive.ts#make.findSandbox",
       heldBy: "http/ways.test.ts#answers 501 after shape and ownership"
     },
     {
       rule: "A database that does not answer is 503 `SERVICE_UNAVAILABLE` with `Retry-After`, on every endpoint.",
-      decidedBy: "src/http/faultError.ts#databaseAway",
+      decidedBy: "src/api/http/faultError.ts#databaseAway",
       heldBy:
         "http/outage.test.ts#a frozen server is found out: clients are told 503 in time, health answers at once, one line is logged"
     },
@@ -88,12 +88,12 @@ export const general: Section = {
     },
     {
       rule: "A fingerprint compares requests: method, path and canonical JSON body.",
-      decidedBy: "src/idempotency/Fingerprint.ts#fingerprint",
+      decidedBy: "src/account/idempotency/Fingerprint.ts#fingerprint",
       heldBy: "idempotency/Fingerprint.test.ts#does not see blanks and the order of keys, and sees everything else"
     },
     {
       rule: "An Idempotency-Key is kept as long as the thing that it made, and at least 24 h.",
-      decidedBy: "src/retention/Pruner.ts#parts.deletedSandboxes",
+      decidedBy: "src/observe/retention/Pruner.ts#parts.deletedSandboxes",
       heldBy: "retention/Pruner.test.ts#keeps every Idempotency-Key for a day"
     },
     {
@@ -103,7 +103,7 @@ export const general: Section = {
     },
     {
       rule: "A query parameter given twice is 400.",
-      decidedBy: "src/http/KnownQuery.ts#refuseQuery",
+      decidedBy: "src/api/http/KnownQuery.ts#refuseQuery",
       heldBy: "http/edge.test.ts#a query parameter given twice is refused"
     },
     {
@@ -118,7 +118,7 @@ export const general: Section = {
     },
     {
       rule: "HEAD is GET without the body.",
-      decidedBy: "src/http/KnownRoutes.ts#methodsOf",
+      decidedBy: "src/api/http/KnownRoutes.ts#methodsOf",
       heldBy: "http/edge.test.ts#HEAD is GET without the body, key and all"
     },
     {
@@ -128,7 +128,7 @@ export const general: Section = {
     },
     {
       rule: "A cursor is good only in the list that made it.",
-      decidedBy: "src/actor/Paging.ts#openCursor",
+      decidedBy: "src/engine/Paging.ts#openCursor",
       heldBy: "http/cursors.test.ts#is refused everywhere but in the list or stream that gave it, and after any change"
     },
     {

@@ -5,7 +5,7 @@ export const keys: Section = {
   rules: [
     {
       rule: "Every endpoint except the two descriptions needs an API key and its scope.",
-      decidedBy: "src/http/EndpointGuard.ts#guard",
+      decidedBy: "src/api/http/EndpointGuard.ts#guard",
       heldBy:
         "http/openapi.test.ts#every operation is told apart, summed up, and secured, but for the descriptions of the API and of its machines"
     },
@@ -22,13 +22,13 @@ export const keys: Section = {
     },
     {
       rule: "A suspended account gets 403 `ACCOUNT_SUSPENDED` on every endpoint that needs a key.",
-      decidedBy: "src/http/EndpointGuard.ts#suspended",
+      decidedBy: "src/api/http/EndpointGuard.ts#suspended",
       heldBy:
         "account/suspension.test.ts#gets 403 from every endpoint that needs a key, before anything else but 401, and all again once resumed"
     },
     {
       rule: "`GET /me` describes account, key and limits.",
-      decidedBy: "src/http/AccountHandlers.ts#AccountHandlers",
+      decidedBy: "src/api/http/AccountHandlers.ts#AccountHandlers",
       heldBy: "account/keys.test.ts#GET /me tells of the account and the key, and of the last use"
     },
     {
@@ -54,7 +54,7 @@ export const keys: Section = {
     },
     {
       rule: "A key is displayed with name, hint of 4 characters, scopes, creation, last use and revocation.",
-      decidedBy: "src/http/ConsoleKeysHandlers.ts#shown",
+      decidedBy: "src/api/http/ConsoleKeysHandlers.ts#shown",
       heldBy:
         "console/server/keys.test.ts#are shown once, and listed with their hint, scopes, end, last use and from where"
     },
@@ -66,13 +66,13 @@ export const keys: Section = {
     },
     {
       rule: "Ids are a prefix and 26 characters of Crockford base32, in the order of their creation.",
-      decidedBy: "src/identifier/newId.ts#newId",
+      decidedBy: "src/platform/identifier/newId.ts#newId",
       heldBy:
         "identifier/newId.test.ts#are a prefix and 26 characters of Crockford base32, each new one greater than the last"
     },
     {
       rule: "An operation's id is `op_` and 32 lowercase hexadecimal characters.",
-      decidedBy: "src/identifier/newId.ts#newOperationId",
+      decidedBy: "src/platform/identifier/newId.ts#newOperationId",
       heldBy:
         "identifier/newId.test.ts#of operations are op_ and a UUIDv7 in hexadecimal, each new one greater than the last"
     }

@@ -113,12 +113,12 @@ export const money: Section = {
     },
     {
       rule: "The audit log has every call that changes something or reads content, refused ones too.",
-      decidedBy: "src/http/AuditedEndpoint.ts#isAudited",
+      decidedBy: "src/api/http/AuditedEndpoint.ts#isAudited",
       heldBy: "http/audited.test.ts#…: …"
     },
     {
       rule: "The audit log has no body, query or secret.",
-      decidedBy: "src/http/AuditedEndpoint.ts#auditedEndpoint",
+      decidedBy: "src/api/http/AuditedEndpoint.ts#auditedEndpoint",
       heldBy: "http/audited.test.ts#no secret is in it, wherever a caller puts one"
     }
   ]

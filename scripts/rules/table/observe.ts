@@ -5,13 +5,13 @@ export const observe: Section = {
   rules: [
     {
       rule: "Log entries are oldest first, filtered by stream, source and time (`since` inclusive, `until` exclusive).",
-      decidedBy: "src/logs/LogChunks.ts#chunksThatMatch",
+      decidedBy: "src/observe/logs/LogChunks.ts#chunksThatMatch",
       heldBy:
         "logs/Logs.test.ts#reads all sources and streams in one order, filtered by each, with since inclusive and until exclusive"
     },
     {
       rule: "With more than `limit` matches the newest are answered, with `truncated`.",
-      decidedBy: "src/logs/newestChunks.ts#newestChunks",
+      decidedBy: "src/observe/logs/newestChunks.ts#newestChunks",
       heldBy:
         "logs/following.test.ts#begins with the newest that match and says whether there are more; then tells each as it is stored"
     },
@@ -22,7 +22,7 @@ export const observe: Section = {
     },
     {
       rule: "Logs are kept for the retention time, at most a Sandbox's share.",
-      decidedBy: "src/retention/Pruner.ts#parts.largeSandboxes",
+      decidedBy: "src/observe/retention/Pruner.ts#parts.largeSandboxes",
       heldBy:
         "logs/Logs.test.ts#forgets what is older than the retention and what is beyond a Sandbox's share, oldest first"
     },
@@ -39,12 +39,12 @@ export const observe: Section = {
     },
     {
       rule: "Analytics requests are limited for each account: 429.",
-      decidedBy: "src/analytics/RateWindow.ts#countRequest",
+      decidedBy: "src/observe/analytics/RateWindow.ts#countRequest",
       heldBy: "analytics/Analytics.test.ts#limits requests a minute for the whole account, exactly, also at once"
     },
     {
       rule: "The default window of analytics is the last 24 h.",
-      decidedBy: "src/analytics/Analytics.ts#defaultWindowMs",
+      decidedBy: "src/observe/analytics/Analytics.ts#defaultWindowMs",
       heldBy: "analytics/Analytics.test.ts#reads the last 24 hours unless it is asked for others"
     },
     {
@@ -54,28 +54,28 @@ export const observe: Section = {
     },
     {
       rule: "Analytics has counts and durations of operations and executes.",
-      decidedBy: "src/analytics/Analytics.ts#Analytics.layer.operationsIn",
+      decidedBy: "src/observe/analytics/Analytics.ts#Analytics.layer.operationsIn",
       heldBy:
         "analytics/Analytics.test.ts#gives the median and the 99th hundredth of operations and executes together, interpolated"
     },
     {
       rule: "Analytics lists boots, running time and transitions of one generation or of all.",
-      decidedBy: "src/analytics/LifecycleFold.ts#foldLifecycle",
+      decidedBy: "src/observe/analytics/LifecycleFold.ts#foldLifecycle",
       heldBy: "analytics/LifecycleFold.test.ts#tells generations apart"
     },
     {
       rule: "The event stream sends every transition as its log has it.",
-      decidedBy: "src/events/Frame.ts#frameOf",
+      decidedBy: "src/observe/events/Frame.ts#frameOf",
       heldBy: "http/events.test.ts#say every transition as its log does, with who it is of"
     },
     {
       rule: "A stream resumes from a position without a gap or a double.",
-      decidedBy: "src/events/Position.ts#openPosition",
+      decidedBy: "src/observe/events/Position.ts#openPosition",
       heldBy: "http/events.test.ts#go on from a position without a gap or a double, given either way"
     },
     {
       rule: "A position older than what is retained is 409 `CURSOR_STALE`.",
-      decidedBy: "src/events/Events.ts#stale",
+      decidedBy: "src/observe/events/Events.ts#stale",
       heldBy: "events/feed.test.ts#calls a position stale once something after it was removed, and no sooner"
     },
     {
@@ -85,7 +85,7 @@ export const observe: Section = {
     },
     {
       rule: "`GET /machines` describes every state machine without a key.",
-      decidedBy: "src/http/SystemHandlers.ts#SystemHandlers",
+      decidedBy: "src/api/http/SystemHandlers.ts#SystemHandlers",
       heldBy: "http/machines.test.ts#are all there, with every state, without a key"
     }
   ]

@@ -18,7 +18,7 @@ export const sandboxes: Section = {
       rule: "The account's limit of Sandboxes is 429 `SANDBOX_LIMIT_REACHED`; stopped Sandboxes count.",
       decidedBy: "src/sandbox/sandboxStates.ts#countedStates",
       heldBy:
-        "actor/taggedStates.test.ts#every state of a Sandbox either counts toward the limits or is removed from its host"
+        "engine/taggedStates.test.ts#every state of a Sandbox either counts toward the limits or is removed from its host"
     },
     {
       rule: "The limit of Sandboxes holds under concurrent creates.",
@@ -116,7 +116,7 @@ export const sandboxes: Section = {
     },
     {
       rule: "A deleted Sandbox stays readable for the retention time; acting on it is 404.",
-      decidedBy: "src/retention/Pruner.ts#parts.deletedSandboxes",
+      decidedBy: "src/observe/retention/Pruner.ts#parts.deletedSandboxes",
       heldBy:
         "retention/Pruner.test.ts#keeps what lies in a deleted Sandbox as long as that, though things that ended go sooner"
     },
@@ -178,12 +178,12 @@ export const sandboxes: Section = {
     },
     {
       rule: "The transition log is complete: replayed through the machine it gives the stored snapshot.",
-      decidedBy: "src/actor/Transition.ts#replay",
+      decidedBy: "src/engine/Transition.ts#replay",
       heldBy: "sandbox/Lifecycle.test.ts#leaves logs that replay to what is stored, for every actor that was made here"
     },
     {
       rule: "The transition endpoints page the log and list what may happen next.",
-      decidedBy: "src/actor/TransitionLog.ts#transitionLog",
+      decidedBy: "src/engine/TransitionLog.ts#transitionLog",
       heldBy:
         "http/sandboxes.test.ts#the transition log is paged from the first revision on, and tells what may come next"
     }

@@ -5,7 +5,7 @@ export const versions: Section = {
   rules: [
     {
       rule: "The description is served at `GET /openapi.json` without a key, as version 2.0.0.",
-      decidedBy: "src/http/SystemHandlers.ts#SystemHandlers",
+      decidedBy: "src/api/http/SystemHandlers.ts#SystemHandlers",
       heldBy: "http/openapi.test.ts#it is version 2.0.0, cacheable JSON, the same for everyone"
     },
     {

@@ -5,7 +5,7 @@ export const workspaces: Section = {
   rules: [
     {
       rule: "A new workspace is empty.",
-      decidedBy: "src/workspace/Workspaces.ts#Workspaces.layer.insert",
+      decidedBy: "src/account/workspace/Workspaces.ts#Workspaces.layer.insert",
       heldBy:
         "http/workspaces.test.ts#one is created empty, listed newest first, and counts its Sandboxes and their volumes"
     },
@@ -16,13 +16,13 @@ export const workspaces: Section = {
     },
     {
       rule: "A repeated key replays the original response; another body is 409.",
-      decidedBy: "src/idempotency/Idempotency.ts#once",
+      decidedBy: "src/account/idempotency/Idempotency.ts#once",
       heldBy:
         "http/workspaces.test.ts#a repeated key replays the original answer; with another body it is a conflict; another account has its own keys"
     },
     {
       rule: "An account has at most 10 workspaces (its own limit may differ): 409 `WORKSPACE_QUOTA_EXCEEDED`, also under concurrent creates.",
-      decidedBy: "src/workspace/Workspaces.ts#Workspaces.layer.insert",
+      decidedBy: "src/account/workspace/Workspaces.ts#Workspaces.layer.insert",
       heldBy:
         "http/workspaces.test.ts#the quota holds for creates at once, over two processes; a replay still answers, and a refused key is free",
       question: "Where is the quota of workspaces decided?"
@@ -35,7 +35,7 @@ export const workspaces: Section = {
     },
     {
       rule: "Only an empty workspace is deleted, else 409 `WORKSPACE_NOT_EMPTY`.",
-      decidedBy: "src/workspace/Workspaces.ts#Workspaces.layer.remove",
+      decidedBy: "src/account/workspace/Workspaces.ts#Workspaces.layer.remove",
       heldBy:
         "http/workspaces.test.ts#only an empty one is deleted; it is gone then, its room in the quota is free, and its key still replays"
     }

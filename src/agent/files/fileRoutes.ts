@@ -17,7 +17,7 @@
 import fs from "node:fs"
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2"
 import { promisify } from "node:util"
-import { Semaphore } from "../../concurrency/Semaphore.ts"
+import { Semaphore } from "../../platform/concurrency/Semaphore.ts"
 import { answerJson, type Handler, isWanted, Refusal, type Routes, readJson, readWanted } from "../routes.ts"
 import { type Encoding, gunzipped, gzipped } from "./archive/gzip.ts"
 import { openToPack, pack } from "./archive/pack.ts"

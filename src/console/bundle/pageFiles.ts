@@ -8,8 +8,8 @@ import { basename, extname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { brotliCompress, constants, gzip } from "node:zlib"
-import { bundle } from "../../bundle/bundle.ts"
-import { kept } from "../../bundle/kept.ts"
+import { bundle } from "../../platform/bundle/bundle.ts"
+import { kept } from "../../platform/bundle/kept.ts"
 import { leftOut } from "./leftOut.ts"
 import { adoptedStyles, bareSetup, drawings, sharing } from "./plugins.ts"
 
@@ -112,7 +112,7 @@ const make = async (): Promise<{ readonly value: PageFiles; readonly sources: Re
 }
 
 /** The sources of this bundler and its imports. */
-const makers = [".", "../../bundle", "../../statechart"].flatMap((folder) => {
+const makers = [".", "../../platform/bundle", "../../statechart"].flatMap((folder) => {
   const path = join(import.meta.dirname, folder)
   return readdirSync(path).map((name) => join(path, name))
 })

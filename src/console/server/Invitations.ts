@@ -5,7 +5,7 @@
  */
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { newId } from "../../identifier/newId.ts"
+import { newId } from "../../platform/identifier/newId.ts"
 import { Int8 } from "../../store/Columns.ts"
 import { isToken, newToken, sha256Of } from "./Token.ts"
 

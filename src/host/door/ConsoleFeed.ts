@@ -5,8 +5,8 @@
  * or that died, may not have stored them. While no service asks, nothing is read, and the output stays in the drivers.
  */
 import { Effect, Latch, type Scope, Stream } from "effect"
+import { worker } from "../../platform/worker/Worker.ts"
 import type { ConsoleChunk } from "../../runtime/Runtime.ts"
-import { worker } from "../../worker/Worker.ts"
 
 /** Bounds the bytes kept for repetition and the bytes that wait for delivery. */
 const KEPT_MAX_BYTES = 1024 ** 2

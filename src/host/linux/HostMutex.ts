@@ -8,7 +8,7 @@
  */
 import { createServer, type Server } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
-import { KeyedMutex } from "../../concurrency/KeyedMutex.ts"
+import { KeyedMutex } from "../../platform/concurrency/KeyedMutex.ts"
 
 export interface HostMutexOptions {
   /** Identifies the data folder. */

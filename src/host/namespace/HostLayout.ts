@@ -15,7 +15,7 @@ import { accessSync, chmodSync, constants, existsSync, mkdirSync, readFileSync, 
 import { copyFile, readdir, rename, rm, rmdir, unlink } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { FileLock } from "../../fileLock/FileLock.ts"
+import { FileLock } from "../../platform/fileLock/FileLock.ts"
 import { agentBundle } from "../../runtime/agentClient/agentBundle.ts"
 import type { SandboxSpec } from "../../runtime/Runtime.ts"
 import type { View } from "../linux/limitViews.ts"

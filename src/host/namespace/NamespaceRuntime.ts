@@ -1,6 +1,7 @@
 /** The `namespace` driver: Sandboxes as bubblewrap namespaces on this host's kernel. */
 import { Effect, Layer, Schedule, Schema, Stream } from "effect"
 import { Settings } from "../../Config.ts"
+import { worker } from "../../platform/worker/Worker.ts"
 import { GuestUnavailable } from "../../runtime/Guest.ts"
 import {
   type ConsoleChunk,
@@ -11,7 +12,6 @@ import {
   RuntimeUnsupported,
   type SandboxSpec
 } from "../../runtime/Runtime.ts"
-import { worker } from "../../worker/Worker.ts"
 import { UsersExhausted } from "../linux/HostUsers.ts"
 import { hostFull } from "../linux/hostFull.ts"
 import { VolumeMissing, volumeMissing } from "../linux/VolumeRegister.ts"

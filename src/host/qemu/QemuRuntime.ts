@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises"
 import { Effect, Layer, Queue, Schedule, Stream } from "effect"
 import { Settings } from "../../Config.ts"
+import { worker } from "../../platform/worker/Worker.ts"
 import {
   type ResourceSample,
   Runtime,
@@ -9,7 +10,6 @@ import {
   type RuntimeStall,
   RuntimeUnsupported
 } from "../../runtime/Runtime.ts"
-import { worker } from "../../worker/Worker.ts"
 import { attempt } from "../linux/attempt.ts"
 import { networkBytes } from "../linux/networkBytes.ts"
 import { cpuSecondsOf } from "../linux/ProcessIdentity.ts"

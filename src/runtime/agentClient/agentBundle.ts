@@ -7,8 +7,8 @@ import { existsSync } from "node:fs"
 import { mkdir, rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { bundle } from "../../bundle/bundle.ts"
-import { kept } from "../../bundle/kept.ts"
+import { bundle } from "../../platform/bundle/bundle.ts"
+import { kept } from "../../platform/bundle/kept.ts"
 
 const ENTRY = fileURLToPath(new URL("../../agent/main.ts", import.meta.url))
 
@@ -29,7 +29,7 @@ const make = async () => {
   return { value: files[0]!.contents, sources }
 }
 
-const makers = [import.meta.filename, join(import.meta.dirname, "../../bundle/bundle.ts")]
+const makers = [import.meta.filename, join(import.meta.dirname, "../../platform/bundle/bundle.ts")]
 
 /** Path of `agent-<sha256 prefix>.cjs` in `folder`, which is made if it is missing. World-readable. */
 export const agentBundle = async (folder: string): Promise<string> => {

@@ -4,7 +4,7 @@
  *
  * @source contract-details.md "Usage and credit": grants are spent promotional before others, then by earliest expiry, then by age
  */
-import { derivedId } from "../../identifier/derivedId.ts"
+import { derivedId } from "../../platform/identifier/derivedId.ts"
 import type { Grant } from "../Grant.ts"
 import type { Differences } from "./Differences.ts"
 

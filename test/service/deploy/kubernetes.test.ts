@@ -198,7 +198,7 @@ describe("the manifests", () => {
 
   it("give a stop as long as it may take", () => {
     const stopWithinMs = Number(
-      /const stopWithinMs = ([\d_]+)/.exec(readFileSync(join(root, "src/Launch.ts"), "utf8"))![1]!.replace("_", "")
+      /const stopWithinMs = ([\d_]+)/.exec(readFileSync(join(root, "src/app/Launch.ts"), "utf8"))![1]!.replace("_", "")
     )
     for (const pod of pods) {
       const [container] = pod.spec.containers

@@ -1,8 +1,8 @@
 /** A service over a database and hosts that are simulated worlds of this process: without host actors, whose states are written as the test likes. */
 import { Effect, Layer, Stream } from "effect"
 import { SqlClient } from "effect/sql"
-import { Atoll } from "../../../src/Atoll.ts"
-import { ActorCluster } from "../../../src/actor/ActorCluster.ts"
+import { Atoll } from "../../../src/app/Atoll.ts"
+import { ActorCluster } from "../../../src/engine/ActorCluster.ts"
 import { FleetPlacement } from "../../../src/fleet/FleetPlacement.ts"
 import { FleetRuntime } from "../../../src/fleet/FleetRuntime.ts"
 import { HostFeeds } from "../../../src/fleet/HostFeeds.ts"

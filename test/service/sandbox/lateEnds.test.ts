@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Clock, Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
-import type { AnyEvent } from "../../../src/actor/ActorDefinition.ts"
+import type { AnyEvent } from "../../../src/engine/ActorDefinition.ts"
 import { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
 import { ShiftedClock } from "../../support/ShiftedClock.ts"
 import { newAccount, testAtoll } from "../../support/TestAtoll.ts"

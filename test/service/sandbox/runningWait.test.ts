@@ -1,7 +1,7 @@
 /** Whoever waits for a Sandbox to run is answered by a service that stops, and not cut. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { LiveConnections } from "../../../src/gateway/LiveConnections.ts"
+import { LiveConnections } from "../../../src/access/gateway/LiveConnections.ts"
 import { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
 import { RunningWait } from "../../../src/sandbox/RunningWait.ts"
 import { Sandboxes } from "../../../src/sandbox/Sandboxes.ts"

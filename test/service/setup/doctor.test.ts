@@ -2,16 +2,16 @@
 import { createServer } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import type { Finding } from "../../../src/doctor/Finding.ts"
-import { cgroupFinding } from "../../../src/doctor/sandboxFindings.ts"
+import { NO_CGROUPS } from "../../../src/host/linux/cgroups.ts"
+import type { Finding } from "../../../src/ops/doctor/Finding.ts"
+import { cgroupFinding } from "../../../src/ops/doctor/sandboxFindings.ts"
 import {
   clockFinding,
   filesFinding,
   localeFinding,
   memoryFinding,
   nodeFinding
-} from "../../../src/doctor/systemFindings.ts"
-import { NO_CGROUPS } from "../../../src/host/linux/cgroups.ts"
+} from "../../../src/ops/doctor/systemFindings.ts"
 import { atollWith, withinMs } from "../../support/commandLine.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { testFolder } from "../../support/testFolder.ts"

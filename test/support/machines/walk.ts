@@ -1,12 +1,12 @@
 /**
  * Every state that a machine can reach, context included, and what it says of every event there.
  *
- * The verdicts are the host's own (`src/actor/Transition.ts`). Events carry one instant, or the end of what they are sent to, so contexts stay finite; the one thing
+ * The verdicts are the host's own (`src/engine/Transition.ts`). Events carry one instant, or the end of what they are sent to, so contexts stay finite; the one thing
  * that grows, a generation, is followed to its third boot, and from a client's change on to the next one.
  */
 import type { AnyMachineSnapshot } from "xstate"
-import type { AnyEvent } from "../../../src/actor/ActorDefinition.ts"
-import { begin, decide, restore, store, type Verdict } from "../../../src/actor/Transition.ts"
+import type { AnyEvent } from "../../../src/engine/ActorDefinition.ts"
+import { begin, decide, restore, store, type Verdict } from "../../../src/engine/Transition.ts"
 import type { Deadlines } from "../../../src/store/JournalRecord.ts"
 import type { MachineSource } from "./MachineSource.ts"
 import { at, combinations, samplesTogether } from "./sampleValues.ts"

@@ -1,9 +1,9 @@
 /** One life of the service below HTTP, from its start to its crash. */
 import { Context, Effect, Exit, type Fiber, Layer, Scope } from "effect"
 import { SqlClient } from "effect/sql"
-import { Atoll } from "../../../src/Atoll.ts"
-import { ActorCluster } from "../../../src/actor/ActorCluster.ts"
-import type { ActorHost } from "../../../src/actor/ActorHost.ts"
+import { Atoll } from "../../../src/app/Atoll.ts"
+import { ActorCluster } from "../../../src/engine/ActorCluster.ts"
+import type { ActorHost } from "../../../src/engine/ActorHost.ts"
 import type { Operations } from "../../../src/operation/Operations.ts"
 import { Runtime } from "../../../src/runtime/Runtime.ts"
 import type { Sandboxes } from "../../../src/sandbox/Sandboxes.ts"

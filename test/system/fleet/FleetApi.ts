@@ -1,7 +1,7 @@
 /** A service of a fleet over a real socket, on hosts that are simulated worlds of this process. Needs a database. */
 import { Layer } from "effect"
-import { ApiServer } from "../../../src/http/ApiServer.ts"
-import { Listener } from "../../../src/http/Listener.ts"
+import { ApiServer } from "../../../src/api/http/ApiServer.ts"
+import { Listener } from "../../../src/api/http/Listener.ts"
 import { fleetService, type WorldHost } from "../../support/fleet/AttendedWorlds.ts"
 import { testSettings } from "../../support/TestSettings.ts"
 

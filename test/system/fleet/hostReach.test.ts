@@ -1,7 +1,7 @@
 /** Whether a service should be sent requests, as it tells a balancer: one that reaches none of the hosts should not, where another one does. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
-import { PublicPort } from "../../../src/gateway/PublicPort.ts"
+import { PublicPort } from "../../../src/access/gateway/PublicPort.ts"
 import { untilHost, WorldHost } from "../../support/fleet/AttendedWorlds.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { fleetApi } from "./FleetApi.ts"

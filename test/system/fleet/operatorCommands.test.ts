@@ -5,7 +5,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { PublicPort } from "../../../src/gateway/PublicPort.ts"
+import { PublicPort } from "../../../src/access/gateway/PublicPort.ts"
 import { atoll, withinMs } from "../../support/commandLine.ts"
 import { Browser } from "../../support/console/server/Browser.ts"
 import { untilHost, WorldHost } from "../../support/fleet/AttendedWorlds.ts"

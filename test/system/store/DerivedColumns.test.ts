@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { store } from "../../../src/actor/Transition.ts"
+import { store } from "../../../src/engine/Transition.ts"
 import { encodeCommit, encodeInsert } from "../../../src/store/JournalEncoding.ts"
 import type { ActorCommit, ActorInsert, StoredSnapshot } from "../../../src/store/JournalRecord.ts"
 import { insertActors, updateActors } from "../../../src/store/JournalStatements.ts"

@@ -1,6 +1,6 @@
 /** Which instant each deadline of an outcome is counted from: found by moving one instant of the event at a time. */
-import type { AnyEvent } from "../../../src/actor/ActorDefinition.ts"
-import { decide, type Verdict } from "../../../src/actor/Transition.ts"
+import type { AnyEvent } from "../../../src/engine/ActorDefinition.ts"
+import { decide, type Verdict } from "../../../src/engine/Transition.ts"
 import type { MachineSource } from "../../support/machines/MachineSource.ts"
 import type { Step } from "../../support/machines/walk.ts"
 import { deadlinesOf, restoreFrozen } from "../../support/machines/walk.ts"

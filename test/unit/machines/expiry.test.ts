@@ -4,7 +4,7 @@ import { connectionGrantMachine } from "../../../machines/connectionGrant.ts"
 import { lastsAt } from "../../../machines/expiry.ts"
 import { previewMachine } from "../../../machines/preview.ts"
 import { serviceAccessMachine } from "../../../machines/serviceAccess.ts"
-import { begin, decide, restore, stamp, store } from "../../../src/actor/Transition.ts"
+import { begin, decide, restore, stamp, store } from "../../../src/engine/Transition.ts"
 
 const at = 1_800_000_000_000
 const boot = { accountId: "acc", sandboxId: "sbx", generation: 1, at }

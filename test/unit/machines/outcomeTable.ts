@@ -1,5 +1,5 @@
 /** The whole behaviour of a machine as a page to read: for every state and event, each different outcome once. */
-import type { Verdict } from "../../../src/actor/Transition.ts"
+import type { Verdict } from "../../../src/engine/Transition.ts"
 import type { MachineSource } from "../../support/machines/MachineSource.ts"
 import type { Reached, Step } from "../../support/machines/walk.ts"
 import { deadlineSources } from "./deadlineSources.ts"

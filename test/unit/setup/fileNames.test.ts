@@ -20,8 +20,8 @@ describe("the rule of file names", () => {
   }
 
   it("refuses two files of one name, whatever their case and suffix", () => {
-    assert.deepStrictEqual(plant(["src/actor/Change.ts", "src/store/change.ts"]), [
-      "these files have one name: src/actor/Change.ts, src/store/change.ts. Give each a name of its own."
+    assert.deepStrictEqual(plant(["src/engine/Change.ts", "src/store/change.ts"]), [
+      "these files have one name: src/engine/Change.ts, src/store/change.ts. Give each a name of its own."
     ])
     assert.lengthOf(plant(["src/console/pages/a/Life.tsx", "src/console/pages/life.ts"]), 2)
   })

@@ -25,9 +25,9 @@ describe("the import rules", () => {
       "machines/sandbox.ts":
         'import { setup } from "xstate"\nimport type { a } from "../schemas/Sandbox.ts"\nexport type B = typeof a',
       "src/store/Journal.ts": 'import { a } from "../../schemas/Sandbox.ts"\nexport const j = a',
-      "src/actor/Host.ts":
+      "src/engine/Host.ts":
         'import { j } from "../store/Journal.ts"\nimport * as m from "../../machines/sandbox.ts"\nexport const h = [j, m]',
-      "src/Atoll.ts": 'import { h } from "./actor/Host.ts"\nconsole.log(h)'
+      "src/app/Atoll.ts": 'import { h } from "./actor/Host.ts"\nconsole.log(h)'
     })
     assert.deepStrictEqual(faults, [])
   })
@@ -37,7 +37,7 @@ describe("the import rules", () => {
       "a value against the direction",
       {
         "src/store/A.ts": 'import { b } from "../http/B.ts"\nexport const a = b',
-        "src/http/B.ts": "export const b = 1"
+        "src/api/http/B.ts": "export const b = 1"
       },
       /src\/store\/A\.ts may not import src\/http\/B\.ts/
     ],
@@ -45,13 +45,13 @@ describe("the import rules", () => {
       "a type against the direction",
       {
         "schemas/A.ts": 'import type { B } from "../src/actor/B.ts"\nexport type A = B',
-        "src/actor/B.ts": "export type B = 1"
+        "src/engine/B.ts": "export type B = 1"
       },
       /schemas\/A\.ts may not import src\/actor\/B\.ts/
     ],
     [
       "an inline import type",
-      { "schemas/A.ts": 'export type A = import("../src/actor/B.ts").B', "src/actor/B.ts": "export type B = 1" },
+      { "schemas/A.ts": 'export type A = import("../src/actor/B.ts").B', "src/engine/B.ts": "export type B = 1" },
       /schemas\/A\.ts may not import src\/actor\/B\.ts/
     ],
     [

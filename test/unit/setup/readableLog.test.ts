@@ -2,7 +2,7 @@
 import { stripVTControlCharacters } from "node:util"
 import { assert, it } from "@effect/vitest"
 import { Cause, Effect, Logger } from "effect"
-import { readableLog } from "../../../src/ReadableLog.ts"
+import { readableLog } from "../../../src/app/ReadableLog.ts"
 
 const logged = (program: Effect.Effect<void>) =>
   Effect.gen(function* () {

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Logger, References } from "effect"
 import { SqlError } from "effect/sql"
-import { withoutOutages } from "../../../src/OutageLines.ts"
+import { withoutOutages } from "../../../src/app/OutageLines.ts"
 import { DatabaseOutage, Outage } from "../../../src/store/DatabaseOutage.ts"
 
 const connection = new SqlError.SqlError({

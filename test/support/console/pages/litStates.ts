@@ -3,9 +3,9 @@ import { assert } from "@effect/vitest"
 import type { Page } from "playwright-core"
 import type { AnyStateMachine } from "xstate"
 import type { Transition, TransitionList } from "../../../../schemas/Transition.ts"
-import type { AnyEvent } from "../../../../src/actor/ActorDefinition.ts"
-import { begin, decide } from "../../../../src/actor/Transition.ts"
 import { sameJson } from "../../../../src/console/pages/machine/sameJson.ts"
+import type { AnyEvent } from "../../../../src/engine/ActorDefinition.ts"
+import { begin, decide } from "../../../../src/engine/Transition.ts"
 import type { Deadlines } from "../../../../src/store/JournalRecord.ts"
 
 export const names = (page: Page, selector: string, attribute: string): Promise<ReadonlyArray<string | null>> =>

@@ -4,9 +4,9 @@
  */
 import type { Page } from "playwright-core"
 import type { AnyMachineSnapshot } from "xstate"
-import type { AnyEvent } from "../../../../src/actor/ActorDefinition.ts"
-import { begin, decide, type Verdict } from "../../../../src/actor/Transition.ts"
 import type { SimulatedKind } from "../../../../src/console/pages/machine/Kind.ts"
+import type { AnyEvent } from "../../../../src/engine/ActorDefinition.ts"
+import { begin, decide, type Verdict } from "../../../../src/engine/Transition.ts"
 
 interface Sent {
   readonly type: string

@@ -1,8 +1,8 @@
 /** One service of a simulated fleet: below HTTP, on a way of its own to the database, one of a cluster; killed, cut off from the database, started again. */
 import { type Context, Effect, Exit, type Fiber, Layer, Redacted, References, Scope } from "effect"
-import { Atoll } from "../../../../src/Atoll.ts"
-import { ActorCluster } from "../../../../src/actor/ActorCluster.ts"
-import type { ActorHost } from "../../../../src/actor/ActorHost.ts"
+import { Atoll } from "../../../../src/app/Atoll.ts"
+import { ActorCluster } from "../../../../src/engine/ActorCluster.ts"
+import type { ActorHost } from "../../../../src/engine/ActorHost.ts"
 import { FleetHosts } from "../../../../src/fleet/FleetHosts.ts"
 import { FleetPlacement } from "../../../../src/fleet/FleetPlacement.ts"
 import { FleetRuntime } from "../../../../src/fleet/FleetRuntime.ts"
@@ -23,7 +23,7 @@ export type Services = ActorHost | HostJoins | Operations | Sandboxes
 
 const hostOptions = { sweepIntervalMs: 1_000, stopWithinMs: 0 }
 
-/** As `src/FleetService.ts` puts it together, but for its ways to hosts and theirs to it. */
+/** As `src/app/FleetService.ts` puts it together, but for its ways to hosts and theirs to it. */
 const serviceOn = (hosts: ReadonlyArray<SimulatedHost>, asker: Asker) => {
   const ways = FleetHosts.ways((hostId) => {
     const host = hosts.find(({ id }) => id === hostId)

@@ -4,8 +4,8 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Plugin } from "esbuild"
 import type { Page } from "playwright-core"
-import { bundle } from "../../../../src/bundle/bundle.ts"
 import { leftOut } from "../../../../src/console/bundle/leftOut.ts"
+import { bundle } from "../../../../src/platform/bundle/bundle.ts"
 import { noChromium, testBrowser } from "../../../support/console/pages/TestBrowser.ts"
 
 const folder = fileURLToPath(new URL("../../../../src/console/pages/sandbox/resources/", import.meta.url))

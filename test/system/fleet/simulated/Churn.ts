@@ -1,7 +1,7 @@
 /** Clients of many accounts, who make, start, stop, use and delete Sandboxes through any service, and ask again elsewhere when one dies. */
 import { setTimeout as pause } from "node:timers/promises"
 import { Cause, Effect, Exit } from "effect"
-import { OwnerAway } from "../../../../src/actor/ActorError.ts"
+import { OwnerAway } from "../../../../src/engine/ActorError.ts"
 import { Operations } from "../../../../src/operation/Operations.ts"
 import { Sandboxes } from "../../../../src/sandbox/Sandboxes.ts"
 import { isDatabaseFault } from "../../../../src/store/DatabaseFault.ts"

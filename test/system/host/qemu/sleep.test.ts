@@ -1,8 +1,8 @@
 /** The whole service on real machines: one that nobody uses sleeps on disk, and wakes with what ran in it. */
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { Atoll } from "../../../../src/Atoll.ts"
-import { ActorCluster } from "../../../../src/actor/ActorCluster.ts"
+import { Atoll } from "../../../../src/app/Atoll.ts"
+import { ActorCluster } from "../../../../src/engine/ActorCluster.ts"
 import { Operations } from "../../../../src/operation/Operations.ts"
 import { Runtime } from "../../../../src/runtime/Runtime.ts"
 import { Sandboxes } from "../../../../src/sandbox/Sandboxes.ts"

@@ -32,7 +32,7 @@ export const notRun: ReadonlyArray<NotRun> = [
   { command: /^npm run vm:image$/, why: "It builds for minutes; test/system/host/qemu boots what it builds." },
   {
     command: /^ATOLL_HOST=0\.0\.0\.0 ATOLL_PORT=443 /,
-    why: "It wants port 443 and a certificate: test/service/http/tls.test.ts has its own."
+    why: "It wants port 443 and a certificate: test/service/api/http/tls.test.ts has its own."
   },
   {
     command: /^ATOLL_PORT=8081 npm run up$/,

@@ -1,0 +1,40 @@
+/** Interprets the commands of a connection grant. */
+import { Effect } from "effect"
+import { connectionGrantMachine } from "../../../machines/connectionGrant.ts"
+import { ConnectionGrantContext } from "../../../schemas/contexts/ConnectionGrant.ts"
+import { Settings } from "../../Config.ts"
+import { defineActor } from "../../engine/defineActor.ts"
+import { LiveConnections } from "../gateway/LiveConnections.ts"
+import { SandboxReach } from "../gateway/SandboxReach.ts"
+
+const lookEvery = "5 seconds"
+
+export const grantDefinition = Effect.gen(function* () {
+  const connections = yield* LiveConnections
+  const reach = yield* SandboxReach
+  const { clusterPort } = yield* Settings
+
+  /** With several processes another one may carry connections. Then the wait ends only with the Sandbox. */
+  const untilConnectionsOver = (id: string) =>
+    Effect.suspend(() => Effect.succeed(clusterPort === 0 && connections.countOf(id) === 0)).pipe(
+      Effect.delay(lookEvery),
+      Effect.repeat({ until: (isOver) => isOver }),
+      Effect.as({ type: "CONNECTIONS_OVER" as const })
+    )
+
+  return defineActor(connectionGrantMachine, {
+    context: ConnectionGrantContext,
+    commands: {
+      confirmSandbox: { lane: "connections", run: (scope) => reach.confirmation(scope.state().context) },
+      holdConnections: { lane: "connections", run: (scope) => untilConnectionsOver(scope.state().id) },
+      endConnections: {
+        lane: "connections",
+        run: (scope) =>
+          Effect.sync(() => {
+            connections.cut(scope.state().id)
+            return null
+          })
+      }
+    }
+  })
+})

@@ -1,0 +1,113 @@
+/** Converts every failure to the contract's Error body. */
+import { SchemaAST, SchemaIssue } from "effect"
+import { HttpServerResponse } from "effect/http"
+import type { HttpApiError } from "effect/http-api"
+import {
+  type ContractError,
+  type ErrorCode,
+  errorStatus,
+  errors,
+  InvalidRequest,
+  type Issue,
+  NotFound
+} from "../../../schemas/Errors.ts"
+import { unknownName } from "./UnknownName.ts"
+
+export const isContractError = (fault: unknown): fault is ContractError =>
+  fault instanceof Error && "_tag" in fault && typeof fault._tag === "string" && Object.hasOwn(errors, fault._tag)
+
+/** A killed server restarts within a few seconds. */
+const retryAfterSeconds = 2
+
+/** Headers that a status needs beside the body. */
+export const headersOf = (error: ContractError): Record<string, string> | undefined => {
+  switch (error._tag) {
+    case "UNAUTHENTICATED":
+      return { "www-authenticate": "Bearer" }
+    case "METHOD_NOT_ALLOWED":
+      return { allow: error.details.allow.join(", ") }
+    case "RATE_LIMITED":
+      return { "retry-after": String(Math.max(1, Math.ceil(error.details.retryAfterSeconds))) }
+    case "SERVICE_UNAVAILABLE":
+      return { "retry-after": String(retryAfterSeconds) }
+    default:
+      return undefined
+  }
+}
+
+/** The Error body; also for responses written without the router. */
+export const errorBody = (error: ContractError, requestId: string): string =>
+  JSON.stringify({ code: error._tag, message: error.message, requestId, details: error.details ?? null })
+
+/** The error codes of responses, whose bodies are already bytes. */
+const codes = new WeakMap<HttpServerResponse.HttpServerResponse, ErrorCode>()
+
+export const errorResponse = (error: ContractError, requestId: string): HttpServerResponse.HttpServerResponse => {
+  const response = HttpServerResponse.text(errorBody(error, requestId), {
+    status: errorStatus[error._tag],
+    contentType: "application/json",
+    headers: headersOf(error)
+  })
+  codes.set(response, error._tag)
+  return response
+}
+
+/** Marks a response that reports an error in a body of another form. */
+export const tellsError = (response: HttpServerResponse.HttpServerResponse, code: ErrorCode): void =>
+  void codes.set(response, code)
+
+/** Null: the response reports no error. */
+export const errorCodeOf = (response: HttpServerResponse.HttpServerResponse): ErrorCode | null =>
+  codes.get(response) ?? null
+
+const issuesMax = 20
+
+/** Placeholder before the known names for an unknown key: the key itself is in the path. */
+const unknownKey = "\0"
+
+const formatted = SchemaIssue.makeFormatterStandardSchemaV1({
+  leafHook: (issue) => {
+    if (issue._tag === "MissingKey") return "Required"
+    if (issue._tag !== "UnexpectedKey") return SchemaIssue.defaultLeafHook(issue)
+    const { ast } = issue
+    const names = SchemaAST.isObjects(ast) ? ast.propertySignatures.map(({ name }) => String(name)) : []
+    return unknownKey + names.join(unknownKey)
+  }
+})
+
+const messageOf = (message: string, path: Issue["path"]): string =>
+  message.startsWith(unknownKey) ? unknownName(String(path.at(-1)), message.split(unknownKey).filter(Boolean)) : message
+
+const shownMaxCharacters = 128
+
+/** Headers are decoded with lowercase names; errors show the usual spelling. */
+const headerName = (key: string): string => key.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())
+
+const issuePath = (path: ReadonlyArray<unknown>, kind: HttpApiError.HttpApiSchemaError["kind"]): Issue["path"] =>
+  path.map((key, at) =>
+    typeof key === "number" ? key : kind === "Headers" && at === 0 ? headerName(String(key)) : String(key)
+  )
+
+/** Converts a decoder's issue. */
+export const fromIssue = (issue: SchemaIssue.Issue, kind: HttpApiError.HttpApiSchemaError["kind"]): InvalidRequest => {
+  const { issues } = formatted(issue)
+  return invalidRequest(
+    issues.slice(0, issuesMax).map(({ path: found = [], message }) => {
+      const path = issuePath(
+        found.map((part) => (typeof part === "object" ? part.key : part)),
+        kind
+      )
+      return {
+        path: path.map((key) => (typeof key === "string" ? key.slice(0, shownMaxCharacters) : key)),
+        message: messageOf(message, path)
+      }
+    })
+  )
+}
+
+/** The same; a malformed id in the path is NOT_FOUND. */
+export const fromSchemaError = (error: HttpApiError.HttpApiSchemaError): InvalidRequest | NotFound =>
+  error.kind === "Params" ? new NotFound() : fromIssue(error.cause.issue, error.kind)
+
+export const invalidRequest = (issues: ReadonlyArray<Issue>): InvalidRequest =>
+  new InvalidRequest({ details: { issues } })

@@ -1,0 +1,47 @@
+/** A host of a fleet: a driver, its ingress, its membership in the fleet, and a health port. */
+import { Effect, Layer } from "effect"
+import { collectPassingBytes } from "../api/http/PassingBytes.ts"
+import { Settings } from "../Config.ts"
+import { HostDoor } from "../host/door/HostDoor.ts"
+import { Joining } from "../host/door/Joining.ts"
+import { OwnHost } from "../host/door/OwnHost.ts"
+import { HostFolder, presentDriver } from "../host/HostFolder.ts"
+import { RuntimeChoice } from "../host/RuntimeChoice.ts"
+import { PeerSocketsLive } from "../peer/PeerSocketsLive.ts"
+import { Farewell } from "./Farewell.ts"
+import { HostHealth } from "./HostHealth.ts"
+import { launch } from "./Launch.ts"
+import { ServiceProcesses } from "./ServiceProcesses.ts"
+
+export const driver = Layer.unwrap(Effect.map(Settings, ({ dataDir }) => RuntimeChoice.layer(presentDriver(dataDir))))
+
+const kept = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { dataDir } = yield* Settings
+    const { hostId } = yield* OwnHost
+    yield* Effect.log(`This is the host ${hostId}. Its Sandboxes are in ${dataDir}.`)
+  })
+)
+
+/** Stops in this order: leaves the fleet, closes the ingress, then reports which Sandboxes continue. */
+const hostOver = (runtime: typeof driver) =>
+  HostHealth.layer.pipe(
+    Layer.provideMerge(Joining.layer),
+    Layer.provide(HostDoor.layer),
+    Layer.provide(kept),
+    Layer.provide(OwnHost.layer),
+    Layer.provide(Farewell.layer),
+    Layer.provide(runtime),
+    Layer.provide(PeerSocketsLive.layer),
+    Layer.provide(ServiceProcesses.layer),
+    Layer.provide(HostFolder.layer)
+  )
+
+/** @param runtime Replaces the driver of the settings, for tests. */
+export const start = (runtime = driver): void => {
+  collectPassingBytes()
+  launch(
+    hostOver(runtime),
+    Effect.flatMap(Joining, ({ forbidden }) => forbidden)
+  )
+}

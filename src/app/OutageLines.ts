@@ -1,0 +1,18 @@
+/** An outage of the database is two log lines, however many parts of the process it affects: `DatabaseWatch` writes them, and lines that only repeat it are left out. */
+import { Cause, Context, Logger, References } from "effect"
+import { Outage } from "../store/DatabaseOutage.ts"
+
+/** Effect's cluster, which logs without a cause that a statement of the leases took too long. */
+const clusterModule = /^effect\/cluster\//
+
+/** @param logger Gets all other lines. */
+export const withoutOutages = (logger: Logger.Logger<unknown, void>): Logger.Logger<unknown, void> =>
+  Logger.make((line) => {
+    const outage = Context.get(line.fiber.context, Outage)
+    const inMessage = [line.message].flat().filter(Cause.isCause)
+    const causes = [line.cause, ...inMessage].filter(({ reasons }) => reasons.length > 0)
+    if (causes.length > 0 && causes.every((cause) => outage.explains(cause))) return
+    const module = line.fiber.getRef(References.CurrentLogAnnotations)["module"]
+    if (outage.lasts && typeof module === "string" && clusterModule.test(module)) return
+    logger.log(line)
+  })

@@ -1,0 +1,111 @@
+/** What fails on a host is the operator's to read: its customer sees a code, a sentence and a reference, whichever command it was that failed. */
+import { randomUUID } from "node:crypto"
+import { assert, describe, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { scopes } from "../../../../schemas/Access.ts"
+import type { SimulatedCall } from "../../../../src/host/simulated/SimulatedWorld.ts"
+import { RuntimeUnavailable } from "../../../../src/runtime/Runtime.ts"
+import { isOverAFleet } from "../../../support/fleet/isOverAFleet.ts"
+import { hang } from "../../../support/http/commands.ts"
+import { EventClient } from "../../../support/http/EventClient.ts"
+import { type Answer, TestApi } from "../../../support/http/TestApi.ts"
+import { lines, rememberAll } from "../../../support/serviceLog.ts"
+import { untilFound } from "../../../support/until.ts"
+
+const secrets = ["hidden-data", "volume.img", "2000017", "host-7", "4711", "ENOENT"]
+const cause =
+  "ENOENT: no such file or directory, statfs '/srv/hidden-data/runtime/volume.img' (uid 2000017, inode 4711) on host-7.internal"
+
+/** Each command that a host is given. It fails so often, and then it does not: what is tried until it is done comes to an end. */
+const failing: Readonly<Record<SimulatedCall, number>> = {
+  turn: 9,
+  provision: 9,
+  stop: 2,
+  destroy: 2,
+  suspend: 2,
+  inventory: 9,
+  guest: 9,
+  start: 3,
+  attach: 3,
+  kill: 3
+}
+
+/** One Sandbox from its creation to its deletion, used in all ways: all that its customer is told meanwhile, and is told afterwards. */
+const told = async (api: TestApi["Service"], call: SimulatedCall) => {
+  let left = failing[call]
+  const seen: Array<string> = []
+  api.world.intercept = (asked) =>
+    Effect.suspend(() => {
+      if (asked !== call || left <= 0) return Effect.void
+      left--
+      return Effect.fail(new RuntimeUnavailable({ message: cause }))
+    })
+  const { secret: key } = await api.newKey(scopes, randomUUID())
+  const send = async (method: string, path: string, body?: unknown): Promise<Answer> => {
+    const headers = { "idempotency-key": randomUUID() }
+    const answer = await api.send(method, `/api/v2${path}`, { key, headers, ...(body === undefined ? {} : { body }) })
+    seen.push(answer.text)
+    return answer
+  }
+  const events = new EventClient(api.port, "/api/v2/events", { authorization: `Bearer ${key}` })
+  await events.until(() => events.status === 200)
+  const workspaceId = await api.newWorkspace(key)
+  const { id } = (await send("POST", "/sandboxes", { workspaceId })).json.sandbox
+  const path = `/sandboxes/${id}`
+  const has = (type: string) => events.until(() => events.transitions.some(({ data }) => data.event.type === type))
+  const isOver = (types: ReadonlyArray<string>) =>
+    events.until(() => events.transitions.some(({ data }) => types.includes(data.event.type)))
+  await isOver(["RUNTIME_UP", "RUNTIME_FAILED"])
+  const failed = (await send("GET", path)).json.sandbox
+  if (failed.status === "failed") await send("POST", `${path}/start?wait=running`)
+  await send("GET", `${path}/files/stat?path=/workspace`)
+  await send("POST", `${path}/execute`, { argv: ["true"] })
+  await send("POST", `${path}/previews`, { port: 80 })
+  const { operation } = (await send("POST", `${path}/operations`, { argv: hang })).json
+  if (operation !== undefined) {
+    await send("POST", `${path}/operations/${operation.id}/cancel`)
+    await has("TREE_SETTLED")
+  }
+  if (call === "suspend") await has("SUSPEND_FAILED")
+  // It fails when the reconciler asks next, which no event tells.
+  if (call === "inventory") await untilFound(() => left < failing[call])
+  await send("POST", `${path}/stop`)
+  await send("POST", `${path}/start?wait=running`)
+  await send("DELETE", path)
+  await has("VOLUME_GONE")
+  api.world.intercept = () => Effect.void
+  await api.auditWritten()
+  for (const read of ["", "/transitions?limit=1000", "/history?limit=1000", "/operations", "/logs"]) {
+    await send("GET", `${path}${read}`)
+  }
+  await send("GET", "/audit")
+  await send("GET", "/sandboxes")
+  events.close()
+  return { id, left, seen: [...seen, JSON.stringify(events.events)], statusReason: failed.statusReason }
+}
+
+describe.skipIf(isOverAFleet)("what fails on a host", () => {
+  const service = TestApi.layer({ ATOLL_SLEEP_AFTER_SECONDS: "1", ATOLL_RECONCILE_INTERVAL_MS: "100" }).pipe(
+    Layer.provide(rememberAll)
+  )
+  layer(service, { excludeTestServices: true })((it) => {
+    for (const call of Object.keys(failing) as ReadonlyArray<SimulatedCall>)
+      it.effect(`shows its customer nothing of the host: ${call}`, () =>
+        Effect.gen(function* () {
+          const api = yield* TestApi
+          const { id, left, seen, statusReason } = yield* Effect.promise(() => told(api, call))
+          assert.isBelow(left, failing[call], "it did fail")
+          for (const text of seen) for (const secret of secrets) assert.notInclude(text, secret)
+          const reference = /reference (flt_[0-9a-z]{8})\./.exec(seen.join("\n"))?.[1]
+          if (call === "provision" || call === "turn") {
+            assert.strictEqual(statusReason.code, "RUNTIME_FAILED")
+            assert.include(statusReason.message, reference)
+          }
+          if (!["provision", "turn", "suspend"].includes(call)) return
+          const line = lines.find((it) => it.includes(String(reference)))
+          assert.include(line, cause)
+          assert.include(line, id)
+        })
+      )
+  })
+})

@@ -1,0 +1,35 @@
+import { once } from "node:events"
+import { connect } from "node:net"
+import { assert, it } from "@effect/vitest"
+import { Effect, Exit, Fiber, Layer, Option, Scope } from "effect"
+import { RunnerAddress, ShardingConfig } from "effect/cluster"
+import { SealedSockets } from "../../../src/engine/SealedSockets.ts"
+import { freePort } from "../../support/freePort.ts"
+import { TestDatabase } from "../../support/TestDatabase.ts"
+import { testSettings } from "../../support/TestSettings.ts"
+
+it.live("the port of actor messages closes while somebody holds a connection on which he says nothing", () =>
+  Effect.gen(function* () {
+    const port = yield* Effect.promise(freePort)
+    const scope = yield* Scope.make()
+    const config = ShardingConfig.layer({ runnerAddress: Option.some(RunnerAddress.make("127.0.0.1", port)) })
+    yield* Layer.buildWithScope(SealedSockets.layerServer.pipe(Layer.provide([config, testSettings()])), scope)
+    const silent = yield* Effect.acquireRelease(
+      Effect.promise(async () => {
+        const socket = connect(port, "127.0.0.1")
+        socket.on("error", () => {})
+        await once(socket, "connect")
+        return socket
+      }),
+      (socket) => Effect.sync(() => socket.destroy())
+    )
+    const cut = once(silent, "close")
+    const closing = yield* Effect.forkChild(Scope.close(scope, Exit.void))
+    const ended = yield* Effect.timeoutOption(
+      Effect.promise(() => cut),
+      "20 seconds"
+    )
+    assert.isTrue(Option.isSome(ended), "the connection was cut")
+    yield* Fiber.join(closing)
+  }).pipe(Effect.provide(TestDatabase.layer))
+)

@@ -1,0 +1,116 @@
+/** A log that is followed: each entry once, whatever order commits come in, and none is lost between two readings. */
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts"
+import type { LogEvent, LogFollowing, LogReading } from "../../../../src/observe/logs/LogReading.ts"
+import { Logs } from "../../../../src/observe/logs/Logs.ts"
+import { Output } from "../../../../src/store/Output.ts"
+import type { OutputSource } from "../../../../src/store/OutputChunk.ts"
+import { newAccount, testAtoll } from "../../../support/TestAtoll.ts"
+import { TestDatabase } from "../../../support/TestDatabase.ts"
+import { createIn } from "../../../support/TestSandboxes.ts"
+
+const all: LogFollowing = { since: null, stream: null, source: null, operationId: null, limit: 1000, after: null }
+
+const newSandbox = Effect.gen(function* () {
+  const account = yield* newAccount
+  const { accountId } = account
+  const { sandbox } = yield* createIn(account)
+  const output = yield* Output
+  const ends = new Map<string, number>()
+  const write = (owner: string, text: string, source: OutputSource = "process") => {
+    const ownerId = `${owner}_${sandbox.id}`
+    const bytes = Buffer.from(text)
+    const offset = ends.get(ownerId) ?? 0
+    ends.set(ownerId, offset + bytes.length)
+    const chunk = { ownerId, stream: "stdout" as const, sandboxId: sandbox.id, source, follows: offset, offset, bytes }
+    return output.append([{ ...chunk, at: Date.now() }])
+  }
+  const logs = yield* Logs
+  const follow = (following: Partial<LogFollowing> = {}) =>
+    Effect.acquireRelease(logs.follow(accountId, sandbox.id, { ...all, ...following }), (reading) =>
+      Effect.sync(reading.close)
+    )
+  return { sandboxId: sandbox.id, write, follow }
+})
+
+const next = (reading: LogReading) =>
+  Effect.promise(() => new Promise<LogEvent | null>((resolve) => reading.next(resolve)))
+
+/** Its events until so many entries were told. */
+const take = Effect.fnUntraced(function* (reading: LogReading, count: number) {
+  const events: Array<Extract<LogEvent, { readonly type: "log" }>> = []
+  while (events.flatMap(({ entries }) => entries).length < count) {
+    const event = yield* next(reading)
+    if (event?.type === "log") events.push(event)
+  }
+  return { entries: events.flatMap(({ entries }) => entries), position: events.at(-1)!.position }
+})
+
+const texts = (entries: ReadonlyArray<{ readonly text: string }>) => entries.map(({ text }) => text)
+
+const world = Layer.unwrap(Effect.map(SimulatedWorld.make, (made) => testAtoll(made)))
+
+layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true })(
+  "a log that is followed",
+  (it) => {
+    it.effect(
+      "begins with the newest that match and says whether there are more; then tells each as it is stored",
+      () =>
+        Effect.gen(function* () {
+          const { sandboxId, write, follow } = yield* newSandbox
+          for (const text of ["one", "two", "three"]) yield* write("op_a", text)
+          yield* write("exe_a", "four", "execute")
+          const reading = yield* follow({ source: "process", limit: 2 })
+          const first = yield* next(reading)
+          assert.isTrue(first?.type === "log" && first.truncated)
+          assert.deepStrictEqual(first?.type === "log" && texts(first.entries), ["two", "three"])
+          yield* write("exe_a", "five", "execute")
+          yield* write("op_a", "six")
+          yield* write("op_b", "seven")
+          assert.deepStrictEqual(texts((yield* take(reading, 2)).entries), ["six", "seven"])
+          const ofOne = yield* follow({ operationId: `op_c_${sandboxId}` })
+          yield* next(ofOne)
+          yield* write("op_a", "eight")
+          yield* write("op_c", "nine")
+          assert.deepStrictEqual(texts((yield* take(ofOne, 1)).entries), ["nine"])
+          const empty = yield* follow({ operationId: "op_nobody" })
+          const nothing = yield* next(empty)
+          assert.deepStrictEqual(nothing?.type === "log" && [nothing.entries, nothing.truncated], [[], false])
+          const whole = yield* next(yield* follow())
+          assert.deepStrictEqual(whole?.type === "log" && [texts(whole.entries), whole.truncated], [
+            ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"],
+            false
+          ])
+        })
+    )
+
+    it.effect("tells what was numbered earlier and committed later, and goes on from a position without a loss", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { sandboxId, write, follow } = yield* newSandbox
+        yield* write("op_a", "one")
+        const reading = yield* follow()
+        yield* take(reading, 1)
+        // A number is taken, and what has it is committed after what has the next one.
+        const [taken] = yield* sql<{ readonly seq: bigint }>`
+        select nextval(pg_get_serial_sequence('output_chunks', 'seq')) as seq`
+        yield* write("op_a", "three")
+        const { position } = yield* take(reading, 1)
+        yield* sql`
+        insert into output_chunks (owner_id, stream, start_offset, end_offset, sandbox_id, source, at, seq, bytes)
+        overriding system value
+        values ('op_late', 'stdout', 0, 3, ${sandboxId}, 'process', ${BigInt(Date.now())}, ${taken!.seq}, 'two'::bytea)`
+        const late = yield* take(reading, 1)
+        assert.deepStrictEqual(texts(late.entries), ["two"])
+
+        yield* write("op_a", "four")
+        const whole = (yield* take(yield* follow(), 4)).entries
+        const again = (yield* take(yield* follow({ after: position }), 2)).entries
+        const known = new Set(whole.filter(({ text }) => text === "one" || text === "three").map(({ id }) => id))
+        assert.deepStrictEqual(texts(again.filter(({ id }) => !known.has(id))).toSorted(), ["four", "two"])
+      })
+    )
+  }
+)

@@ -1,0 +1,205 @@
+/** Volumes out of one data folder and into another. */
+import { execFileSync, spawn } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { once } from "node:events"
+import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
+import { open } from "node:fs/promises"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { isHeld } from "../../../../src/host/linux/holdMark.ts"
+import { closeVolume, openVolume } from "../../../../src/host/namespace/volume.ts"
+import { readChanges, readImage } from "../../../../src/ops/backup/image.ts"
+import { RestoredVolume } from "../../../../src/ops/backup/RestoredVolume.ts"
+import { readTree } from "../../../../src/ops/backup/tree.ts"
+import { volumesIn } from "../../../../src/ops/backup/volumes.ts"
+import { isRoot, skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
+import { testFolder } from "../../../support/testFolder.ts"
+
+const gibibyte = 1024 ** 3
+const never = new AbortController().signal
+
+/** By way of what a backup writes and a restore reads. */
+const copied = async (from: string, to: string, sandboxId: string): Promise<number> => {
+  const [volume] = await volumesIn(from, new Set([sandboxId]))
+  const restored = await RestoredVolume.make(to, volume!.about)
+  let bytes = 0
+  const put = async (offset: number, piece: Buffer) => {
+    bytes += piece.length
+    await restored.put(offset, piece)
+  }
+  if (volume!.form === "image") await readImage(volume!.image, put, never)
+  else await readTree(volume!.folder, "volume", (piece) => put(bytes, piece))
+  await restored.close()
+  return bytes
+}
+
+describe("volumes of a backup", () => {
+  it.live("have their holes and their bytes, and 10 GiB of holes take no time and no room", () =>
+    Effect.gen(function* () {
+      const folder = yield* testFolder
+      const [from, to] = [join(folder, "from"), join(folder, "to")]
+      const of = (data: string) => join(data, "runtime/namespace/sbx_1/volume.img")
+      yield* Effect.promise(async () => {
+        mkdirSync(join(from, "runtime/namespace/sbx_1"), { recursive: true })
+        const file = await open(of(from), "w")
+        await file.truncate(10 * gibibyte)
+        for (const offset of [0, 3 * gibibyte + 17, 10 * gibibyte - 5])
+          await file.write(Buffer.from("hello"), 0, 5, offset)
+        await file.close()
+        const begun = performance.now()
+        assert.isBelow(await copied(from, to, "sbx_1"), 1024 ** 2)
+        assert.isBelow(performance.now() - begun, 30_000)
+        const { size, blocks } = statSync(of(to))
+        assert.strictEqual(size, 10 * gibibyte)
+        assert.isBelow(blocks * 512, 1024 ** 2)
+        const copy = await open(of(to))
+        for (const offset of [0, 3 * gibibyte + 17, 10 * gibibyte - 5]) {
+          assert.strictEqual((await copy.read(Buffer.alloc(5), 0, 5, offset)).buffer.toString(), "hello")
+        }
+        await copy.close()
+      })
+    })
+  )
+
+  it.live("have what changed after they were read first, and nothing of what is none any more", () =>
+    Effect.gen(function* () {
+      const folder = yield* testFolder
+      const [image, copy] = [join(folder, "image"), join(folder, "copy")]
+      yield* Effect.promise(async () => {
+        const mebibyte = 1024 ** 2
+        const [file, into] = [await open(image, "w+"), await open(copy, "w+")]
+        for (const it of [file, into]) await it.truncate(20 * mebibyte + 5)
+        const taken: Array<number> = []
+        const put = async (offset: number, bytes: Buffer) => {
+          taken.push(Math.floor(offset / mebibyte))
+          await into.write(bytes, 0, bytes.length, offset)
+        }
+        const noise = randomBytes(5 * mebibyte)
+        await file.write(noise, 0, noise.length, 0)
+        const first = await readImage(image, put, never)
+        assert.deepStrictEqual(taken.splice(0), [0, 1, 2, 3, 4])
+        // One that grows, one that changes, one that becomes zeros, one that becomes a hole, and the last bytes.
+        await file.write(Buffer.from("x"), 0, 1, 10 * mebibyte + 7)
+        await file.write(Buffer.from("other"), 0, 5, mebibyte + 11)
+        await file.write(Buffer.alloc(mebibyte), 0, mebibyte, 2 * mebibyte)
+        execFileSync("fallocate", ["--punch-hole", "--offset", `${3 * mebibyte}`, "--length", `${mebibyte}`, image])
+        await file.write(Buffer.from("end"), 0, 3, 20 * mebibyte + 2)
+        const second = await readChanges(image, first, put, never)
+        assert.deepStrictEqual(
+          taken.splice(0).toSorted((a, b) => a - b),
+          [1, 2, 3, 10, 20]
+        )
+        assert.isTrue(readFileSync(image).equals(readFileSync(copy)))
+        await readChanges(image, second, put, never)
+        assert.deepStrictEqual(taken, [])
+        for (const it of [file, into]) await it.close()
+      })
+    })
+  )
+
+  it.live("of machines that do not run are taken, and are stopped machines' where they are restored", () =>
+    Effect.gen(function* () {
+      const folder = yield* testFolder
+      const [from, to] = [join(folder, "from"), join(folder, "to")]
+      const of = (data: string, name: string) => join(data, "runtime/qemu/sbx_1", name)
+      yield* Effect.promise(async () => {
+        mkdirSync(of(from, "."), { recursive: true })
+        const record = {
+          ...{ sandboxId: "sbx_1", uid: null, generation: 3, vcpus: 1, memoryBytes: 1, volumeBytes: gibibyte },
+          ...{ networkEnabled: false, accelerator: "tcg", uuid: "one", process: null, network: null }
+        }
+        writeFileSync(of(from, "volume.raw"), "on the volume")
+        for (const state of ["stopped", "suspended"]) {
+          writeFileSync(of(from, "record.json"), JSON.stringify({ ...record, state }))
+          assert.strictEqual(await copied(from, to, "sbx_1"), 13)
+          assert.strictEqual(readFileSync(of(to, "volume.raw"), "utf8"), "on the volume")
+          const made = JSON.parse(readFileSync(of(to, "record.json"), "utf8"))
+          assert.deepInclude(made, { state: "stopped", generation: 3, process: null })
+          assert.notStrictEqual(made.uuid, "one")
+        }
+      })
+    })
+  )
+
+  it.live("that are plain folders keep names, links and modes", () =>
+    Effect.gen(function* () {
+      const folder = yield* testFolder
+      const [from, to] = [join(folder, "from"), join(folder, "to")]
+      const of = (data: string) => join(data, "runtime/namespace/sbx_1/volume/workspace")
+      yield* Effect.promise(async () => {
+        mkdirSync(of(from), { recursive: true })
+        writeFileSync(join(of(from), "a\nb"), "content")
+        chmodSync(join(of(from), "a\nb"), 0o751)
+        symlinkSync("a\nb", join(of(from), "link"))
+        await copied(from, to, "sbx_1")
+        assert.strictEqual(readFileSync(join(of(to), "link"), "utf8"), "content")
+        assert.strictEqual(statSync(join(of(to), "link")).mode & 0o777, 0o751)
+      })
+    })
+  )
+
+  it.live("that are plain folders are read while they are written to, and that is told", () =>
+    Effect.gen(function* () {
+      const folder = yield* testFolder
+      const [from, to] = [join(folder, "from"), join(folder, "to")]
+      const of = (data: string) => join(data, "runtime/namespace/sbx_1")
+      yield* Effect.promise(async () => {
+        mkdirSync(join(of(from), "volume/workspace"), { recursive: true })
+        const file = (data: string) => join(of(data), "volume/workspace/file")
+        writeFileSync(file(from), Buffer.alloc(4 * 1024 ** 2, "a"))
+        const restored = await RestoredVolume.make(to, (await volumesIn(from, new Set(["sbx_1"])))[0]!.about)
+        let bytes = 0
+        const isAsItWas = await readTree(of(from), "volume", async (piece) => {
+          // tar has its pipe full, and most of the file to read.
+          if (bytes === 0) truncateSync(file(from), 3 * 1024 ** 2)
+          await restored.put(bytes, piece)
+          bytes += piece.length
+        })
+        await restored.close()
+        assert.isFalse(isAsItWas)
+        const copy = readFileSync(file(to))
+        assert.strictEqual(copy.length, 4 * 1024 ** 2)
+        assert.isTrue(copy.subarray(0, 3 * 1024 ** 2).equals(Buffer.alloc(3 * 1024 ** 2, "a")))
+      })
+    })
+  )
+
+  it.live.skipIf(skipped(unusable ?? (isRoot ? null : "only root mounts volumes")))(
+    "thaw when whoever holds them is killed, and are not unmounted before",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* testFolder
+        const place = { image: join(folder, "volume.img"), folder: join(folder, "mounted") }
+        yield* Effect.addFinalizer(() => Effect.promise(() => closeVolume(place)))
+        yield* Effect.promise(async () => {
+          await openVolume(place, 16 * 1024 ** 2, null)
+          const program = `import { holdVolume } from ${JSON.stringify(join(import.meta.dirname, "../../../../src/host/namespace/volumeHold.ts"))}
+            await holdVolume(${JSON.stringify(place.image)}, ${JSON.stringify(place.folder)}, () => true)
+            console.log("held")
+            setInterval(() => {}, 1000)`
+          const holder = spawn(process.execPath, ["--input-type=module-typescript", "-e", program], {
+            stdio: ["ignore", "pipe", "inherit"]
+          })
+          await Promise.race([once(holder.stdout, "data"), once(holder, "exit")])
+          assert.isTrue(isHeld(place.image))
+          let isWritten = false
+          const writer = spawn("sh", ["-c", `echo x > ${join(place.folder, "written")}`])
+          writer.once("exit", () => {
+            isWritten = true
+          })
+          const written = once(writer, "exit")
+          let isClosed = false
+          const closed = closeVolume(place).then(() => {
+            isClosed = true
+          })
+          await new Promise((resolve) => setTimeout(resolve, 300))
+          assert.deepStrictEqual([isWritten, isClosed], [false, false])
+          holder.kill("SIGKILL")
+          await written
+          await closed
+          assert.isFalse(isHeld(place.image))
+        })
+      })
+  )
+})

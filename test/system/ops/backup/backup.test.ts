@@ -1,0 +1,104 @@
+/** A backup of a service with Sandboxes that run, and what is made of it beside the original. */
+import { execFileSync } from "node:child_process"
+import { createHash } from "node:crypto"
+import { realpathSync, statSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { newSecret } from "../../../../src/account/ApiKeySecret.ts"
+import { HostLayout } from "../../../../src/host/namespace/HostLayout.ts"
+import { markedProcesses } from "../../../../src/host/namespace/markedProcesses.ts"
+import { withinMs } from "../../../support/commandLine.ts"
+import { isRoot, skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
+import { serviceIn } from "../../../support/ServiceIn.ts"
+import { testFolder } from "../../../support/testFolder.ts"
+
+const why = unusable ?? (isRoot ? null : "volumes are plain folders without root")
+
+const runningIn = (dataDir: string): number => {
+  const folder = realpathSync(join(dataDir, "runtime/namespace"))
+  return markedProcesses(`atoll-${createHash("sha256").update(folder).digest("hex").slice(0, 12)}`).length
+}
+
+describe.skipIf(skipped(why))("atoll backup and restore", () => {
+  it.live(
+    "take a running service with its files, and make another one of it beside the original",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* testFolder
+        const [dataDir, copyDir, archive] = [join(folder, "data"), join(folder, "copy"), join(folder, "archive")]
+        const key = newSecret()
+        const original = yield* serviceIn(dataDir, key)
+        const copy = yield* serviceIn(copyDir, key)
+        const { send } = yield* original.start
+        const ask = (method: string, path: string, body?: object) =>
+          Effect.promise(() =>
+            send(method, `/api/v2${path}`, {
+              ...(body === undefined ? {} : { body }),
+              headers: { "idempotency-key": `${path}${JSON.stringify(body)}` }
+            })
+          )
+        const workspaceId = (yield* ask("POST", "/workspaces", { name: "one" })).json.workspace.id
+        const create = (name: string) =>
+          ask("POST", "/sandboxes?wait=running", { workspaceId, networkEnabled: false, name })
+        const running = (yield* create("running")).json.sandbox.id
+        const stopped = (yield* create("stopped")).json.sandbox.id
+        const run = (id: string, command: string) =>
+          ask("POST", `/sandboxes/${id}/execute`, { argv: ["sh", "-c", command] })
+        for (const id of [running, stopped]) yield* run(id, `echo of ${id} > /workspace/note`)
+        yield* ask("POST", `/sandboxes/${stopped}/stop`)
+        // Writes all the time.
+        yield* run(running, "(while :; do echo x >> /workspace/log; done) > /dev/null 2>&1 & sleep 0.2")
+
+        const taken = yield* original.atoll("backup", archive, "--json")
+        // A line now and then where it takes long.
+        assert.match(taken.stderr, /^(atoll: (volumes|database): \d+ MiB of \d+ MiB\n)*$/)
+        assert.strictEqual(taken.code, 0)
+        assert.deepInclude(JSON.parse(taken.stdout), { volumes: 2, unheld: [] })
+        assert.isBelow(statSync(archive).size, 4 * 1024 ** 2)
+        // As a backup leaves it that is killed with everything that it started: the service thaws it.
+        const image = join(dataDir, "runtime/namespace", running, "volume.img")
+        const layout = HostLayout.at(dataDir)
+        execFileSync("fsfreeze", ["-f", layout.volume(layout.state(running)).folder])
+        writeFileSync(`${image}.held`, JSON.stringify({ pid: 1, startTime: 0, bootId: "none" }))
+        // It goes on.
+        const before = runningIn(dataDir)
+        assert.include((yield* run(running, "echo on > /workspace/later; cat /workspace/note")).text, `of ${running}`)
+
+        const restored = yield* copy.atoll("restore", archive, "--json")
+        assert.strictEqual(restored.code, 0, restored.stderr)
+        assert.deepInclude(JSON.parse(restored.stdout), { volumes: 2, stopped: 1 })
+        assert.strictEqual(runningIn(copyDir), 0)
+        for (const id of [running, stopped]) {
+          const image = join(copyDir, "runtime/namespace", id, "volume.img")
+          // Throws where the file system is not whole.
+          execFileSync("e2fsck", ["-fn", image], { stdio: "pipe" })
+          assert.isBelow(statSync(image).blocks * 512, 8 * 1024 ** 2)
+        }
+        const over = yield* copy.atoll("restore", archive)
+        assert.deepStrictEqual([over.code, over.stdout], [1, ""])
+        assert.include(over.stderr, "is not empty: an Atoll lives in it")
+
+        const second = yield* copy.start
+        const askCopy = (method: string, path: string, body?: object) =>
+          Effect.promise(() => second.send(method, `/api/v2/sandboxes/${path}`, body === undefined ? {} : { body }))
+        const found = (yield* askCopy("GET", running)).json.sandbox
+        assert.deepStrictEqual([found.status, found.statusReason.code], ["stopped", "RESTORED"])
+        for (const id of [running, stopped]) {
+          assert.strictEqual((yield* askCopy("POST", `${id}/start?wait=running`)).json.sandbox.status, "running")
+          const note = yield* askCopy("POST", `${id}/execute`, {
+            argv: ["sh", "-c", "cat /workspace/note; ls /workspace"]
+          })
+          assert.include(note.text, `of ${id}`)
+          assert.notInclude(note.text, "later")
+        }
+        const verified = yield* copy.atoll("usage", "verify", "--json")
+        assert.deepStrictEqual([verified.code, JSON.parse(verified.stdout).differences], [0, []], verified.stderr)
+
+        const untouched = (yield* ask("GET", `/sandboxes/${running}`)).json.sandbox
+        assert.deepStrictEqual([untouched.status, untouched.generation], ["running", 1])
+        assert.strictEqual(runningIn(dataDir), before)
+      }).pipe(Effect.scoped),
+    4 * withinMs
+  )
+})
