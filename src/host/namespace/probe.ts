@@ -15,6 +15,7 @@ import { flowStatement } from "../linux/flowBound.ts"
 import { HOST_ENVIRONMENT } from "../linux/hostCommand.ts"
 import { missingPackages } from "../linux/programs.ts"
 import { seccompProgram } from "./seccomp.ts"
+import { programArguments } from "./systemFiles.ts"
 
 export const packages = [
   "bubblewrap",
@@ -103,21 +104,10 @@ const tryBubblewrap = (): Promise<string | null> => {
   const bwrap = [
     "bwrap",
     "--unshare-all",
-    ...[
-      "--uid",
-      "1000",
-      "--gid",
-      "1000",
-      "--ro-bind",
-      "/",
-      "/",
-      "--proc",
-      "/proc",
-      "--dev",
-      "/dev",
-      "--cap-drop",
-      "ALL"
-    ],
+    ...["--uid", "1000", "--gid", "1000"],
+    // Not "/": bubblewrap fails when a mount below what it binds goes away meanwhile, as those of other processes' Sandboxes do.
+    ...programArguments(),
+    ...["--proc", "/proc", "--dev", "/dev", "--cap-drop", "ALL"],
     ...(filter === null ? [] : ["--seccomp", "3"]),
     ...["--", "/bin/true"]
   ]

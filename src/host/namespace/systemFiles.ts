@@ -88,12 +88,17 @@ export const writeSystemFiles = async (
   }
 }
 
-/** The binds and links of the Sandbox's read-only system. */
-export const systemArguments = (etc: string): ReadonlyArray<string> => [
+/** The binds and links of the host's programs and libraries. */
+export const programArguments = (): ReadonlyArray<string> => [
   ...["--ro-bind", "/usr", "/usr"],
   ...SYSTEM.filter(existsSync).flatMap((path) =>
     lstatSync(path).isSymbolicLink() ? ["--symlink", readlinkSync(path), path] : ["--ro-bind", path, path]
-  ),
+  )
+]
+
+/** The binds and links of the Sandbox's read-only system. */
+export const systemArguments = (etc: string): ReadonlyArray<string> => [
+  ...programArguments(),
   ...["--ro-bind", etc, "/etc"],
   ...SHARED.filter(existsSync).flatMap((path) => ["--ro-bind", path, path])
 ]

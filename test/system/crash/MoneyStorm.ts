@@ -13,6 +13,9 @@ const root = join(import.meta.dirname, "../../..")
 const answersOfALoad = [200, 201, 202, 204, 402, 404, 409, 429, 502, 503]
 const sandboxesMax = 6
 
+/** Two cents in two seconds are less than the payer's Sandboxes cost, so that credit runs out however fast the command line is. */
+const grantEveryMs = 2000
+
 interface Client {
   readonly name: string
   readonly key: string
@@ -158,7 +161,10 @@ export class MoneyStorm {
       while (!this.#isOver) await this.#act(client)
     }
     const giveOften = async () => {
-      for (let given = 0; !this.#isOver; given++) await this.#give("payer", "0.020007", given % 2 === 0 ? null : 8000)
+      for (let given = 0; !this.#isOver; given++) {
+        await this.#give("payer", "0.020007", given % 2 === 0 ? null : 8000)
+        for (const next = Date.now() + grantEveryMs; !this.#isOver && Date.now() < next; ) await sleep(50)
+      }
     }
     const all = Promise.all([...this.#clients.flatMap((client) => [act(client), act(client)]), giveOften()])
     try {
