@@ -9,10 +9,10 @@ import { Effect, Layer } from "effect"
 import { HostHealth } from "../src/app/HostHealth.ts"
 import { launch } from "../src/app/Launch.ts"
 import { Settings } from "../src/Config.ts"
-import { HostDoor } from "../src/host/door/HostDoor.ts"
-import { Joining } from "../src/host/door/Joining.ts"
-import { OwnHost } from "../src/host/door/OwnHost.ts"
 import { HostFolder } from "../src/host/HostFolder.ts"
+import { HostIngress } from "../src/host/ingress/HostIngress.ts"
+import { Joining } from "../src/host/ingress/Joining.ts"
+import { OwnHost } from "../src/host/ingress/OwnHost.ts"
 import { connectUnixSoon } from "../src/host/linux/unixSocket.ts"
 import { simulatedRuntime } from "../src/host/simulated/SimulatedRuntime.ts"
 import { SimulatedWorld } from "../src/host/simulated/SimulatedWorld.ts"
@@ -69,7 +69,7 @@ const runtime = Layer.effect(
 launch(
   HostHealth.layer.pipe(
     Layer.provideMerge(Joining.layer),
-    Layer.provide(HostDoor.layer),
+    Layer.provide(HostIngress.layer),
     Layer.provide(OwnHost.layer),
     Layer.provide(runtime),
     Layer.provide(PeerSocketsLive.layer),

@@ -12,7 +12,7 @@ import { join } from "node:path"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Settings } from "../src/Config.ts"
-import { Promises } from "../src/fleet/Promises.ts"
+import { Reservations } from "../src/fleet/Reservations.ts"
 import { databaseOf } from "./BenchDatabase.ts"
 import { BenchService, quantile } from "./BenchService.ts"
 
@@ -113,17 +113,17 @@ const place = async (service: BenchService): Promise<ReadonlyArray<number>> => {
   const asked = { kind: null, vcpus: 1, memoryBytes: 2 ** 29, diskBytes: 2 ** 32, networkEnabled: true } as const
   const took = await Effect.runPromise(
     Effect.gen(function* () {
-      const promises = yield* Promises
+      const reservations = yield* Reservations
       return yield* Effect.forEach(Array.from({ length: placed }), (_, index) =>
         Effect.gen(function* () {
           const before = performance.now()
-          if ((yield* promises.take({ ...asked, sandboxId: `sbx_placed${index}` })) === null)
+          if ((yield* reservations.take({ ...asked, sandboxId: `sbx_placed${index}` })) === null)
             yield* Effect.die("no room")
           return performance.now() - before
         })
       )
     }).pipe(
-      Effect.provide(Promises.layer),
+      Effect.provide(Reservations.layer),
       Effect.provide(databaseOf(service.databaseSocketFolder)),
       Effect.provide(Settings.layer)
     )

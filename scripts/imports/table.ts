@@ -122,7 +122,7 @@ export const importTable: ReadonlyArray<Place> = [
   },
   /** Where a host serves its services. */
   {
-    path: "src/host/door/",
+    path: "src/host/ingress/",
     places: [
       "src/host/linux/",
       "src/runtime/",
@@ -199,7 +199,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/app/Service.ts", places: "all" },
   { path: "src/app/FleetService.ts", places: "all" },
   { path: "src/app/OneHostService.ts", places: "all" },
-  { path: "src/app/Farewell.ts", places: ["src/runtime/", "src/host/linux/"] },
+  { path: "src/app/ShutdownReport.ts", places: ["src/runtime/", "src/host/linux/"] },
   { path: "src/app/ServiceProcesses.ts", places: ["src/host/linux/", dataFolder, config] },
   { path: "src/app/Down.ts", places: "all" },
   { path: "src/ops/backup/", places: "all" },
@@ -218,20 +218,20 @@ export const importTable: ReadonlyArray<Place> = [
   {
     path: "src/app/HostProgram.ts",
     places: [
-      "src/host/door/",
+      "src/host/ingress/",
       "src/host/HostFolder.ts",
       "src/host/RuntimeChoice.ts",
       "src/api/http/",
       "src/runtime/",
       peer,
-      "src/app/Farewell.ts",
+      "src/app/ShutdownReport.ts",
       "src/app/HostHealth.ts",
       "src/app/Launch.ts",
       "src/app/ServiceProcesses.ts",
       config
     ]
   },
-  { path: "src/app/HostHealth.ts", places: ["src/host/door/", "src/api/http/", "src/runtime/", worker, config] },
+  { path: "src/app/HostHealth.ts", places: ["src/host/ingress/", "src/api/http/", "src/runtime/", worker, config] },
 
   /** What customers install: it knows the service only by its description. */
   { path: "clients/typescript/src/", places: ["clients/typescript/src/node/"], packages: [], builtins: false },

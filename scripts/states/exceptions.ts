@@ -9,7 +9,7 @@ export const otherRooms: Readonly<Record<string, string>> = {
 }
 
 export const otherFiles: Readonly<Record<string, string>> = {
-  "src/app/Farewell.ts": "what the host's inventory says of a machine",
+  "src/app/ShutdownReport.ts": "what the host's inventory says of a machine",
   "src/fleet/canary.ts": "what the host's inventory says of a machine",
   "src/ops/backup/Restore.ts": "kinds of an archive's frames",
   "src/observe/analytics/Analytics.ts": "the API counts operations by outcome, each in a field of that name",

@@ -3,7 +3,7 @@ import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { newId } from "../platform/identifier/newId.ts"
 import { Int8 } from "../store/Columns.ts"
-import { nudgeWallet } from "../wallet/nudge.ts"
+import { notifyWallet } from "../wallet/notifyWallet.ts"
 import { LimitsRow, type OwnLimits, ownLimitsOf } from "./AccountLimits.ts"
 import { awaitLeases } from "./KeyLease.ts"
 
@@ -192,7 +192,7 @@ export class Accounts extends Context.Service<
           .withTransaction(
             Effect.gen(function* () {
               const account = firstOf(yield* updateSuspended({ accountId, suspendedAt }))
-              if (account !== null) yield* nudgeWallet(sql, accountId)
+              if (account !== null) yield* notifyWallet(sql, accountId)
               return account
             })
           )

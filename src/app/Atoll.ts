@@ -43,10 +43,10 @@ import { Output } from "../store/Output.ts"
 import { Costs } from "../wallet/Costs.ts"
 import { Ledger } from "../wallet/Ledger.ts"
 import { MoneyGauges } from "../wallet/MoneyGauges.ts"
-import { WalletNudges } from "../wallet/nudges.ts"
 import { Transactions } from "../wallet/Transactions.ts"
 import { UsageReports } from "../wallet/UsageReports.ts"
 import { WalletActors } from "../wallet/WalletActors.ts"
+import { WalletOutboxReader } from "../wallet/WalletOutboxReader.ts"
 
 /** Wakes all waiting actors once every kind is registered. */
 const recovery = Layer.effectDiscard(Effect.flatMap(ActorHost, (host) => host.recover))
@@ -70,7 +70,7 @@ const assembled = <WE, WR, K, KE, KR, PE, PR>(
     ConsoleLog.layer,
     TelemetrySampler.layer,
     Pruner.layer,
-    WalletNudges.layer,
+    WalletOutboxReader.layer,
     recovery
   ).pipe(
     Layer.provideMerge(kinds),

@@ -5,7 +5,7 @@ import { FleetHosts } from "../fleet/FleetHosts.ts"
 import { FleetPlacement } from "../fleet/FleetPlacement.ts"
 import { FleetRuntime } from "../fleet/FleetRuntime.ts"
 import { JoinServer } from "../fleet/JoinServer.ts"
-import { Promises } from "../fleet/Promises.ts"
+import { Reservations } from "../fleet/Reservations.ts"
 import { PeerSocketsLive } from "../peer/PeerSocketsLive.ts"
 import { distantRuntime } from "../runtime/distant/distantRuntime.ts"
 import { TracedRuntime } from "../runtime/TracedRuntime.ts"
@@ -19,7 +19,7 @@ const resources = Atoll.ofFleet(
 
 export const fleetService = resources.pipe(
   Layer.provideMerge(TracedRuntime.layer.pipe(Layer.provide(FleetRuntime.layer))),
-  Layer.provide(Promises.layer),
+  Layer.provide(Reservations.layer),
   Layer.provideMerge(FleetHosts.ways(distantRuntime)),
   Layer.provide(PeerSocketsLive.layer),
   Layer.provide(ActorCluster.layer)

@@ -2,16 +2,16 @@
 import { Effect, Layer } from "effect"
 import { collectPassingBytes } from "../api/http/PassingBytes.ts"
 import { Settings } from "../Config.ts"
-import { HostDoor } from "../host/door/HostDoor.ts"
-import { Joining } from "../host/door/Joining.ts"
-import { OwnHost } from "../host/door/OwnHost.ts"
 import { HostFolder, presentDriver } from "../host/HostFolder.ts"
+import { HostIngress } from "../host/ingress/HostIngress.ts"
+import { Joining } from "../host/ingress/Joining.ts"
+import { OwnHost } from "../host/ingress/OwnHost.ts"
 import { RuntimeChoice } from "../host/RuntimeChoice.ts"
 import { PeerSocketsLive } from "../peer/PeerSocketsLive.ts"
-import { Farewell } from "./Farewell.ts"
 import { HostHealth } from "./HostHealth.ts"
 import { launch } from "./Launch.ts"
 import { ServiceProcesses } from "./ServiceProcesses.ts"
+import { ShutdownReport } from "./ShutdownReport.ts"
 
 export const driver = Layer.unwrap(Effect.map(Settings, ({ dataDir }) => RuntimeChoice.layer(presentDriver(dataDir))))
 
@@ -27,10 +27,10 @@ const kept = Layer.effectDiscard(
 const hostOver = (runtime: typeof driver) =>
   HostHealth.layer.pipe(
     Layer.provideMerge(Joining.layer),
-    Layer.provide(HostDoor.layer),
+    Layer.provide(HostIngress.layer),
     Layer.provide(kept),
     Layer.provide(OwnHost.layer),
-    Layer.provide(Farewell.layer),
+    Layer.provide(ShutdownReport.layer),
     Layer.provide(runtime),
     Layer.provide(PeerSocketsLive.layer),
     Layer.provide(ServiceProcesses.layer),

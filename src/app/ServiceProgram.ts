@@ -3,18 +3,18 @@ import { Effect, Layer } from "effect"
 import { ApiServer } from "../api/http/ApiServer.ts"
 import { Listener } from "../api/http/Listener.ts"
 import { collectPassingBytes } from "../api/http/PassingBytes.ts"
-import { Farewell } from "./Farewell.ts"
 import { launch } from "./Launch.ts"
 import { withoutOutages } from "./OutageLines.ts"
 import { service, store } from "./Service.ts"
 import { ServiceProcesses } from "./ServiceProcesses.ts"
+import { ShutdownReport } from "./ShutdownReport.ts"
 
 export const start = (): void => {
   collectPassingBytes()
   launch(
     ApiServer.layer.pipe(
       Layer.provideMerge(Listener.layer),
-      Layer.provide(Farewell.layer.pipe(Layer.provideMerge(service))),
+      Layer.provide(ShutdownReport.layer.pipe(Layer.provideMerge(service))),
       Layer.provide(ServiceProcesses.layer),
       Layer.provide(store)
     ),

@@ -20,8 +20,8 @@ import { Settings, type SettingsShape } from "../Config.ts"
 import { ProcessLeases } from "../store/ProcessLeases.ts"
 import { clusterMembers } from "./ClusterMembers.ts"
 import { SealedSockets } from "./SealedSockets.ts"
+import { ShardEpochs } from "./ShardEpochs.ts"
 import { ShardLeases } from "./ShardLeases.ts"
-import { ShardTenures } from "./ShardTenures.ts"
 import { shardsPerGroup } from "./shards.ts"
 
 const single = Sharding.layer.pipe(
@@ -31,18 +31,18 @@ const single = Sharding.layer.pipe(
   Layer.provide(
     ShardingConfig.layer({ shardsPerGroup, simulateRemoteSerialization: false, entityMailboxCapacity: "unbounded" })
   ),
-  Layer.merge(ShardTenures.endless)
+  Layer.merge(ShardEpochs.endless)
 )
 
 /** A frozen process may have lost shards that the cluster still lists as its own. Its lease tells first. */
 const leased = Layer.effectContext(
   Effect.gen(function* () {
     const sharding = yield* Sharding.Sharding
-    const { holds, tenureOf } = yield* ProcessLeases
+    const { holds, epochOf } = yield* ProcessLeases
     return Context.make(Sharding.Sharding, {
       ...sharding,
       hasShardId: (shard) => holds(shard.toString()) && sharding.hasShardId(shard)
-    }).pipe(Context.add(ShardTenures, { of: (shard) => tenureOf(shard.toString()) }))
+    }).pipe(Context.add(ShardEpochs, { of: (shard) => epochOf(shard.toString()) }))
   })
 )
 

@@ -22,15 +22,15 @@ import { type ActorError, type KeyContended, TransitionRefused } from "./ActorEr
 import { CommandRunner } from "./CommandRunner.ts"
 import { CommitListeners } from "./CommitListeners.ts"
 import { DeadlineTimers } from "./DeadlineTimers.ts"
-import { insist } from "./insist.ts"
 import { unawaited } from "./Message.ts"
 import type { ContextOf, EventOf, InputOf } from "./machineTypes.ts"
 import { firstRevision, type NewActor } from "./NewActor.ts"
 import { OtherOwners } from "./OtherOwners.ts"
 import { OwnActors, type OwnActorsOptions } from "./OwnActors.ts"
-import { ShardTenures } from "./ShardTenures.ts"
+import { ShardEpochs } from "./ShardEpochs.ts"
 import { allShards } from "./shards.ts"
 import { storedState } from "./storedState.ts"
+import { takeOverWrite } from "./takeOverWrite.ts"
 
 export interface Delivery {
   readonly cause: string
@@ -97,7 +97,7 @@ export class ActorHost extends Context.Service<
      * The same, as a fenced takeover write: if an owner in another process does not answer within 500 ms, the transition is decided and
      * committed here, fenced by its revision. The owner, or the successor of a dead one, runs its commands.
      */
-    readonly insist: <M extends AnyStateMachine>(
+    readonly takeOverWrite: <M extends AnyStateMachine>(
       machine: M,
       id: string,
       event: EventOf<M>,
@@ -132,7 +132,7 @@ export class ActorHost extends Context.Service<
     /** True once no command runs and no message waits (for tests). */
     readonly isQuiet: Effect.Effect<boolean>
   }
->()("atoll/actor/ActorHost") {
+>()("atoll/engine/ActorHost") {
   static readonly layer = (options: Partial<ActorHostOptions> = {}) =>
     Layer.effect(ActorHost, make({ ...defaultOptions, ...options }))
 }
@@ -141,7 +141,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const journal = yield* Journal
   const watch = yield* DatabaseWatch
   const sharding = yield* Sharding.Sharding
-  const tenures = yield* ShardTenures
+  const epochs = yield* ShardEpochs
   const clock = yield* Clock.Clock
   const scope = yield* Scope.Scope
   const traced = yield* tracing
@@ -160,7 +160,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const actors = new OwnActors(options, {
     journal,
     sharding,
-    tenures,
+    epochs,
     clock,
     timers: yield* DeadlineTimers.make(options.deadlineHorizonMs),
     fork,
@@ -224,7 +224,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const send = (machine: AnyStateMachine, id: string, event: AnyEvent, delivery: Delivery) =>
     sendOnce(machine, id, event, delivery, null) as Effect.Effect<ActorState, ActorError>
 
-  const sendInsisting = Effect.fnUntraced(function* (
+  const sendTakingOver = Effect.fnUntraced(function* (
     machine: AnyStateMachine,
     id: string,
     event: AnyEvent,
@@ -236,7 +236,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       const span = yield* asking(Effect.succeed)
       const { cause, requestId = null, revision = 0 } = delivery
       const message = { ...unawaited(event, cause, { revision, span }), requestId }
-      const state = yield* insist({ journal, clock, fork, actors, others, committed }, definition, id, message)
+      const state = yield* takeOverWrite({ journal, clock, fork, actors, others, committed }, definition, id, message)
       if (state !== null) return state
     }
     return yield* send(machine, id, event, delivery)
@@ -284,7 +284,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const watchShards = Effect.gen(function* () {
     let before = ""
     while (true) {
-      const now = allShards.map((shard) => (sharding.hasShardId(shard) ? tenures.of(shard) : "")).join()
+      const now = allShards.map((shard) => (sharding.hasShardId(shard) ? epochs.of(shard) : "")).join()
       if (now !== before) {
         before = now
         yield* sweep
@@ -319,7 +319,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     create: create as never,
     send: send as never,
     sendOnce: sendOnce as never,
-    insist: sendInsisting as never,
+    takeOverWrite: sendTakingOver as never,
     peek: (machine, id) => actors.peek(machine.id, id) as never,
     awaken: (machine, id) => {
       if (actors.isOurs(id)) actors.activate(id, definitionOf(machine.id))

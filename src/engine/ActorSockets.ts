@@ -10,4 +10,4 @@ export class ActorSockets extends Context.Service<
     readonly open: (to: PeerAddress) => Effect.Effect<Duplex, Socket.SocketError, Scope.Scope>
     readonly serve: (at: PeerAddress) => Effect.Effect<SocketServer.SocketServer["Service"], PeerUnusable, Scope.Scope>
   }
->()("atoll/actor/ActorSockets") {}
+>()("atoll/engine/ActorSockets") {}

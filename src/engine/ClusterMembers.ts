@@ -54,7 +54,7 @@ export class ClusterMembers extends Context.Service<
     /** Each process with a valid lease, by its description of itself, and whether it may own shards. */
     readonly all: Effect.Effect<ReadonlyArray<readonly [runner: string, isMember: boolean]>, SqlError.SqlError>
   }
->()("atoll/actor/ClusterMembers") {}
+>()("atoll/engine/ClusterMembers") {}
 
 /** State of the connection to another process. */
 interface Way {

@@ -6,6 +6,6 @@ import { Context } from "effect"
 
 const ofProcess = { reachesHosts: true }
 
-export const HostEvidence = Context.Reference<{ reachesHosts: boolean }>("atoll/actor/HostEvidence", {
+export const HostEvidence = Context.Reference<{ reachesHosts: boolean }>("atoll/engine/HostEvidence", {
   defaultValue: () => ofProcess
 })

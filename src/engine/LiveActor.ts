@@ -13,7 +13,7 @@ export class LiveActor {
   readonly definition: ActorDefinition
   readonly shard: ShardId.ShardId
   /** The shard's epoch when the actor was read: in a later epoch this state may be out of date. */
-  readonly tenure: number
+  readonly epoch: number
   readonly mailbox: Array<Message> = []
   readonly running = new Map<string, { readonly lane: string | null; readonly fiber: Fiber.Fiber<unknown, unknown> }>()
   /** True while the actor loads or a commit is being written. */
@@ -31,11 +31,11 @@ export class LiveActor {
   /** The timestamp of its last transition. */
   changedAt = 0
 
-  constructor(id: string, definition: ActorDefinition, shard: ShardId.ShardId, tenure: number, now: number) {
+  constructor(id: string, definition: ActorDefinition, shard: ShardId.ShardId, epoch: number, now: number) {
     this.id = id
     this.definition = definition
     this.shard = shard
-    this.tenure = tenure
+    this.epoch = epoch
     this.lastUsedAt = now
   }
 

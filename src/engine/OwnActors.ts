@@ -16,7 +16,7 @@ import type { CommandRunner } from "./CommandRunner.ts"
 import type { DeadlineTimers } from "./DeadlineTimers.ts"
 import { LiveActor } from "./LiveActor.ts"
 import { type Message, unawaited } from "./Message.ts"
-import type { ShardTenures } from "./ShardTenures.ts"
+import type { ShardEpochs } from "./ShardEpochs.ts"
 import { shardOf } from "./shards.ts"
 import { earliest } from "./Transition.ts"
 import { type Change, commitOf, type Step, takeStep } from "./takeStep.ts"
@@ -36,7 +36,7 @@ export interface OwnActorsOptions {
 export interface Surroundings {
   readonly journal: Journal["Service"]
   readonly sharding: Sharding.Sharding["Service"]
-  readonly tenures: ShardTenures["Service"]
+  readonly epochs: ShardEpochs["Service"]
   readonly clock: Clock.Clock
   readonly timers: DeadlineTimers
   readonly fork: (effect: Effect.Effect<unknown>) => Fiber.Fiber<unknown, unknown>
@@ -92,16 +92,16 @@ export class OwnActors {
     return !this.#isClosing && sharding.hasShardId(shardOf(sharding, id))
   }
 
-  #isOwn({ shard, tenure }: LiveActor): boolean {
-    const { sharding, tenures } = this.#around
-    return !this.#isClosing && sharding.hasShardId(shard) && tenures.of(shard) === tenure
+  #isOwn({ shard, epoch }: LiveActor): boolean {
+    const { sharding, epochs } = this.#around
+    return !this.#isClosing && sharding.hasShardId(shard) && epochs.of(shard) === epoch
   }
 
   /** A new object outside the live set: to load an actor, or for a process that does not own it. */
   newActor(id: string, definition: ActorDefinition): LiveActor {
-    const { sharding, tenures, clock } = this.#around
+    const { sharding, epochs, clock } = this.#around
     const shard = shardOf(sharding, id)
-    return new LiveActor(id, definition, shard, tenures.of(shard), clock.currentTimeMillisUnsafe())
+    return new LiveActor(id, definition, shard, epochs.of(shard), clock.currentTimeMillisUnsafe())
   }
 
   /** The committed state, if this process owns the actor and has it in memory; else null. */

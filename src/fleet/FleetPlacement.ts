@@ -9,7 +9,7 @@ import { type Place, Placement, type Standing } from "../sandbox/Placement.ts"
 import { Int8 } from "../store/Columns.ts"
 import { HostFeeds } from "./HostFeeds.ts"
 import { isStartable } from "./hostStates.ts"
-import { type Asked, Promises, type Survey } from "./Promises.ts"
+import { type Asked, Reservations, type Survey } from "./Reservations.ts"
 
 /** Retry delays, and their total, while hosts with capacity are locked by other reservations. */
 const busyMs = { least: 1, more: 5, most: 10_000 }
@@ -65,7 +65,7 @@ export const FleetPlacement = {
   layer: Layer.effect(
     Placement,
     Effect.gen(function* () {
-      const promises = yield* Promises
+      const reservations = yield* Reservations
       const feeds = yield* HostFeeds
       const sql = yield* SqlClient.SqlClient
       const { fleetRuntime, hostLeaseMs } = yield* Settings
@@ -86,9 +86,9 @@ export const FleetPlacement = {
       const place = Effect.fnUntraced(function* (asked: Asked): Effect.fn.Return<Place, UnsupportedByRuntime> {
         const giveUpAt = performance.now() + busyMs.most
         while (true) {
-          const taken = yield* promises.take(asked)
+          const taken = yield* reservations.take(asked)
           if (taken !== null) return taken
-          const survey = yield* promises.survey(asked)
+          const survey = yield* reservations.survey(asked)
           const refusal = refusalOf(asked, survey)
           if (refusal !== null) return yield* refusal
           if (survey.fitting === 0 || performance.now() > giveUpAt) {
@@ -105,9 +105,9 @@ export const FleetPlacement = {
         standing: (sandboxId) => ofHost<Standing>(sandboxId, { is: "there" }, standingOf),
         unsureForMs: hostLeaseMs,
         suspends: (sandboxId) => ofHost(sandboxId, false, ({ suspends }) => suspends),
-        attended: feeds.attended,
-        leave: promises.lower,
-        release: promises.release
+        supervised: feeds.supervised,
+        leave: reservations.lower,
+        release: reservations.release
       })
     })
   )

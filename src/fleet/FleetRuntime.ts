@@ -18,7 +18,7 @@ import { Runtime, RuntimeRefused, RuntimeUnavailable, type SandboxSpec } from ".
 import { HostFeeds } from "./HostFeeds.ts"
 import { HostLinks } from "./HostLinks.ts"
 import { isClosed, isEmptied } from "./hostStates.ts"
-import { Promises, type Raised } from "./Promises.ts"
+import { type Raised, Reservations } from "./Reservations.ts"
 
 /** Retry interval while waiting for capacity. */
 const lookAgainMs = 500
@@ -57,7 +57,7 @@ export const FleetRuntime = {
     Runtime,
     Effect.gen(function* () {
       const links = yield* HostLinks
-      const promises = yield* Promises
+      const reservations = yield* Reservations
       const feeds = yield* HostFeeds
       const { bootTimeoutMs } = yield* Settings
       const scope = yield* Effect.scope
@@ -67,7 +67,7 @@ export const FleetRuntime = {
       /** Null: the Sandbox has no host. */
       const linkOf = (sandboxId: string) =>
         Effect.flatMap(
-          promises.hostOf(sandboxId),
+          reservations.hostOf(sandboxId),
           (hostId): Effect.Effect<Host | null, RuntimeUnavailable> =>
             hostId === null ? Effect.succeed(null) : links.to(hostId)
         )
@@ -106,15 +106,15 @@ export const FleetRuntime = {
         const { sandboxId } = spec
         const giveUpAt = performance.now() + bootTimeoutMs
         while (true) {
-          const promised = yield* promises.raise(sandboxId, spec.generation)
+          const promised = yield* reservations.raise(sandboxId, spec.generation)
           if (promised === null) {
-            if (!(yield* untilPlaced(promises.takeLate(spec), giveUpAt))) return yield* nobodyHasRoom()
+            if (!(yield* untilPlaced(reservations.takeLate(spec), giveUpAt))) return yield* nobodyHasRoom()
             continue
           }
           const { hostId, isSettled, status } = promised
           /** Moves the Sandbox to another host, or finds a reason to try this one again. */
           const goesOn = Effect.gen(function* () {
-            if (isSettled || !(yield* untilPlaced(promises.move(spec, hostId), giveUpAt))) return false
+            if (isSettled || !(yield* untilPlaced(reservations.move(spec, hostId), giveUpAt))) return false
             yield* Effect.logInfo(`${sandboxId} was not booted by ${hostId}, and goes to another host`)
             yield* leaveNothing(sandboxId, hostId)
             return true
@@ -125,14 +125,14 @@ export const FleetRuntime = {
             return yield* obstacle
           }
           // It has room for it, so it is no worse than none.
-          if (isClosed(status) && !isSettled && (yield* promises.move(spec, hostId)) === "moved") continue
+          if (isClosed(status) && !isSettled && (yield* reservations.move(spec, hostId)) === "moved") continue
           const host = yield* links.to(hostId)
           const refused = yield* host.provision(spec, turn).pipe(
             Effect.as(null),
             Effect.catchTag("RuntimeRefused", (error) => Effect.succeed(error))
           )
           if (refused === null) {
-            if (isSettled || (yield* promises.settle(sandboxId, hostId))) return
+            if (isSettled || (yield* reservations.settle(sandboxId, hostId))) return
             continue
           }
           if (refused.code !== "HOST_FULL" || !(yield* goesOn)) return yield* refused
@@ -158,13 +158,13 @@ export const FleetRuntime = {
           const host = yield* linkOf(sandboxId)
           if (host === null) return
           yield* host.stop(sandboxId, generation)
-          yield* promises.lower(sandboxId, generation)
+          yield* reservations.lower(sandboxId, generation)
         }),
         destroy: Effect.fnUntraced(function* (sandboxId) {
           const host = yield* linkOf(sandboxId)
           if (host === null) return
           yield* host.destroy(sandboxId)
-          yield* promises.release(sandboxId)
+          yield* reservations.release(sandboxId)
         }),
         suspend: (sandboxId, generation) =>
           Effect.flatMap(there(sandboxId), (host) => host.suspend(sandboxId, generation)),

@@ -14,13 +14,13 @@ import type { EventOf } from "../engine/machineTypes.ts"
 import { hostLost, type LostHost } from "../sandbox/hostLost.ts"
 import { runtimeNews } from "../sandbox/RuntimeNews.ts"
 import { Int8 } from "../store/Columns.ts"
-import { AttendedHosts } from "./AttendedHosts.ts"
-import { attendance } from "./attendance.ts"
 import { Canaries } from "./canary.ts"
 import { databaseNow } from "./databaseNow.ts"
 import { HostLinks } from "./HostLinks.ts"
 import { hostSandboxes } from "./hostSandboxes.ts"
 import { absentStates, emptiedStates, isRemovedHost } from "./hostStates.ts"
+import { hostSupervisor } from "./hostSupervisor.ts"
+import { SupervisedHosts } from "./SupervisedHosts.ts"
 
 /** How many Sandboxes are told concurrently. */
 const tellBatch = 32
@@ -39,12 +39,12 @@ const draining = { code: "HOST_DRAINING", message: publicText`Its host is taken 
 export const hostDefinition = Effect.gen(function* () {
   const actors = yield* ActorHost
   const links = yield* HostLinks
-  const attended = yield* AttendedHosts
+  const supervised = yield* SupervisedHosts
   const news = yield* runtimeNews
   const sql = yield* SqlClient.SqlClient
   const { hostLeaseMs: leaseMs, hostLostAfterMs: lostAfterMs, reconcileIntervalMs, bootTimeoutMs } = yield* Settings
   const canaries = new Canaries(links, bootTimeoutMs)
-  const attend = attendance({ links, attended, news, sql, canaries, leaseMs, reconcileIntervalMs })
+  const supervise = hostSupervisor({ links, supervised, news, sql, canaries, leaseMs, reconcileIntervalMs })
 
   const findSeen = SqlSchema.findOneOption({
     Request: Schema.String,
@@ -126,7 +126,7 @@ export const hostDefinition = Effect.gen(function* () {
   return defineActor(hostMachine, {
     context: HostContext,
     commands: {
-      attend: { lane: "attend", run: (scope, { boot }) => attend(scope.state().id, boot, scope) },
+      attend: { lane: "supervise", run: (scope, { boot }) => supervise(scope.state().id, boot, scope) },
       canary: { lane: "canary", run: (scope, { boot }) => canaries.boot(scope.state().id, boot) },
       lookAtHost: {
         lane: "lookAtHost",
@@ -134,7 +134,7 @@ export const hostDefinition = Effect.gen(function* () {
       },
       // A lost host has no supervisor.
       loseSandboxes: {
-        lane: "attend",
+        lane: "supervise",
         run: (scope, { seenAt }) => {
           const lostAs = (): LostHost => ({ is: isRemovedHost(scope.state().value) ? "gone" : "lost", seenAt })
           return Effect.as(

@@ -6,7 +6,7 @@ export class HostFeeds extends Context.Service<
   HostFeeds,
   {
     /** Ids of the supervised hosts. */
-    readonly attended: Effect.Effect<ReadonlyArray<string>>
+    readonly supervised: Effect.Effect<ReadonlyArray<string>>
     readonly console: Stream.Stream<ConsoleChunk>
   }
 >()("atoll/fleet/HostFeeds") {}

@@ -13,13 +13,13 @@ import { type Runtime, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import { HostBoots } from "./HostBoots.ts"
 import { HostLinks } from "./HostLinks.ts"
 
-type Way = Runtime["Service"]
+type HostRuntime = Runtime["Service"]
 
 const lookAgainMs = 500
 
 interface Link {
   readonly place: PeerPlace
-  readonly way: Way
+  readonly runtime: HostRuntime
   readonly scope: Scope.Closeable
   lookedAt: number
   isLooking: boolean
@@ -31,9 +31,14 @@ const Row = Schema.Struct({ host: Schema.String, port: Schema.Int, name: Schema.
 const answersWithin = "2 seconds"
 
 /** The same runtime with counted boots. */
-const counted = (hostId: string, way: Way, boots: HostBoots["Service"], scope: Scope.Scope): Way => {
+const counted = (
+  hostId: string,
+  runtime: HostRuntime,
+  boots: HostBoots["Service"],
+  scope: Scope.Scope
+): HostRuntime => {
   const failed = (sandboxId: string, message: string) =>
-    way.inventory.pipe(
+    runtime.inventory.pipe(
       Effect.timeout(answersWithin),
       Effect.matchEffect({
         onFailure: () => Effect.void,
@@ -41,8 +46,8 @@ const counted = (hostId: string, way: Way, boots: HostBoots["Service"], scope: S
       }),
       Effect.forkIn(scope)
     )
-  const provision: Way["provision"] = (spec, turn) =>
-    way.provision(spec, turn).pipe(
+  const provision: HostRuntime["provision"] = (spec, turn) =>
+    runtime.provision(spec, turn).pipe(
       // In the background.
       Effect.tap(() => Effect.forkIn(boots.worked(hostId), scope)),
       Effect.tapError((error) =>
@@ -50,11 +55,11 @@ const counted = (hostId: string, way: Way, boots: HostBoots["Service"], scope: S
       )
     )
   // The other properties may change, so they are read from the original.
-  return Object.create(way, { provision: { value: provision, enumerable: true } })
+  return Object.create(runtime, { provision: { value: provision, enumerable: true } })
 }
 
 /** Makes a host's runtime, which reconnects while the scope lasts. */
-export type Dial<R> = (hostId: string, to: PeerPlace) => Effect.Effect<Way, RuntimeUnavailable, R | Scope.Scope>
+export type Dial<R> = (hostId: string, to: PeerPlace) => Effect.Effect<HostRuntime, RuntimeUnavailable, R | Scope.Scope>
 
 export const hostLinksLayer = <R>(dial: Dial<R>) =>
   Layer.effect(
@@ -98,14 +103,14 @@ export const hostLinksLayer = <R>(dial: Dial<R>) =>
           }
           const scope = yield* Scope.fork(here)
           const place = { host, port, name }
-          const way = yield* dial(hostId, place).pipe(
+          const runtime = yield* dial(hostId, place).pipe(
             Effect.provideService(Scope.Scope, scope),
             Effect.provide(context),
             Effect.onError(() => Scope.close(scope, Exit.void))
           )
           const link: Link = {
             place,
-            way: counted(hostId, way, boots, scope),
+            runtime: counted(hostId, runtime, boots, scope),
             scope,
             lookedAt: performance.now(),
             isLooking: false
@@ -133,9 +138,9 @@ export const hostLinksLayer = <R>(dial: Dial<R>) =>
         to: (hostId) =>
           Effect.suspend(() => {
             const link = links.get(hostId)
-            if (link === undefined) return Effect.map(look(hostId), ({ way }) => way)
+            if (link === undefined) return Effect.map(look(hostId), ({ runtime }) => runtime)
             const isOld = !link.isLooking && performance.now() - link.lookedAt > lookAgainMs
-            return isOld ? Effect.as(lookLater(hostId, link), link.way) : Effect.succeed(link.way)
+            return isOld ? Effect.as(lookLater(hostId, link), link.runtime) : Effect.succeed(link.runtime)
           })
       })
     })

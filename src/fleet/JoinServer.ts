@@ -3,7 +3,7 @@ import type { TLSSocket } from "node:tls"
 import { Context, Effect, Layer } from "effect"
 import { Settings } from "../Config.ts"
 import { hostNameOf } from "../peer/hostName.ts"
-import { peerRpcDoor } from "../peer/PeerRpc.ts"
+import { peerRpcServer } from "../peer/PeerRpc.ts"
 import { PeerSockets } from "../peer/PeerSockets.ts"
 import { JoinRpcs } from "../runtime/distant/JoinRpcs.ts"
 import { HostJoins } from "./HostJoins.ts"
@@ -46,17 +46,17 @@ export class JoinServer extends Context.Service<
       const scope = yield* Effect.scope
       const bounds = new JoinBounds()
       /** Each connection has its own handlers, bound to its host's name. */
-      const door = (socket: TLSSocket) => {
+      const serveConnection = (socket: TLSSocket) => {
         const name = hostNameOf(socket)
         const handlers = handlersFor(joins, name, bounds.enter(socket, name))
         const served = Effect.gen(function* () {
-          const accept = yield* peerRpcDoor(JoinRpcs)
+          const accept = yield* peerRpcServer(JoinRpcs)
           accept(socket)
           yield* closed(socket)
         }).pipe(Effect.scoped, Effect.provide(handlers))
         run(Effect.forkIn(served, scope))
       }
-      const { port } = yield* sockets.listen({ host, port: fleetPort }, { "atoll-join/1": door })
+      const { port } = yield* sockets.listen({ host, port: fleetPort }, { "atoll-join/1": serveConnection })
       yield* Effect.log(`Hosts join at ${host.includes(":") ? `[${host}]` : host}:${port}.`)
       return JoinServer.of({ port })
     })

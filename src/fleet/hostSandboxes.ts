@@ -90,7 +90,7 @@ export const hostSandboxes = (sql: SqlClient.SqlClient, hostId: string) => {
       returning sandbox_id as id, is_missing as "isMissing"`,
 
     /** Repairs reservations: deletes those of removed Sandboxes, reduces those of stopped ones to their disk, and recomputes the host's sums. */
-    healPromises: sql
+    repairReservations: sql
       .withTransaction(
         Effect.gen(function* () {
           // Every reservation changes this row: a concurrent one waits, or is visible below.

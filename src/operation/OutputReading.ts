@@ -11,7 +11,7 @@ import { Actors } from "../store/Actors.ts"
 import { Output } from "../store/Output.ts"
 import type { OutputStreamName } from "../store/OutputChunk.ts"
 import { type OperationRecord, operationView } from "./OperationView.ts"
-import { type Pulled, pulled } from "./pulled.ts"
+import { type PullStream, pullStream } from "./pullStream.ts"
 
 /** Interval of the poll for output whose report from another process was lost. */
 const askEveryMs = 5000
@@ -39,7 +39,7 @@ export type OutputEvent =
   /** A heartbeat after a silence. */
   | { readonly type: "quiet"; readonly at: OutputOffsets }
 
-export type OutputReading = Pulled<OutputEvent>
+export type OutputReading = PullStream<OutputEvent>
 
 /** Makes the stream; the caller has checked the account. */
 export const outputReadings = Effect.gen(function* () {
@@ -104,6 +104,6 @@ export const outputReadings = Effect.gen(function* () {
       }
     })
 
-    return pulled(next, run, scope)
+    return pullStream(next, run, scope)
   }
 })

@@ -29,13 +29,13 @@ const certEnv = "ATOLL_FLEET_CERT_FILE"
 const keyEnv = "ATOLL_FLEET_KEY_FILE"
 const caEnv = "ATOLL_FLEET_CA_FILE"
 
-interface Door {
+interface ProtocolRoles {
   /** The role that serves this protocol. */
   readonly of: Name
   readonly opensTo: ReadonlyArray<Name>
 }
 
-const doors: Readonly<Record<PeerProtocol, Door>> = {
+const protocolRoles: Readonly<Record<PeerProtocol, ProtocolRoles>> = {
   "atoll-join/1": { of: "atoll-service", opensTo: ["atoll-host", "atoll-service"] },
   "atoll-host/1": { of: "atoll-host", opensTo: ["atoll-service"] },
   "atoll-agent/1": { of: "atoll-host", opensTo: ["atoll-service"] },
@@ -125,8 +125,8 @@ export const certificateProof = Effect.fnUntraced(function* (
       checkServerIdentity: (_, { raw }) => {
         const certificate = new X509Certificate(raw)
         if (current.revoked.has(certificate.fingerprint256)) return new Error("its certificate is revoked")
-        if (!isFor(certificate, doors[protocol].of))
-          return new Error(`its certificate is not for ${doors[protocol].of}`)
+        if (!isFor(certificate, protocolRoles[protocol].of))
+          return new Error(`its certificate is not for ${protocolRoles[protocol].of}`)
         return name === null || isNamed(certificate, name) ? undefined : new Error(`its certificate is not for ${name}`)
       }
     }),
@@ -138,7 +138,7 @@ export const certificateProof = Effect.fnUntraced(function* (
       return (
         certificate !== undefined &&
         !current.revoked.has(certificate.fingerprint256) &&
-        doors[protocol].opensTo.some((name) => isFor(certificate, name))
+        protocolRoles[protocol].opensTo.some((name) => isFor(certificate, name))
       )
     },
     hold: (socket) => {

@@ -57,7 +57,7 @@ export const connectPeerRpcs = Effect.fnUntraced(function* <Rpcs extends Rpc.Any
 })
 
 /** A connection handler for `PeerSockets.listen` that serves the group's handlers. The end of a connection interrupts its calls. */
-export const peerRpcDoor = <Rpcs extends Rpc.Any>(
+export const peerRpcServer = <Rpcs extends Rpc.Any>(
   group: RpcGroup.RpcGroup<Rpcs>
 ): Effect.Effect<
   (socket: TLSSocket) => void,

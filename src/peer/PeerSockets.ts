@@ -42,7 +42,7 @@ export class PeerSockets extends Context.Service<
     /** Listens until the scope closes. Each handler gets authenticated connections only, and owns them. Returns the bound port. */
     readonly listen: (
       at: PeerAddress,
-      doors: Readonly<Partial<Record<PeerProtocol, (socket: TLSSocket) => void>>>
+      handlers: Readonly<Partial<Record<PeerProtocol, (socket: TLSSocket) => void>>>
     ) => Effect.Effect<{ readonly port: number }, PeerUnusable, Scope.Scope>
   }
 >()("atoll/peer/PeerSockets") {}

@@ -53,7 +53,7 @@ export const PeerSocketsLive = {
         : certificateProof(credentials.files, settings.role)
       return PeerSockets.of({
         connect: (to, protocol) => dial(proof, to, protocol),
-        listen: (at, doors) => listen(proof, at, doors)
+        listen: (at, handlers) => listen(proof, at, handlers)
       })
     })
   )

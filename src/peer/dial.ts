@@ -23,7 +23,7 @@ const whyNobody: Readonly<Record<string, string>> = {
 
 const reason = (cause: Error | null, { lacks }: Proof, protocol: PeerProtocol): string => {
   const code = String((cause as NodeJS.ErrnoException | null)?.code)
-  if (code.includes("NO_APPLICATION_PROTOCOL")) return `what is there has no door for ${protocol}`
+  if (code.includes("NO_APPLICATION_PROTOCOL")) return `what is there does not speak ${protocol}`
   return whyNobody[code] ?? `nothing is there ${lacks}`
 }
 

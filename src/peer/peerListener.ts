@@ -14,7 +14,7 @@ const proveWithinMs = 5000
 const unprovenMax = 128
 const keepAliveMs = 10_000
 
-export type Doors = Readonly<Partial<Record<PeerProtocol, (socket: TLSSocket) => void>>>
+export type Handlers = Readonly<Partial<Record<PeerProtocol, (socket: TLSSocket) => void>>>
 
 /** Connections that are not authenticated yet. */
 class Unproven {
@@ -75,11 +75,11 @@ const bind = (server: Server, at: PeerAddress) =>
   })
 
 /** All connections end with the scope. */
-export const listen = Effect.fnUntraced(function* (proof: Proof, at: PeerAddress, doors: Doors) {
+export const listen = Effect.fnUntraced(function* (proof: Proof, at: PeerAddress, handlers: Handlers) {
   const unproven = new Unproven()
   const open = new Set<TLSSocket>()
   let hasEnded = false
-  const known = Object.keys(doors)
+  const known = Object.keys(handlers)
   const server = createServer({
     ...proof.server,
     // Without a common protocol the handshake fails; a peer that requests none is refused afterwards.
@@ -103,8 +103,8 @@ export const listen = Effect.fnUntraced(function* (proof: Proof, at: PeerAddress
     // The owner of the socket gets its close event.
     socket.on("error", () => {})
     const protocol = socket.alpnProtocol === false || socket.alpnProtocol === null ? null : socket.alpnProtocol
-    const door = protocol === null ? undefined : doors[protocol as PeerProtocol]
-    if (hasEnded || door === undefined || !proof.mayEnter(socket, protocol as PeerProtocol))
+    const handler = protocol === null ? undefined : handlers[protocol as PeerProtocol]
+    if (hasEnded || handler === undefined || !proof.mayEnter(socket, protocol as PeerProtocol))
       return void socket.destroy()
     open.add(socket)
     proof.hold(socket)
@@ -114,7 +114,7 @@ export const listen = Effect.fnUntraced(function* (proof: Proof, at: PeerAddress
     socket.setMaxListeners(0)
     socket.setKeepAlive(true, keepAliveMs)
     socket.write(Buffer.of(welcome))
-    door(socket)
+    handler(socket)
   })
   yield* Effect.acquireRelease(
     Effect.sync(() => proof.onChange((context) => server.setSecureContext(context))),

@@ -26,7 +26,7 @@ export const OneHost = {
         standing: () => there,
         unsureForMs: 0,
         suspends: () => always,
-        attended: nothing,
+        supervised: nothing,
         leave: () => Effect.void,
         release: () => Effect.void
       })

@@ -36,7 +36,7 @@ export class Placement extends Context.Service<
     /** Whether the Sandbox can sleep on its host. */
     readonly suspends: (sandboxId: string) => Effect.Effect<boolean>
     /** Ids of the hosts that this process supervises; null: it carries all Sandboxes itself. */
-    readonly attended: Effect.Effect<ReadonlyArray<string> | null>
+    readonly supervised: Effect.Effect<ReadonlyArray<string> | null>
     /** Frees vCPUs and memory: nothing of this generation runs, or will run when the host returns. The volume stays reserved. */
     readonly leave: (sandboxId: string, generation: number) => Effect.Effect<void>
     /** Frees everything: the Sandbox has nothing on any host. */

@@ -15,7 +15,7 @@ import { Int8, textColumn } from "../store/Columns.ts"
 import { generationOf, hasPendingBut } from "../store/SnapshotFields.ts"
 import { isAlive } from "./aliveSandboxes.ts"
 import { Heartbeat } from "./Heartbeat.ts"
-import { agreement, SECOND_LOOK_MS } from "./HostAgreement.ts"
+import { reconcilerPass, SECOND_PASS_MS } from "./HostReconciler.ts"
 import { runtimeNews } from "./RuntimeNews.ts"
 
 const Running = Schema.Struct({
@@ -82,7 +82,7 @@ export const RuntimeWatch = {
         (stalls) => worker("runtime stalls", stalls)
       )
 
-      const look = agreement({
+      const look = reconcilerPass({
         expected: findRunning(),
         inventory: runtime.inventory,
         find: (ids) => Effect.map(findRows(ids), (rows) => rows.map((row) => ({ ...row, isElsewhere: false }))),
@@ -104,7 +104,7 @@ export const RuntimeWatch = {
 
       yield* reconcile
       const pause = Effect.suspend(() =>
-        Effect.sleep(isPuzzled ? Math.min(SECOND_LOOK_MS, reconcileIntervalMs) : reconcileIntervalMs)
+        Effect.sleep(isPuzzled ? Math.min(SECOND_PASS_MS, reconcileIntervalMs) : reconcileIntervalMs)
       )
       yield* worker("reconcile", Effect.andThen(pause, reconcile).pipe(Effect.forever))
     })

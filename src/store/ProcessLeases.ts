@@ -55,7 +55,7 @@ export class ProcessLeases extends Context.Service<
     /** Whether this process holds that shard and no other process can own it yet. */
     readonly holds: (shard: string) => boolean
     /** Epoch of a held shard: a new number whenever another process could have held the shard in between. */
-    readonly tenureOf: (shard: string) => number
+    readonly epochOf: (shard: string) => number
     /** Joins, and replaces any predecessor at this address. Returns this process's machine id. */
     readonly join: (process: JoiningProcess) => Effect.Effect<number, SqlError.SqlError>
     /** Asks for no more shards; keeps the present ones. */
@@ -176,7 +176,7 @@ export class ProcessLeases extends Context.Service<
       let heldUntil = 0
       /** The epoch of each held shard. */
       let held = new Map<string, number>()
-      let tenures = 0
+      let epochs = 0
       const isHeld = () => performance.now() < heldUntil
       /** By shard: when it was asked for last, by `performance.now()`. */
       let askedAt = new Map<string, number>()
@@ -244,7 +244,7 @@ export class ProcessLeases extends Context.Service<
           for (const shard of shards) askedAt.set(shard, performance.now())
           const mine = id
           const rows = yield* takeFree({ id: mine, shards })
-          if (id === mine) for (const { shard_id } of rows) if (!held.has(shard_id)) held.set(shard_id, ++tenures)
+          if (id === mine) for (const { shard_id } of rows) if (!held.has(shard_id)) held.set(shard_id, ++epochs)
           return rows.map(({ shard_id }) => shard_id)
         },
         Effect.catchTag("SchemaError", Effect.die)
@@ -266,7 +266,7 @@ export class ProcessLeases extends Context.Service<
       return ProcessLeases.of({
         leaseMs,
         holds: (shard) => held.has(shard) && isHeld(),
-        tenureOf: (shard) => held.get(shard) ?? 0,
+        epochOf: (shard) => held.get(shard) ?? 0,
         join,
         leave: Effect.suspend(() => sql`update cluster_processes set leaving = true where id = ${id}`).pipe(
           Effect.asVoid

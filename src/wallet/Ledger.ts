@@ -36,7 +36,7 @@ export class Ledger extends Context.Service<
     readonly balance: (accountId: string) => Effect.Effect<Reckoning & { readonly grants: ReadonlyArray<Grant> }>
     /** Settles, adds the grant, plans again and notifies the running service (outbox row and NOTIFY), in one transaction. */
     readonly grant: (grant: NewGrant) => Effect.Effect<Grant, CreditRefused>
-    /** A card that holds from an instant on (now), which may not be past. Leaves a nudge for each account that burns. */
+    /** A card that holds from an instant on (now), which may not be past. Leaves an outbox row for each account that burns. */
     readonly setRates: (rates: NewRates) => Effect.Effect<RateCard, RatesRefused>
     /** By their instants. */
     readonly rates: Effect.Effect<ReadonlyArray<RateCard>>

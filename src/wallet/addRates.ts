@@ -3,7 +3,7 @@ import { Clock, Effect, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
 import { Int8 } from "../store/Columns.ts"
 import { lockRates } from "./LedgerReads.ts"
-import { nudgeWallets } from "./nudge.ts"
+import { notifyWallets } from "./notifyWallet.ts"
 import { type RateCard, rateMaxNanoUsd } from "./RateCard.ts"
 
 /** A rate card that is not taken. `message` is a sentence that says why. */
@@ -54,7 +54,7 @@ export const addRates = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, r
     })
   }
   const burning = yield* findBurning(sql)()
-  yield* nudgeWallets(
+  yield* notifyWallets(
     sql,
     burning.map(({ account_id }) => account_id)
   )

@@ -6,7 +6,7 @@ import type { Grant, GrantKind } from "./Grant.ts"
 import { readAllGrants } from "./LedgerReads.ts"
 import { insertGrant } from "./LedgerWrites.ts"
 import { formatUsd, grantedMaxMicroUsd, grantMaxMicroUsd } from "./Money.ts"
-import { nudgeWallet } from "./nudge.ts"
+import { notifyWallet } from "./notifyWallet.ts"
 import { hold, settleHeld } from "./settleAccount.ts"
 
 /** A grant that is not made. `message` is a sentence that says why. */
@@ -61,6 +61,6 @@ export const grantCredit = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
   }
   yield* insertGrant(sql, accountId, made)
   yield* settleHeld(sql, yield* hold(sql, accountId), held.now, null)
-  yield* nudgeWallet(sql, accountId)
+  yield* notifyWallet(sql, accountId)
   return (yield* readAllGrants(sql, accountId)).find(({ id }) => id === made.id)!
 })

@@ -64,7 +64,7 @@ export const console: Section = {
     {
       rule: "`rates set` takes rates from now on only.",
       decidedBy: "src/cli/rates.ts#set",
-      heldBy: "wallet/Ledger.test.ts#takes rates from now on only, and leaves a nudge for each account that burns"
+      heldBy: "wallet/Ledger.test.ts#takes rates from now on only, and leaves an outbox row for each account that burns"
     },
     {
       rule: "`hosts cordon`, `drain`, `uncordon` and `remove` ask the host's machine.",

@@ -168,12 +168,12 @@ export const sandboxes: Section = {
     },
     {
       rule: "A host that returns is reconciled before anything of it answers.",
-      decidedBy: "src/sandbox/HostAgreement.ts#remedyOf",
+      decidedBy: "src/sandbox/HostReconciler.ts#actionOf",
       heldBy: "sandbox/hostLost.test.ts#is ended where it is found alive when the host is back"
     },
     {
       rule: "A runtime without a Sandbox is destroyed.",
-      decidedBy: "src/sandbox/HostAgreement.ts#remedyOf",
+      decidedBy: "src/sandbox/HostReconciler.ts#actionOf",
       heldBy: "sandbox/RuntimeWatch.test.ts#a machine, or a volume, that no Sandbox knows is destroyed"
     },
     {

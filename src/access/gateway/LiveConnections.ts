@@ -69,7 +69,7 @@ export class LiveConnections extends Context.Service<
     /** Of one Sandbox, or of all. */
     readonly count: (sandboxId?: string) => number
   }
->()("atoll/gateway/LiveConnections") {
+>()("atoll/access/gateway/LiveConnections") {
   static readonly layer = Layer.effect(
     LiveConnections,
     Effect.gen(function* () {

@@ -8,7 +8,7 @@ export class PublicPort extends Context.Service<
     readonly current: () => number
     readonly set: (port: number) => void
   }
->()("atoll/gateway/PublicPort") {
+>()("atoll/access/gateway/PublicPort") {
   static readonly layer = Layer.effect(
     PublicPort,
     Effect.map(Settings, ({ port }) => {

@@ -48,7 +48,7 @@ export class SandboxReach extends Context.Service<
      */
     readonly hasSettled: (boot: Boot) => Effect.Effect<boolean>
   }
->()("atoll/gateway/SandboxReach") {
+>()("atoll/access/gateway/SandboxReach") {
   static readonly layer = Layer.effect(
     SandboxReach,
     Effect.gen(function* () {

@@ -125,6 +125,8 @@ const make = Effect.gen(function* () {
   return gateway
 })
 
-export class PreviewGateway extends Context.Service<PreviewGateway, RawGateway>()("atoll/preview/PreviewGateway") {
+export class PreviewGateway extends Context.Service<PreviewGateway, RawGateway>()(
+  "atoll/access/preview/PreviewGateway"
+) {
   static readonly layer = Layer.effect(PreviewGateway, make)
 }

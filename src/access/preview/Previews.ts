@@ -48,4 +48,4 @@ export class Previews extends Context.Service<
     /** Null for a host name that is unknown, not served yet, or closed. */
     readonly find: (previewId: string) => Effect.Effect<PreviewTarget | null>
   }
->()("atoll/preview/Previews") {}
+>()("atoll/access/preview/Previews") {}

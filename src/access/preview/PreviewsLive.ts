@@ -24,7 +24,7 @@ import { encodeInsert } from "../../store/JournalEncoding.ts"
 import { insertActors } from "../../store/JournalStatements.ts"
 import { fieldOf } from "../../store/SnapshotFields.ts"
 import { PublicPort } from "../gateway/PublicPort.ts"
-import { sandboxWay } from "../gateway/SandboxWay.ts"
+import { sandboxIngress } from "../gateway/sandboxIngress.ts"
 import { previewDefinition } from "./PreviewDefinition.ts"
 import { Previews, type PreviewTarget } from "./Previews.ts"
 import { previewUrl } from "./previewUrl.ts"
@@ -55,7 +55,7 @@ const make = Effect.gen(function* () {
     if (deaths.size >= leasesMax) deaths.clear()
     deaths.set(actorId, performance.now())
   }
-  const way = yield* sandboxWay(yield* previewDefinition(forget))
+  const ingress = yield* sandboxIngress(yield* previewDefinition(forget))
 
   const view = (previewId: string, context: PreviewContext): Preview => {
     const hostname = `${previewId}.${settings.previewDomain}`
@@ -76,7 +76,7 @@ const make = Effect.gen(function* () {
     Result: Schema.Struct({ id: Schema.String, expiresAt: Schema.Finite }),
     execute: (sandboxId) => sql`
       select id, ${sql.literal(fieldOf("actors", "expiresAt", "float8"))} as "expiresAt" from actors
-      where sandbox_id = ${sandboxId} and kind = 'preview' and status = any(${textColumn(way.openStates)}::text[])
+      where sandbox_id = ${sandboxId} and kind = 'preview' and status = any(${textColumn(ingress.openStates)}::text[])
         and (pending <> '[]'::jsonb or due_at is not null)`
   })
 
@@ -85,7 +85,7 @@ const make = Effect.gen(function* () {
     sandboxId,
     { requestId, port }
   ) {
-    const sandbox = yield* way
+    const sandbox = yield* ingress
       .running(accountId, sandboxId)
       .pipe(Effect.catchTag("NotRunning", () => Effect.fail(new PreviewTransportUnavailable())))
     if (!sandbox.networkEnabled) return yield* new NetworkDisabled()
@@ -120,7 +120,7 @@ const make = Effect.gen(function* () {
       yield* insertActors(sql, [encodeInsert(inserted)], [requestId])
     }).pipe(sql.withTransaction, Effect.catchTag(["SqlError", "SchemaError"], Effect.die), Effect.uninterruptible)
     yield* host.adopt(inserted)
-    const opened = yield* way.opened(actorId)
+    const opened = yield* ingress.opened(actorId)
     if (opened !== null && isUsable(opened.value)) return view(previewId, opened.context)
     if (opened !== null && isConfirming(opened.value)) {
       yield* host.send(previewMachine, actorId, { type: "CLOSE" }, { cause: "client", requestId }).pipe(Effect.ignore)
@@ -129,13 +129,13 @@ const make = Effect.gen(function* () {
   })
 
   const end = Effect.fnUntraced(function* (actorId: string, requestId: string) {
-    yield* way
+    yield* ingress
       .end(actorId, { type: "CLOSE" }, requestId)
       .pipe(Effect.catchTag("MailboxFull", () => Effect.fail(new CleanupPending())))
     forget(actorId)
     if (settings.clusterPort !== 0) yield* Effect.sleep(leaseMs + leaseMarginMs)
     const isOver = (status: string) => overStates.includes(status)
-    const closed = yield* way.wait(actorId, isOver, closeAnswerMs)
+    const closed = yield* ingress.wait(actorId, isOver, closeAnswerMs)
     if (closed !== null && !isOver(closed.value)) return yield* new CleanupPending()
   })
 
@@ -145,9 +145,9 @@ const make = Effect.gen(function* () {
     previewId,
     { requestId }
   ) {
-    yield* way.ownSandbox(accountId, sandboxId)
+    yield* ingress.ownSandbox(accountId, sandboxId)
     const actorId = actorIdOf(sha256(previewId))
-    const record = yield* way.find(actorId)
+    const record = yield* ingress.find(actorId)
     if (record === null || record.sandboxId !== sandboxId) return yield* new NotFound()
     yield* end(actorId, requestId)
   })
@@ -157,7 +157,7 @@ const make = Effect.gen(function* () {
     sandboxId,
     { requestId }
   ) {
-    yield* way.ownSandbox(accountId, sandboxId)
+    yield* ingress.ownSandbox(accountId, sandboxId)
     const open = yield* Effect.orDie(findOpen(sandboxId))
     yield* Effect.forEach(open, ({ id }) => end(id, requestId), { concurrency: "unbounded", discard: true })
   })
@@ -179,13 +179,13 @@ const make = Effect.gen(function* () {
   })
 
   const list: Previews["Service"]["list"] = Effect.fn("Previews.list")(function* (accountId, sandboxId) {
-    yield* way.ownSandbox(accountId, sandboxId)
+    yield* ingress.ownSandbox(accountId, sandboxId)
     const found = yield* Effect.orDie(findLatest(sandboxId))
     const at = yield* Clock.currentTimeMillis
     return found.map(
       ({ status, port, createdAt, expiresAt }): ListedPreview => ({
         port,
-        status: way.openStates.includes(status) && !lastsAt({ expiresAt }, at) ? "expired" : listedAs(status),
+        status: ingress.openStates.includes(status) && !lastsAt({ expiresAt }, at) ? "expired" : listedAs(status),
         createdAt: new Date(createdAt).toISOString(),
         expiresAt: new Date(expiresAt).toISOString()
       })
@@ -196,8 +196,8 @@ const make = Effect.gen(function* () {
 
   const lookUp = Effect.fnUntraced(function* (actorId: string) {
     const began = performance.now()
-    const record = yield* way.find(actorId)
-    if (record === null || !(yield* way.isUsable(record.status, record.context))) return null
+    const record = yield* ingress.find(actorId)
+    if (record === null || !(yield* ingress.isUsable(record.status, record.context))) return null
     const { accountId, sandboxId, generation, port, expiresAt } = record.context
     const target: PreviewTarget = { actorId, accountId, sandboxId, generation, port, expiresAt }
     if (leases.size >= leasesMax) leases.clear()

@@ -64,7 +64,7 @@ export class Capability extends Context.Service<
     /** Null if this server did not seal it, or sealed it long ago. Does not check the expiry. */
     readonly open: (sealed: string) => Effect.Effect<Claims | null>
   }
->()("atoll/serviceAccess/Capability") {
+>()("atoll/access/serviceAccess/Capability") {
   static readonly layer = Layer.effect(
     Capability,
     Effect.gen(function* () {

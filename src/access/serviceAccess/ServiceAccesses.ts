@@ -65,4 +65,4 @@ export class ServiceAccesses extends Context.Service<
       client: string
     ) => Effect.Effect<Admission, Unauthenticated | NotFound | SandboxUnavailable>
   }
->()("atoll/serviceAccess/ServiceAccesses") {}
+>()("atoll/access/serviceAccess/ServiceAccesses") {}

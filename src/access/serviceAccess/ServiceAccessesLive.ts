@@ -19,7 +19,7 @@ import { ActorHost } from "../../engine/ActorHost.ts"
 import { isTagged, taggedStates } from "../../engine/taggedStates.ts"
 import { unavailable, unavailableUnlessRunning } from "../../sandbox/RunningSandbox.ts"
 import type { ActorRecord } from "../../store/Actors.ts"
-import { sandboxWay } from "../gateway/SandboxWay.ts"
+import { sandboxIngress } from "../gateway/sandboxIngress.ts"
 import { Capability, type Sealing } from "./Capability.ts"
 import { serviceAccessDefinition } from "./ServiceAccessDefinition.ts"
 import { ServiceAccesses } from "./ServiceAccesses.ts"
@@ -55,15 +55,15 @@ const make = Effect.gen(function* () {
   const host = yield* ActorHost
   const settings = yield* Settings
   const capabilities = yield* Capability
-  const way = yield* sandboxWay<typeof serviceAccessMachine, Sealing>(yield* serviceAccessDefinition)
+  const ingress = yield* sandboxIngress<typeof serviceAccessMachine, Sealing>(yield* serviceAccessDefinition)
 
   /** The account is checked before the feature's setting. */
   const findSandbox = Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
-    yield* way.ownSandbox(accountId, sandboxId)
+    yield* ingress.ownSandbox(accountId, sandboxId)
     if (settings.serviceAccess === "off") return yield* new UnsupportedByRuntime()
   })
 
-  const find = (accountId: string, generationId: string) => way.find(actorIdOf(accountId, generationId))
+  const find = (accountId: string, generationId: string) => ingress.find(actorIdOf(accountId, generationId))
 
   const known = Effect.fnUntraced(function* (
     accountId: string,
@@ -87,11 +87,11 @@ const make = Effect.gen(function* () {
 
   /** Waits until the access is usable. An access that has ended is not returned again. */
   const answer = Effect.fnUntraced(function* (actorId: string, sealing: Sealing) {
-    const state = yield* way.opened(actorId)
+    const state = yield* ingress.opened(actorId)
     if (state === null || isConfirming(state.value) || wasNeverUsable(state.value)) {
       return yield* new SandboxUnavailable({ details: { status: null } })
     }
-    const isUsable = yield* way.isUsable(state.value, state.context)
+    const isUsable = yield* ingress.isUsable(state.value, state.context)
     return isUsable ? yield* envelope(actorId, state.context, sealing) : yield* new NotFound()
   })
 
@@ -107,7 +107,7 @@ const make = Effect.gen(function* () {
           `Expected an instant within ${toleranceMs / 1000} s of the server's clock`
         )
       }
-      const { generation } = yield* way.running(accountId, sandboxId).pipe(unavailableUnlessRunning)
+      const { generation } = yield* ingress.running(accountId, sandboxId).pipe(unavailableUnlessRunning)
       const actorId = actorIdOf(accountId, generationId)
       const sealing = yield* capabilities.newSealing
       const created = yield* host.create(serviceAccessMachine, {
@@ -137,7 +137,7 @@ const make = Effect.gen(function* () {
     lookUp: Effect.fn("ServiceAccesses.lookUp")(function* (accountId, sandboxId, { generationId, request }) {
       yield* findSandbox(accountId, sandboxId)
       const record = yield* known(accountId, sandboxId, generationId, request)
-      if (record === null || !(yield* way.isUsable(record.status, record.context))) return yield* new NotFound()
+      if (record === null || !(yield* ingress.isUsable(record.status, record.context))) return yield* new NotFound()
       return yield* envelope(record.id, record.context, record.payload)
     }),
 
@@ -145,9 +145,9 @@ const make = Effect.gen(function* () {
       yield* findSandbox(accountId, sandboxId)
       const record = yield* find(accountId, generationId)
       if (record === null || record.sandboxId !== sandboxId) return yield* new NotFound()
-      yield* way.end(record.id, { type: "REVOKE" }, requestId).pipe(Effect.catchTag("MailboxFull", unavailable))
+      yield* ingress.end(record.id, { type: "REVOKE" }, requestId).pipe(Effect.catchTag("MailboxFull", unavailable))
       const isOver = (status: string) => overStates.includes(status)
-      const state = yield* way.wait(record.id, isOver, revokeAnswerMs)
+      const state = yield* ingress.wait(record.id, isOver, revokeAnswerMs)
       const { cleanup } = state!.context
       // One that was refused never let anything in.
       const seen = wasNeverUsable(state!.value) ? "confirmed" : cleanup

@@ -41,4 +41,4 @@ export class ConnectionGrants extends Context.Service<
     /** Called once the client has proved possession of such a key. Null when the grant has expired meanwhile. */
     readonly connect: (endpointId: string) => Effect.Effect<SshAdmission | null>
   }
->()("atoll/cooperative/ConnectionGrants") {}
+>()("atoll/access/ssh/ConnectionGrants") {}

@@ -10,7 +10,7 @@ import { ActorHost } from "../../engine/ActorHost.ts"
 import { isTagged, taggedStates } from "../../engine/taggedStates.ts"
 import { newId } from "../../platform/identifier/newId.ts"
 import { unavailable, unavailableUnlessRunning } from "../../sandbox/RunningSandbox.ts"
-import { sandboxWay } from "../gateway/SandboxWay.ts"
+import { sandboxIngress } from "../gateway/sandboxIngress.ts"
 import { ConnectionGrants } from "./ConnectionGrants.ts"
 import { grantDefinition } from "./GrantDefinition.ts"
 import { canonicalKey, isSameSet } from "./publicKeys.ts"
@@ -31,7 +31,7 @@ const make = Effect.gen(function* () {
   const host = yield* ActorHost
   const settings = yield* Settings
   const endpoint = yield* SshEndpoint
-  const way = yield* sandboxWay(yield* grantDefinition)
+  const ingress = yield* sandboxIngress(yield* grantDefinition)
 
   const envelope = ({ endpointId, expiresAt }: ConnectionGrantContext) => ({
     endpointId,
@@ -44,13 +44,13 @@ const make = Effect.gen(function* () {
 
   /** The check of the Sandbox's account precedes the check of the feature. */
   const ownSandbox = Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
-    yield* way.ownSandbox(accountId, sandboxId)
+    yield* ingress.ownSandbox(accountId, sandboxId)
     if (settings.cooperative === "off") return yield* new UnsupportedByRuntime()
   })
 
   const find = Effect.fnUntraced(function* (accountId: string, sandboxId: string, endpointId: string) {
     yield* ownSandbox(accountId, sandboxId)
-    const record = yield* way.find(endpointId)
+    const record = yield* ingress.find(endpointId)
     if (record === null || record.sandboxId !== sandboxId) return yield* new NotFound()
     return record
   })
@@ -64,15 +64,15 @@ const make = Effect.gen(function* () {
     })
 
   const live = Effect.fnUntraced(function* (endpointId: string) {
-    const record = yield* way.find(endpointId)
-    return record !== null && (yield* way.isUsable(record.status, record.context)) ? record.context : null
+    const record = yield* ingress.find(endpointId)
+    return record !== null && (yield* ingress.isUsable(record.status, record.context)) ? record.context : null
   })
 
   return ConnectionGrants.of({
     grant: Effect.fn("ConnectionGrants.grant")(function* (accountId, sandboxId, { requestId, publicKeys }) {
       const keys = yield* canonical(publicKeys)
       yield* ownSandbox(accountId, sandboxId)
-      const { generation } = yield* way.running(accountId, sandboxId).pipe(unavailableUnlessRunning)
+      const { generation } = yield* ingress.running(accountId, sandboxId).pipe(unavailableUnlessRunning)
       const endpointId = newId("ep_")
       yield* host.create(connectionGrantMachine, {
         id: endpointId,
@@ -92,7 +92,7 @@ const make = Effect.gen(function* () {
         requestId,
         idempotency: null
       })
-      const state = yield* way.opened(endpointId)
+      const state = yield* ingress.opened(endpointId)
       if (state === null || !isUsable(state.value)) return yield* new SandboxUnavailable({ details: { status: null } })
       return envelope(state.context)
     }),
@@ -109,7 +109,7 @@ const make = Effect.gen(function* () {
 
     revoke: Effect.fn("ConnectionGrants.revoke")(function* (accountId, sandboxId, endpointId, { requestId }) {
       yield* find(accountId, sandboxId, endpointId)
-      yield* way.end(endpointId, { type: "REVOKE" }, requestId).pipe(Effect.catchTag("MailboxFull", unavailable))
+      yield* ingress.end(endpointId, { type: "REVOKE" }, requestId).pipe(Effect.catchTag("MailboxFull", unavailable))
       return { endpointId, status: "unconfirmed" as const }
     }),
 

@@ -68,7 +68,7 @@ export class SshEndpoint extends Context.Service<
     readonly port: () => number
     readonly setPort: (port: number) => void
   }
->()("atoll/cooperative/SshEndpoint") {
+>()("atoll/access/ssh/SshEndpoint") {
   static readonly layer = Layer.effect(
     SshEndpoint,
     Effect.gen(function* () {

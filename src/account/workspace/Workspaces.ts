@@ -59,7 +59,7 @@ export class Workspaces extends Context.Service<
     /** Only a workspace without Sandboxes that count toward the limits. */
     readonly remove: (accountId: string, id: string) => Effect.Effect<void, NotFound | WorkspaceNotEmpty>
   }
->()("atoll/workspace/Workspaces") {
+>()("atoll/account/workspace/Workspaces") {
   static readonly layer = Layer.effect(
     Workspaces,
     Effect.gen(function* () {

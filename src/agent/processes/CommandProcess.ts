@@ -18,7 +18,7 @@ const TIMEOUT_GRACE_MS = 2_000
 /** The first and the longest interval between two checks of a tree that is being ended. */
 const KILL_POLL_MS = 20
 const KILL_POLL_MAX_MS = 1_000
-const SECOND_LOOK_MS = 5
+const SECOND_PASS_MS = 5
 /** A tree that still exists this long after KILL (a process stuck in the kernel) is reported as unconfirmed; KILL is repeated until it is gone. */
 const KILL_CONFIRM_MS = 5_000
 
@@ -327,7 +327,7 @@ export class CommandProcess {
       this.settled = "gone"
       this.dispose()
     } else if (!secondLook) {
-      setTimeout(() => this.settle(true), SECOND_LOOK_MS)
+      setTimeout(() => this.settle(true), SECOND_PASS_MS)
       return
     } else {
       this.settled = this.ending === null ? "running" : "unconfirmed"

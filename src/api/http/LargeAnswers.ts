@@ -54,7 +54,7 @@ export class LargeAnswers extends Context.Service<
       handler: Handler<E, R>
     ) => Handler<E | RateLimited, R>
   }
->()("atoll/http/LargeAnswers") {
+>()("atoll/api/http/LargeAnswers") {
   static readonly layerOf = ({ perAccount, perProcess, patienceMs, stalledMs }: LargeAnswerBounds) =>
     Layer.sync(LargeAnswers, () => {
       const taken = new Map<string, number>()

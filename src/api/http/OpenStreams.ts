@@ -33,7 +33,7 @@ export class OpenStreams extends Context.Service<
     /** Takes a place. `end` is called at most once, and never after the returned function, which releases the place. */
     readonly open: (stream: Open) => Effect.Effect<() => void, RateLimited>
   }
->()("atoll/http/OpenStreams") {
+>()("atoll/api/http/OpenStreams") {
   static readonly layer = Layer.effect(
     OpenStreams,
     Effect.gen(function* () {

@@ -46,11 +46,11 @@ const cookieOf = (plainName: string, maxAgeMs: number) =>
     }
   })
 
-export class SessionCookie extends Context.Service<SessionCookie, Cookie>()("atoll/http/SessionCookie") {
+export class SessionCookie extends Context.Service<SessionCookie, Cookie>()("atoll/api/http/SessionCookie") {
   static readonly layer = Layer.effect(SessionCookie, cookieOf("atoll_session", sessionMaxMs))
 }
 
-export class OperatorCookie extends Context.Service<OperatorCookie, Cookie>()("atoll/http/OperatorCookie") {
+export class OperatorCookie extends Context.Service<OperatorCookie, Cookie>()("atoll/api/http/OperatorCookie") {
   static readonly layer = Layer.effect(OperatorCookie, cookieOf("atoll_operator", operatorSessionMaxMs))
 }
 

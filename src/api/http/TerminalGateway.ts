@@ -212,7 +212,7 @@ const make = Effect.gen(function* () {
   return gateway
 })
 
-export class TerminalGateway extends Context.Service<TerminalGateway, RawGateway>()("atoll/http/TerminalGateway") {
+export class TerminalGateway extends Context.Service<TerminalGateway, RawGateway>()("atoll/api/http/TerminalGateway") {
   /** Needs Terminals, LiveConnections, Audit and the database. */
   static readonly layer = Layer.effect(TerminalGateway, make).pipe(Layer.provide(Callers.layer))
 }

@@ -200,7 +200,7 @@ const make = Effect.gen(function* () {
   return gateway
 })
 
-export class TunnelGateway extends Context.Service<TunnelGateway, RawGateway>()("atoll/http/TunnelGateway") {
+export class TunnelGateway extends Context.Service<TunnelGateway, RawGateway>()("atoll/api/http/TunnelGateway") {
   /** Needs ServiceAccesses, LiveConnections and SandboxReach. */
   static readonly layer = Layer.effect(TunnelGateway, make)
 }

@@ -6,7 +6,7 @@ import { previewTools } from "./previewTools.ts"
 import { sandboxTools } from "./sandboxTools.ts"
 import type { Tool } from "./Tool.ts"
 
-export class Tools extends Context.Service<Tools, ReadonlyArray<Tool>>()("atoll/mcp/Tools") {
+export class Tools extends Context.Service<Tools, ReadonlyArray<Tool>>()("atoll/api/mcp/Tools") {
   /** Needs Sandboxes, Workspaces, Operations, Files and Previews. */
   static readonly layer = Layer.effect(
     Tools,

@@ -57,7 +57,7 @@ export class Attempts extends Context.Service<
     /** Resets the subject after a successful attempt. */
     readonly forgive: (subject: string) => Effect.Effect<void>
   }
->()("atoll/console/Attempts") {
+>()("atoll/console/server/Attempts") {
   static readonly layer = Layer.effect(
     Attempts,
     Effect.gen(function* () {

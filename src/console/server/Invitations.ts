@@ -78,7 +78,7 @@ export class Invitations extends Context.Service<
     /** Marks it as used, in the transaction that creates the account. */
     readonly use: (invitationId: string, accountId: string) => Effect.Effect<void>
   }
->()("atoll/console/Invitations") {
+>()("atoll/console/server/Invitations") {
   static readonly layer = Layer.effect(
     Invitations,
     Effect.gen(function* () {

@@ -77,7 +77,7 @@ export class OperatorSessions extends Context.Service<
     /** Ends all sessions and deletes unused links. Returns the number of ended sessions. */
     readonly endAll: Effect.Effect<number>
   }
->()("atoll/console/OperatorSessions") {
+>()("atoll/console/server/OperatorSessions") {
   static readonly layer = Layer.effect(
     OperatorSessions,
     Effect.gen(function* () {

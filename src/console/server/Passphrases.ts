@@ -52,7 +52,7 @@ export class Passphrases extends Context.Service<
       isStranger: boolean
     ) => Effect.Effect<boolean, RateLimited>
   }
->()("atoll/console/Passphrases") {
+>()("atoll/console/server/Passphrases") {
   static readonly layer = Layer.sync(Passphrases, () => {
     const places = Semaphore.makeUnsafe(atOnce)
     let inside = 0

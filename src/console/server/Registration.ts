@@ -48,7 +48,7 @@ export class Registration extends Context.Service<
       visitor: Visitor
     ) => Effect.Effect<Opened, NotFound | InvalidRequest | RateLimited>
   }
->()("atoll/console/Registration") {
+>()("atoll/console/server/Registration") {
   static readonly layer = Layer.effect(
     Registration,
     Effect.gen(function* () {

@@ -139,7 +139,7 @@ export class Sessions extends Context.Service<
     /** Ends all of the account's sessions except one, in the caller's transaction; the caller also runs `awaitLeases`. */
     readonly endAll: (accountId: string, except: string | null) => Effect.Effect<void>
   }
->()("atoll/console/Sessions") {
+>()("atoll/console/server/Sessions") {
   static readonly layer = Layer.effect(
     Sessions,
     Effect.gen(function* () {

@@ -68,7 +68,7 @@ export class SignIn extends Context.Service<
     /** The account's e-mail for sign-in; null: it has no passphrase. */
     readonly emailOf: (accountId: string) => Effect.Effect<string | null>
   }
->()("atoll/console/SignIn") {
+>()("atoll/console/server/SignIn") {
   static readonly layer = Layer.effect(
     SignIn,
     Effect.gen(function* () {

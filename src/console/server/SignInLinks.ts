@@ -16,7 +16,7 @@ export class SignInLinks extends Context.Service<
     /** True if any account has a passphrase or was given a link. */
     readonly isAnybodyKnown: Effect.Effect<boolean>
   }
->()("atoll/console/SignInLinks") {
+>()("atoll/console/server/SignInLinks") {
   static readonly layer = Layer.effect(
     SignInLinks,
     Effect.gen(function* () {

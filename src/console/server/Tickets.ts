@@ -26,7 +26,7 @@ export class Tickets extends Context.Service<
     /** Consumes the ticket and returns its session, if that is active. */
     readonly redeem: (ticket: string) => Effect.Effect<Credential, Unauthenticated>
   }
->()("atoll/console/Tickets") {
+>()("atoll/console/server/Tickets") {
   static readonly layer = Layer.effect(
     Tickets,
     Effect.gen(function* () {

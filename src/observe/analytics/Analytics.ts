@@ -113,7 +113,7 @@ export class Analytics extends Context.Service<
       query: AnalyticsQuery
     ) => Effect.Effect<AnalyticsAnswer, NotFound | InvalidRequest | RateLimited>
   }
->()("atoll/analytics/Analytics") {
+>()("atoll/observe/analytics/Analytics") {
   static readonly layer = Layer.effect(
     Analytics,
     Effect.gen(function* () {

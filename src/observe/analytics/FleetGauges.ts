@@ -57,7 +57,7 @@ export class FleetGauges extends Context.Service<
     /** Reads the gauges again if they are old. Keeps them if the database does not answer soon. */
     readonly refresh: Effect.Effect<void>
   }
->()("atoll/analytics/FleetGauges") {
+>()("atoll/observe/analytics/FleetGauges") {
   static readonly layer = Layer.effect(
     FleetGauges,
     Effect.gen(function* () {

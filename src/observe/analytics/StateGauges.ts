@@ -78,7 +78,7 @@ export class StateGauges extends Context.Service<
     /** Reads the gauges again if they are old. Keeps them if the database does not answer soon. */
     readonly refresh: Effect.Effect<void>
   }
->()("atoll/analytics/StateGauges") {
+>()("atoll/observe/analytics/StateGauges") {
   static readonly layer = Layer.effect(
     StateGauges,
     Effect.gen(function* () {

@@ -23,7 +23,7 @@ export const TelemetrySampler = {
   layer: Layer.effectDiscard(
     Effect.gen(function* () {
       const runtime = yield* Runtime
-      const { attended } = yield* Placement
+      const { supervised } = yield* Placement
       const sql = yield* SqlClient.SqlClient
       const { telemetryIntervalMs } = yield* Settings
 
@@ -66,7 +66,7 @@ export const TelemetrySampler = {
         const now = yield* Clock.currentTimeMillis
         // One instant for the whole interval: a second process that samples the same host adds no rows.
         const at = now - (now % telemetryIntervalMs)
-        for (const host of (yield* attended) ?? [here]) {
+        for (const host of (yield* supervised) ?? [here]) {
           if (busy.has(host)) continue
           busy.add(host)
           const measuring = Effect.ensuring(

@@ -66,7 +66,7 @@ export class Events extends Context.Service<
     /** The caller closes the stream when it has no reader any more. */
     readonly open: (request: WatchRequest) => Effect.Effect<EventStream, NotFound | CursorStale | InvalidRequest>
   }
->()("atoll/events/Events") {
+>()("atoll/observe/events/Events") {
   static readonly layer = (options: { readonly heartbeatMs: number } = { heartbeatMs: heartbeatSeconds * 1000 }) =>
     Layer.effect(Events, make(options))
 }

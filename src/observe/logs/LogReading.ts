@@ -8,7 +8,7 @@
 import { Clock, Effect, FiberSet, Option, Queue, Schema, Scope } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { heartbeatSeconds } from "../../../schemas/Limits.ts"
-import { type Pulled, pulled } from "../../operation/pulled.ts"
+import { type PullStream, pullStream } from "../../operation/pullStream.ts"
 import { Actors } from "../../store/Actors.ts"
 import { Int8, int8Column } from "../../store/Columns.ts"
 import { Output } from "../../store/Output.ts"
@@ -54,7 +54,7 @@ export type LogEvent =
   /** Nothing matching was stored for a heartbeat's time. */
   | { readonly type: "quiet"; readonly position: LogPosition }
 
-export type LogReading = Pulled<LogEvent>
+export type LogReading = PullStream<LogEvent>
 
 const Beyond = Schema.Struct({ ...Wanted.fields, floor: Int8, told: Schema.Array(Schema.Number) })
 
@@ -176,6 +176,6 @@ export const logReadings = Effect.gen(function* () {
       }
     })
 
-    return pulled(next, run, scope)
+    return pullStream(next, run, scope)
   }
 })

@@ -51,7 +51,7 @@ export class Logs extends Context.Service<
       following: LogFollowing
     ) => Effect.Effect<LogReading, NotFound | CursorStale>
   }
->()("atoll/logs/Logs") {
+>()("atoll/observe/logs/Logs") {
   static readonly layer = Layer.effect(
     Logs,
     Effect.gen(function* () {

@@ -49,7 +49,7 @@ export class SandboxProcesses extends Context.Service<
       options: { readonly graceSeconds: number }
     ) => Effect.Effect<void, NotFound | SandboxUnavailable>
   }
->()("atoll/process/SandboxProcesses") {
+>()("atoll/operation/process/SandboxProcesses") {
   static readonly layer = Layer.effect(
     SandboxProcesses,
     Effect.gen(function* () {

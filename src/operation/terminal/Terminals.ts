@@ -58,7 +58,7 @@ export class Terminals extends Context.Service<
      */
     readonly enter: (asked: Asked, cut: Connection["cut"]) => Effect.Effect<Entered, Refusal, Scope.Scope>
   }
->()("atoll/terminal/Terminals") {
+>()("atoll/operation/terminal/Terminals") {
   static readonly layer = Layer.effect(
     Terminals,
     Effect.gen(function* () {

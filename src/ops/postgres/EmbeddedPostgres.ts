@@ -166,7 +166,7 @@ export class EmbeddedPostgres extends Context.Service<
     /** Process id of the server now. */
     readonly pid: Effect.Effect<number>
   }
->()("atoll/postgres/EmbeddedPostgres") {
+>()("atoll/ops/postgres/EmbeddedPostgres") {
   /** In `<ATOLL_DATA_DIR>/postgres`. */
   static readonly layer = Layer.unwrap(
     Effect.map(Settings, (settings) =>

@@ -204,7 +204,9 @@ export const obstacleOf = (workers: ReadonlyArray<WorkerState>): string | null =
 const processList = new WorkerList()
 
 /** Where workers are listed. */
-export const Workers = Context.Reference<WorkerList>("atoll/worker/Workers", { defaultValue: () => processList })
+export const Workers = Context.Reference<WorkerList>("atoll/platform/worker/Workers", {
+  defaultValue: () => processList
+})
 
 interface Waiter {
   readonly wait: (what: string, maxMs: number) => () => void
@@ -213,7 +215,9 @@ interface Waiter {
 const notListed: Waiter = { wait: () => () => {} }
 
 /** The worker that a fiber belongs to. */
-export const CurrentWorker = Context.Reference<Waiter>("atoll/worker/CurrentWorker", { defaultValue: () => notListed })
+export const CurrentWorker = Context.Reference<Waiter>("atoll/platform/worker/CurrentWorker", {
+  defaultValue: () => notListed
+})
 
 /**
  * Waits for a resource that a worker needs. The worker is `waiting` meanwhile; outside of a worker the effect just runs.

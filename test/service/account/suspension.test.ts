@@ -39,7 +39,7 @@ const withTenant = <A>(test: (tenant: ReturnType<typeof newTenant>, api: TestApi
     return yield* Effect.promise(() => test(newTenant(api, services), api))
   })
 
-/** A nudge goes as soon as the service has heard it; that there was one stays here. */
+/** The service deletes an outbox row soon; a trigger keeps a copy here. */
 const told = Layer.effectDiscard(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient

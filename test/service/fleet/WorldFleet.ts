@@ -7,7 +7,7 @@ import { FleetPlacement } from "../../../src/fleet/FleetPlacement.ts"
 import { FleetRuntime } from "../../../src/fleet/FleetRuntime.ts"
 import { HostFeeds } from "../../../src/fleet/HostFeeds.ts"
 import { HostLinks } from "../../../src/fleet/HostLinks.ts"
-import { Promises } from "../../../src/fleet/Promises.ts"
+import { Reservations } from "../../../src/fleet/Reservations.ts"
 import { simulatedRuntime } from "../../../src/host/simulated/SimulatedRuntime.ts"
 import { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
 import { RuntimeUnavailable } from "../../../src/runtime/Runtime.ts"
@@ -27,7 +27,7 @@ export class WorldFleet {
   readonly worlds = new Map<string, SimulatedWorld>()
   readonly cut = new Set<string>()
   /** Those that the service attends; null: all. */
-  attended: ReadonlyArray<string> | null = null
+  supervised: ReadonlyArray<string> | null = null
   /** Sandboxes of which telemetry was asked for, each time. */
   readonly sampled: Array<string> = []
 
@@ -83,11 +83,11 @@ export class WorldFleet {
       { watch: Layer.empty, kinds: Layer.empty, placement: FleetPlacement.layer }
     ).pipe(
       Layer.provide(FleetRuntime.layer),
-      Layer.provideMerge(Promises.layer),
+      Layer.provideMerge(Reservations.layer),
       Layer.provide(this.links),
       Layer.provide(
         Layer.succeed(HostFeeds, {
-          attended: Effect.sync(() => this.attended ?? [...this.worlds.keys()]),
+          supervised: Effect.sync(() => this.supervised ?? [...this.worlds.keys()]),
           console: Stream.never
         })
       ),

@@ -8,7 +8,7 @@ import { SandboxUnavailable } from "../../../schemas/Errors.ts"
 import { publicText } from "../../../schemas/PublicText.ts"
 import type { CreateSandboxRequest } from "../../../schemas/Sandbox.ts"
 import { ActorHost } from "../../../src/engine/ActorHost.ts"
-import { Promises } from "../../../src/fleet/Promises.ts"
+import { Reservations } from "../../../src/fleet/Reservations.ts"
 import { RuntimeRefused, RuntimeUnavailable } from "../../../src/runtime/Runtime.ts"
 import { Sandboxes } from "../../../src/sandbox/Sandboxes.ts"
 import { fresh as emptied } from "../../support/fleet/fresh.ts"
@@ -359,28 +359,28 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
       yield* fleet.add({ id: "host_a" })
       const sql = yield* SqlClient.SqlClient
       yield* Effect.gen(function* () {
-        const promises = yield* Promises
+        const reservations = yield* Reservations
         const taken = (sandboxId: string) =>
-          promises.take({ sandboxId, kind: null, networkEnabled: false, vcpus: 1, memoryBytes: 1, diskBytes: 1 })
+          reservations.take({ sandboxId, kind: null, networkEnabled: false, vcpus: 1, memoryBytes: 1, diskBytes: 1 })
         const said = { hostId: "host_a", isUp: true, isSettled: false, status: "ready" }
         assert.deepInclude(yield* taken("sbx_a"), { hostId: "host_a" })
         yield* sql`update host_promises set is_settled = true`
-        assert.deepStrictEqual(yield* promises.raise("sbx_a", 1), said)
-        assert.deepStrictEqual(yield* promises.raise("sbx_a", 1), { ...said, isSettled: true })
+        assert.deepStrictEqual(yield* reservations.raise("sbx_a", 1), said)
+        assert.deepStrictEqual(yield* reservations.raise("sbx_a", 1), { ...said, isSettled: true })
         yield* taken("sbx_stopped")
         yield* sql`update host_promises set is_up = false where sandbox_id = 'sbx_stopped'`
         yield* sql`update hosts set vcpus_promised = vcpus_promised - 1, memory_promised = memory_promised - 1`
-        assert.deepStrictEqual(yield* promises.raise("sbx_stopped", 2), said)
+        assert.deepStrictEqual(yield* reservations.raise("sbx_stopped", 2), said)
         assert.deepInclude((yield* sql`select is_up from host_promises where sandbox_id = 'sbx_stopped'`)[0]!, {
           is_up: true
         })
         yield* taken("sbx_b")
-        yield* promises.release("sbx_b")
-        assert.isNull(yield* promises.raise("sbx_b", 1))
+        yield* reservations.release("sbx_b")
+        assert.isNull(yield* reservations.raise("sbx_b", 1))
         yield* taken("sbx_late")
         yield* fleet.becomes("host_a", "cordoned")
         yield* Effect.sleep(1100)
-        assert.deepStrictEqual(yield* promises.raise("sbx_late", 1), { ...said, status: "cordoned" })
+        assert.deepStrictEqual(yield* reservations.raise("sbx_late", 1), { ...said, status: "cordoned" })
       }).pipe(Effect.provide(fleet.service(many)))
     })
   )
@@ -391,21 +391,21 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
       yield* fleet.add({ id: "host_a" })
       const sql = yield* SqlClient.SqlClient
       yield* Effect.gen(function* () {
-        const promises = yield* Promises
+        const reservations = yield* Reservations
         const size = { vcpus: 1, memoryBytes: 1000, diskBytes: 1 }
-        yield* promises.take({ sandboxId: "sbx_a", kind: null, networkEnabled: false, ...size })
-        yield* promises.lower("sbx_a", 1)
+        yield* reservations.take({ sandboxId: "sbx_a", kind: null, networkEnabled: false, ...size })
+        yield* reservations.lower("sbx_a", 1)
         const sums = () => sql`select vcpus_promised as vcpus, memory_promised as memory from hosts where id = 'host_a'`
         const full = { vcpus: sql`vcpus_promised = vcpus`, memory: sql`memory_promised = memory_bytes - 999` }
         for (const set of [full.vcpus, full.memory]) {
           yield* sql`update hosts set vcpus_promised = 0, memory_promised = 0 where id = 'host_a'`
           yield* sql`update hosts set ${set} where id = 'host_a'`
           const before = yield* sums()
-          assert.deepInclude(yield* promises.raise("sbx_a", 2), { hostId: "host_a", isUp: false })
+          assert.deepInclude(yield* reservations.raise("sbx_a", 2), { hostId: "host_a", isUp: false })
           assert.deepStrictEqual(yield* sums(), before)
         }
         yield* sql`update hosts set vcpus_promised = vcpus - 1, memory_promised = memory_bytes - 1000 where id = 'host_a'`
-        assert.deepInclude(yield* promises.raise("sbx_a", 2), { hostId: "host_a", isUp: true })
+        assert.deepInclude(yield* reservations.raise("sbx_a", 2), { hostId: "host_a", isUp: true })
       }).pipe(Effect.provide(fleet.service(many)))
     })
   )
@@ -417,7 +417,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
       yield* fleet.add({ id: "host_b", vcpus: 0 })
       const sql = yield* SqlClient.SqlClient
       yield* Effect.gen(function* () {
-        const promises = yield* Promises
+        const reservations = yield* Reservations
         const account = yield* newAccount
         const world = fleet.worlds.get("host_a")!
         // A service that was frozen heard that it was refused, and wakes up only now.
@@ -426,7 +426,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
           const profile = { vcpus: 1, memoryBytes: 1, volumeBytes: 1, generation: 1, networkEnabled: false }
           return Effect.andThen(
             Effect.orDie(sql`update hosts set vcpus = 1000 where id = 'host_b'`),
-            Effect.map(promises.move({ sandboxId, ...profile }, "host_a"), (moved) =>
+            Effect.map(reservations.move({ sandboxId, ...profile }, "host_a"), (moved) =>
               assert.strictEqual(moved, "moved")
             )
           )
@@ -438,13 +438,13 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
         ])
         // And what is up stays.
         assert.strictEqual(
-          yield* promises.move(
+          yield* reservations.move(
             { sandboxId: id, vcpus: 1, memoryBytes: 1, volumeBytes: 1, generation: 1, networkEnabled: false },
             "host_b"
           ),
           "moved"
         )
-        assert.strictEqual(yield* promises.hostOf(id), "host_b")
+        assert.strictEqual(yield* reservations.hostOf(id), "host_b")
       }).pipe(Effect.provide(fleet.service(many)))
     })
   )
@@ -454,7 +454,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
       const fleet = yield* fresh
       yield* fleet.add({ id: "host_a" })
       yield* fleet.add({ id: "host_b" })
-      fleet.attended = []
+      fleet.supervised = []
       yield* Effect.gen(function* () {
         const account = yield* newAccount
         const ids = yield* Effect.forEach([1, 2, 3, 4], (n) =>
@@ -468,10 +468,10 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
             Effect.repeat({ until: (is) => is, schedule: Schedule.spaced(10) }),
             Effect.timeout("60 seconds")
           )
-        fleet.attended = ["host_a"]
+        fleet.supervised = ["host_a"]
         yield* untilMeasured(on("host_a"))
         assert.deepStrictEqual([...new Set(fleet.sampled)].sort(), on("host_a").sort())
-        fleet.attended = null
+        fleet.supervised = null
         yield* untilMeasured(ids)
       }).pipe(Effect.provide(fleet.service({ ...many, ATOLL_TELEMETRY_INTERVAL_MS: "50" })))
     })

@@ -155,7 +155,7 @@ layer(Ledger.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
     })
   )
 
-  it.effect("takes rates from now on only, and leaves a nudge for each account that burns", () =>
+  it.effect("takes rates from now on only, and leaves an outbox row for each account that burns", () =>
     Effect.gen(function* () {
       const ledger = yield* Ledger
       const sql = yield* SqlClient.SqlClient
@@ -172,9 +172,9 @@ layer(Ledger.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
       assert.deepEqual(yield* sql`select 1 from wallet_nudges`, [])
       yield* ask(noon + 300_000)
       assert.match((yield* Effect.flip(ask(noon + 300_000))).message, /already/)
-      const [nudged] = yield* sql<{ count: number }>`
+      const [outbox] = yield* sql<{ count: number }>`
         select count(*)::int4 as count from wallet_nudges where account_id = 'acc_burns'`
-      assert.strictEqual(nudged!.count, 1)
+      assert.strictEqual(outbox!.count, 1)
       const before = yield* at(noon + 300_000, ledger.reckon("acc_burns"))
       assert.strictEqual(before.burnMicroUsdPerHour, 3600n)
       const after = yield* at(noon + 301_000, ledger.reckon("acc_burns"))

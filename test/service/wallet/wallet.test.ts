@@ -1,4 +1,4 @@
-/** The wallet's actor in the running service: exhaustion at its instant, the grace, suspension, nudges, and what all of it leaves alone. */
+/** The wallet's actor in the running service: exhaustion at its instant, the grace, suspension, outbox rows, and what all of it leaves alone. */
 import { assert, layer } from "@effect/vitest"
 import { Clock, Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
@@ -284,19 +284,19 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a wallet", (it) => {
       const world = yield* SimulatedWorld.make
       const sql = yield* SqlClient.SqlClient
       const { accountId } = yield* prepaid
-      const nudges = Effect.map(sql`select 1 from wallet_nudges`, (rows) => rows.length)
+      const outboxRows = Effect.map(sql`select 1 from wallet_nudges`, (rows) => rows.length)
       yield* grant(accountId, 1_000_000).pipe(Effect.provide(Ledger.layer))
-      assert.strictEqual(yield* nudges, 1)
+      assert.strictEqual(yield* outboxRows, 1)
       yield* Effect.gen(function* () {
         yield* untilWallet(accountId, (row) => row.status === "funded")
-        yield* Effect.repeat(nudges, { schedule: Schedule.spaced(5), until: (left) => left === 0 })
+        yield* Effect.repeat(outboxRows, { schedule: Schedule.spaced(5), until: (left) => left === 0 })
         const listeners = sql<{ readonly pid: number }>`
           select pid from pg_stat_activity where application_name = 'atoll-notices' and datname = current_database()`
         const [before] = yield* listeners
         yield* sql`select pg_terminate_backend(${before!.pid}::int4)`
         yield* grant(accountId, 1_000_000).pipe(Effect.provide(Ledger.layer))
         yield* untilWallet(accountId, (row) => row.context.grantedMicroUsd === 2_000_000)
-        yield* Effect.repeat(nudges, { schedule: Schedule.spaced(5), until: (left) => left === 0 })
+        yield* Effect.repeat(outboxRows, { schedule: Schedule.spaced(5), until: (left) => left === 0 })
         yield* Effect.repeat(listeners, {
           schedule: Schedule.spaced(5),
           until: ([now]) => now !== undefined && now.pid !== before!.pid

@@ -9,7 +9,7 @@ import { FleetPlacement } from "../../../src/fleet/FleetPlacement.ts"
 import { FleetRuntime } from "../../../src/fleet/FleetRuntime.ts"
 import { HostJoins } from "../../../src/fleet/HostJoins.ts"
 import { Hosts } from "../../../src/fleet/Hosts.ts"
-import { Promises } from "../../../src/fleet/Promises.ts"
+import { Reservations } from "../../../src/fleet/Reservations.ts"
 import { simulatedRuntime } from "../../../src/host/simulated/SimulatedRuntime.ts"
 import { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
 import type { HostDescription } from "../../../src/runtime/distant/HostDescription.ts"
@@ -118,7 +118,7 @@ export const fleetService = (
     { watch: Layer.empty, kinds: FleetHosts.actors, placement: FleetPlacement.layer }
   ).pipe(
     Layer.provideMerge(FleetRuntime.layer),
-    Layer.provideMerge(Layer.merge(Promises.layer, Hosts.layer)),
+    Layer.provideMerge(Layer.merge(Reservations.layer, Hosts.layer)),
     Layer.provideMerge(
       FleetHosts.ways((hostId) => {
         const host = hosts.find(({ id }) => id === hostId)

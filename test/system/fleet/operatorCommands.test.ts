@@ -62,7 +62,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the operator's command
             const { secret, key } = yield* run("keys", "create", "--account", account, "--scopes", "all")
             const send = (method: string, path: string, ask: Ask = {}) =>
               Effect.promise(() => sendTo(port, secret)(method, `/api/v2${path}`, ask))
-            /** Each wallet that was nudged has heard of it. */
+            /** The wallet has taken each outbox row. */
             const heard = seen(
               sql`select 1 from wallet_nudges where account_id = ${made.id}`,
               (rows) => rows.length === 0

@@ -37,7 +37,7 @@ const rowOf = (revision: number, value: string): ActorRow => ({
 })
 
 const stage = Effect.gen(function* () {
-  const world = { tenure: 1, stored: rowOf(1, "stopped") }
+  const world = { epoch: 1, stored: rowOf(1, "stopped") }
   const commits: Array<ActorCommit> = []
   const actors = new OwnActors(
     { mailboxMax: 10, passivateAfterMs: 3_600_000, ownerPatienceMs: 1000 },
@@ -50,7 +50,7 @@ const stage = Effect.gen(function* () {
         }
       } as never,
       sharding: { getShardId: () => allShards[0], hasShardId: () => true } as never,
-      tenures: { of: () => world.tenure },
+      epochs: { of: () => world.epoch },
       clock: yield* Clock.Clock,
       timers: yield* DeadlineTimers.make(1000),
       fork: Effect.runFork,
@@ -78,7 +78,7 @@ it.live("what another owner has started meanwhile is stopped, and not taken for 
     assert.strictEqual((yield* send("STOP")).revision, 1)
     assert.strictEqual(actors.peek("test", "one")?.value, "stopped")
     world.stored = rowOf(2, "running")
-    world.tenure++
+    world.epoch++
     assert.isNull(actors.peek("test", "one"))
     const state = yield* send("STOP")
     assert.deepStrictEqual([state.revision, state.value], [3, "stopped"])
@@ -94,7 +94,7 @@ it.live("what waited while it was read for an earlier ownership is decided by wh
     const { world, send } = yield* stage
     const stopping = yield* Effect.forkChild(send("STOP"), { startImmediately: true })
     world.stored = rowOf(2, "running")
-    world.tenure++
+    world.epoch++
     const state = yield* Fiber.join(stopping)
     assert.deepStrictEqual([state.revision, state.value], [3, "stopped"])
   }).pipe(Effect.scoped)

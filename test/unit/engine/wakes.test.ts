@@ -42,7 +42,7 @@ const begunWith = Effect.fnUntraced(function* (deliver: (actors: OwnActors) => v
     {
       journal: { load: () => Effect.as(Effect.yieldNow, row) } as never,
       sharding: { getShardId: () => allShards[0], hasShardId: () => true } as never,
-      tenures: { of: () => 1 },
+      epochs: { of: () => 1 },
       clock: yield* Clock.Clock,
       timers: yield* DeadlineTimers.make(1000),
       fork: Effect.runFork,

@@ -7,7 +7,7 @@ import { Effect, Layer, Schema } from "effect"
 import * as NetAddress from "effect/net/NetAddress"
 import { Rpc, RpcGroup, RpcSerialization, RpcServer } from "effect/rpc"
 import { SocketServer } from "effect/socket"
-import { connectPeerRpcs, peerRpcDoor } from "../../../src/peer/PeerRpc.ts"
+import { connectPeerRpcs, peerRpcServer } from "../../../src/peer/PeerRpc.ts"
 import { PeerSockets } from "../../../src/peer/PeerSockets.ts"
 import { loopback, peer } from "../../support/peer/TestPeers.ts"
 import { testFolder } from "../../support/testFolder.ts"
@@ -40,8 +40,8 @@ it.live("answers at each door who came through it, also where that process serve
     let port = 0
     const service = Layer.effectDiscard(
       Effect.gen(function* () {
-        const doubles = yield* peerRpcDoor(Doubles)
-        const squares = yield* peerRpcDoor(Squares)
+        const doubles = yield* peerRpcServer(Doubles)
+        const squares = yield* peerRpcServer(Squares)
         const at = { host: loopback, port: 0 }
         ;({ port } = yield* sockets.listen(at, { "atoll-join/1": doubles, "atoll-host/1": squares }))
       })

@@ -462,16 +462,14 @@ describe("the feed of transitions", () => {
         last = lastId
       }
       stream.close()
-      // A writer in another database of this server may hold up the second Sandbox, too: then its step is after this beat, and before a later one.
-      yield* untilAllTold
-      const later = yield* openOn(context, "acc_a", "sbx_a", last)
-      let beat = ""
-      while (!beat.startsWith(": heartbeat")) beat = (yield* Effect.promise(() => nextOf(later)))!.toString()
-      later.close()
-      const again = new Reading(yield* openOn(context, "acc_a", null, parse(Buffer.from(beat)).lastId))
+      const again = new Reading(yield* openOn(context, "acc_a", null, last))
       yield* Effect.promise(() => write(context, insertOf("acc_a", "sbx_c", "sbx_c", "sandbox")))
-      yield* Effect.promise(() => again.until(() => again.shown.length > 0))
-      assert.deepStrictEqual(keysOf(again.shown), ["sbx_c 1"])
+      yield* Effect.promise(() => again.until(() => keysOf(again.shown).includes("sbx_c 1")))
+      // A writer in another database of this server may hold up the second Sandbox, too: then its step is after this beat.
+      assert.deepStrictEqual(
+        keysOf(again.shown).filter((key) => key !== "sbx_b 1"),
+        ["sbx_c 1"]
+      )
       again.stream.close()
       yield* end
     }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))

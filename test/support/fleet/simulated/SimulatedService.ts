@@ -7,7 +7,7 @@ import { FleetHosts } from "../../../../src/fleet/FleetHosts.ts"
 import { FleetPlacement } from "../../../../src/fleet/FleetPlacement.ts"
 import { FleetRuntime } from "../../../../src/fleet/FleetRuntime.ts"
 import type { HostJoins } from "../../../../src/fleet/HostJoins.ts"
-import { Promises } from "../../../../src/fleet/Promises.ts"
+import { Reservations } from "../../../../src/fleet/Reservations.ts"
 import type { Operations } from "../../../../src/operation/Operations.ts"
 import { RuntimeUnavailable } from "../../../../src/runtime/Runtime.ts"
 import type { Sandboxes } from "../../../../src/sandbox/Sandboxes.ts"
@@ -32,7 +32,7 @@ const serviceOn = (hosts: ReadonlyArray<SimulatedHost>, asker: Asker) => {
   const fleet = { watch: Layer.empty, kinds: FleetHosts.actors, placement: FleetPlacement.layer }
   return Atoll.ofFleet(hostOptions, fleet).pipe(
     Layer.provide(FleetRuntime.layer),
-    Layer.provide(Promises.layer),
+    Layer.provide(Reservations.layer),
     Layer.provide(ways),
     Layer.provide(ActorCluster.layer)
   )

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Context, Effect, Layer, Logger } from "effect"
-import { hostDoors } from "../../../../src/host/door/hostDoors.ts"
+import { serveHost } from "../../../../src/host/ingress/serveHost.ts"
 import { type PeerAddress, PeerSockets } from "../../../../src/peer/PeerSockets.ts"
 import { PeerSocketsLive } from "../../../../src/peer/PeerSocketsLive.ts"
 import { distantRuntime } from "../../../../src/runtime/distant/distantRuntime.ts"
@@ -51,7 +51,7 @@ export const describedBy = (runtime: Runtime["Service"], changes: Partial<HostDe
 /** Serves a runtime for as long as the scope lasts; where. */
 export const served = Effect.fnUntraced(function* (runtime: Runtime["Service"], port = 0) {
   const sockets = yield* PeerSockets
-  const doors = yield* hostDoors({ runtime, hostId, describe: Effect.sync(() => describedBy(runtime)) })
+  const doors = yield* serveHost({ runtime, hostId, describe: Effect.sync(() => describedBy(runtime)) })
   const at = yield* sockets.listen({ host: "127.0.0.1", port }, doors)
   return { host: "127.0.0.1", port: at.port } satisfies PeerAddress
 })

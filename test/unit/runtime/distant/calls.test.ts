@@ -6,7 +6,7 @@ import { Rpc, RpcGroup } from "effect/rpc"
 import { publicText } from "../../../../schemas/PublicText.ts"
 import { simulatedRuntime } from "../../../../src/host/simulated/SimulatedRuntime.ts"
 import { SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts"
-import { peerRpcDoor } from "../../../../src/peer/PeerRpc.ts"
+import { peerRpcServer } from "../../../../src/peer/PeerRpc.ts"
 import { type PeerAddress, PeerSockets } from "../../../../src/peer/PeerSockets.ts"
 import { distantRuntime } from "../../../../src/runtime/distant/distantRuntime.ts"
 import type { HostDescription } from "../../../../src/runtime/distant/HostDescription.ts"
@@ -239,7 +239,7 @@ it.live("what a host must not say is not believed, and costs it that call alone"
       downs: []
     }
     const doors = yield* Effect.provide(
-      peerRpcDoor(Lies),
+      peerRpcServer(Lies),
       Lies.toLayer({
         Describe: () => Effect.sync(() => said.describe),
         Inventory: () => Effect.sync(() => said.inventory),

@@ -1,5 +1,5 @@
 /**
- * Passes changes to accounts' money by other programs (the operator's command line) on to their wallets. It reads the outbox rows of `nudge.ts`
+ * Passes changes to accounts' money by other programs (the operator's command line) on to their wallets. It reads the outbox rows of `notifyWallet.ts`
  * at the start, at each notification and whenever one may have been missed. A row is deleted only after its wallet has stored the change.
  *
  * Every process listens; a wallet that receives a change twice asks the ledger once.
@@ -9,7 +9,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { worker } from "../platform/worker/Worker.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { Notices, readAtEachNotice } from "../store/Notices.ts"
-import { nudgeChannel } from "./nudge.ts"
+import { walletChannel } from "./notifyWallet.ts"
 import { WalletActors } from "./WalletActors.ts"
 
 const batch = 256
@@ -17,7 +17,7 @@ const toldAtOnce = 8
 /** Retry interval for a row that could not be passed on, even without a notification. */
 const againAfterMs = 5_000
 
-const Nudge = Schema.Struct({ account_id: Schema.String, token: Schema.String })
+const OutboxRow = Schema.Struct({ account_id: Schema.String, token: Schema.String })
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -26,7 +26,7 @@ const make = Effect.gen(function* () {
   const wallets = yield* WalletActors
 
   /** True if the wallet has stored the change. */
-  const tell = ({ account_id, token }: typeof Nudge.Type) =>
+  const tell = ({ account_id, token }: typeof OutboxRow.Type) =>
     wallets.changed(account_id).pipe(
       // A newer change has another token.
       Effect.andThen(sql`delete from wallet_nudges where account_id = ${account_id} and token = ${token}`),
@@ -41,7 +41,7 @@ const make = Effect.gen(function* () {
 
   const findAfter = SqlSchema.findAll({
     Request: Schema.String,
-    Result: Nudge,
+    Result: OutboxRow,
     execute: (after) => sql`
       select account_id, token from wallet_nudges where account_id > ${after} order by account_id limit ${batch}`
   })
@@ -60,8 +60,8 @@ const make = Effect.gen(function* () {
   })
 
   // Listens before it reads, so that no row in between is missed.
-  const listen = Effect.scoped(readAtEachNotice(notices, nudgeChannel, watch.untilServed(tellAll), againAfterMs))
-  yield* worker("wallet nudges", listen)
+  const listen = Effect.scoped(readAtEachNotice(notices, walletChannel, watch.untilServed(tellAll), againAfterMs))
+  yield* worker("wallet outbox", listen)
 })
 
-export const WalletNudges = { layer: Layer.effectDiscard(make) }
+export const WalletOutboxReader = { layer: Layer.effectDiscard(make) }

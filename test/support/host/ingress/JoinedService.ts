@@ -1,7 +1,7 @@
 /** The service's end of joining, as a test wants it to answer; it keeps what it was told. */
 import type { TLSSocket } from "node:tls"
 import { Effect } from "effect"
-import { peerRpcDoor } from "../../../../src/peer/PeerRpc.ts"
+import { peerRpcServer } from "../../../../src/peer/PeerRpc.ts"
 import type { PeerSockets } from "../../../../src/peer/PeerSockets.ts"
 import type { HostDescription } from "../../../../src/runtime/distant/HostDescription.ts"
 import { HostUnknown, type JoinRefused, JoinRpcs } from "../../../../src/runtime/distant/JoinRpcs.ts"
@@ -55,7 +55,7 @@ export class JoinedService {
       Leave: (it) => Effect.sync(() => void service.left.push(it))
     })
     return Effect.gen(function* () {
-      const door = yield* Effect.provide(peerRpcDoor(JoinRpcs), handlers)
+      const door = yield* Effect.provide(peerRpcServer(JoinRpcs), handlers)
       const taken = yield* peers.listen(
         { host: loopback, port },
         {

@@ -3,12 +3,12 @@
 import type { TLSSocket } from "node:tls"
 import { Effect, Queue, type Scope, Stream } from "effect"
 import { publicText } from "../../../schemas/PublicText.ts"
-import { peerRpcDoor } from "../../peer/PeerRpc.ts"
+import { peerRpcServer } from "../../peer/PeerRpc.ts"
 import { worker } from "../../platform/worker/Worker.ts"
 import type { HostDescription } from "../../runtime/distant/HostDescription.ts"
 import { HostRpcs } from "../../runtime/distant/HostRpcs.ts"
 import { type Runtime, RuntimeRefused, RuntimeUnavailable } from "../../runtime/Runtime.ts"
-import { agentDoor } from "./agentDoor.ts"
+import { agentIngress } from "./agentIngress.ts"
 import { consoleFeed } from "./ConsoleFeed.ts"
 import { LatestFeed } from "./LatestFeed.ts"
 
@@ -25,7 +25,7 @@ interface HostDoors {
 }
 
 /** For `PeerSockets.listen`. Consumes the runtime's streams. */
-export const hostDoors = ({
+export const serveHost = ({
   runtime,
   hostId,
   describe
@@ -34,8 +34,8 @@ export const hostDoors = ({
     const feeds = yield* feedsOf(runtime)
     const handlers = HostRpcs.toLayer(handlersOf(runtime, feeds, hostId, describe))
     return {
-      "atoll-host/1": yield* Effect.provide(peerRpcDoor(HostRpcs), handlers),
-      "atoll-agent/1": yield* agentDoor(runtime, hostId)
+      "atoll-host/1": yield* Effect.provide(peerRpcServer(HostRpcs), handlers),
+      "atoll-agent/1": yield* agentIngress(runtime, hostId)
     }
   })
 

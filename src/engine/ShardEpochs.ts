@@ -5,13 +5,13 @@
 import { Context, Layer } from "effect"
 import type { ShardId } from "effect/cluster"
 
-export class ShardTenures extends Context.Service<
-  ShardTenures,
+export class ShardEpochs extends Context.Service<
+  ShardEpochs,
   {
     /** Epoch of an owned shard: a new number whenever another process could have owned it in between. */
     readonly of: (shard: ShardId.ShardId) => number
   }
->()("atoll/actor/ShardTenures") {
+>()("atoll/engine/ShardEpochs") {
   /** For a process that owns all shards for its whole life. */
-  static readonly endless = Layer.succeed(ShardTenures, { of: () => 1 })
+  static readonly endless = Layer.succeed(ShardEpochs, { of: () => 1 })
 }

@@ -6,15 +6,15 @@ import { HostFeeds } from "./HostFeeds.ts"
 /** Capacity for chunks that wait to be stored. When it is full, hosts wait. */
 const consoleChunksMax = 1024
 
-export class AttendedHosts extends Context.Service<
-  AttendedHosts,
+export class SupervisedHosts extends Context.Service<
+  SupervisedHosts,
   {
     /** Marks the host as supervised while `work` runs. */
-    readonly attending: (hostId: string) => <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    readonly supervising: (hostId: string) => <A, E, R>(work: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
     /** Waits for room in the queue; without a subscriber it does not wait. */
     readonly wrote: (chunk: ConsoleChunk) => Effect.Effect<void>
   }
->()("atoll/fleet/AttendedHosts") {
+>()("atoll/fleet/SupervisedHosts") {
   /** Includes the HostFeeds of these hosts. */
   static readonly layer = Layer.effectContext(
     Effect.gen(function* () {
@@ -26,8 +26,8 @@ export class AttendedHosts extends Context.Service<
         if (now === 0) times.delete(hostId)
         else times.set(hostId, now)
       }
-      const attended = AttendedHosts.of({
-        attending: (hostId) => (work) =>
+      const supervised = SupervisedHosts.of({
+        supervising: (hostId) => (work) =>
           Effect.acquireUseRelease(
             Effect.sync(() => change(hostId, 1)),
             () => work,
@@ -36,10 +36,10 @@ export class AttendedHosts extends Context.Service<
         wrote: (chunk) => Effect.asVoid(PubSub.publish(console, chunk))
       })
       const feeds = HostFeeds.of({
-        attended: Effect.sync(() => [...times.keys()]),
+        supervised: Effect.sync(() => [...times.keys()]),
         console: Stream.fromPubSub(console)
       })
-      return Context.make(AttendedHosts, attended).pipe(Context.add(HostFeeds, feeds))
+      return Context.make(SupervisedHosts, supervised).pipe(Context.add(HostFeeds, feeds))
     })
   )
 }

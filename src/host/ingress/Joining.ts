@@ -101,7 +101,7 @@ export class Joining extends Context.Service<
     /** Fails once it is certain that this host can join no service. */
     readonly forbidden: Effect.Effect<never, NeverJoins>
   }
->()("atoll/host/door/Joining") {
+>()("atoll/host/ingress/Joining") {
   /** Needs OwnHost, whose port is open, PeerSockets and Settings. */
   static readonly layer = Layer.effect(
     Joining,

@@ -13,16 +13,16 @@ import type { CommandScope } from "../engine/ActorDefinition.ts"
 import type { EventOf } from "../engine/machineTypes.ts"
 import { type Runtime, type RuntimeStall, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import { makeHearing } from "../sandbox/Hearing.ts"
-import { agreement, SECOND_LOOK_MS } from "../sandbox/HostAgreement.ts"
+import { reconcilerPass, SECOND_PASS_MS } from "../sandbox/HostReconciler.ts"
 import type { RuntimeNews } from "../sandbox/RuntimeNews.ts"
 import { aliveStates, runtimelessStates } from "../sandbox/sandboxStates.ts"
 import { BoundedMap } from "../store/BoundedMap.ts"
 import { Int8 } from "../store/Columns.ts"
 import { isDatabaseFault } from "../store/DatabaseFault.ts"
-import type { AttendedHosts } from "./AttendedHosts.ts"
 import type { Canaries } from "./canary.ts"
 import type { HostLinks } from "./HostLinks.ts"
 import { type HostSandboxes, hostSandboxes } from "./hostSandboxes.ts"
+import type { SupervisedHosts } from "./SupervisedHosts.ts"
 
 /** Retry interval for an unreachable host. */
 const againMs = 500
@@ -39,9 +39,9 @@ const strangerMs = 20
 /** Each stall, and each end of a stall, is a transition; a flapping Sandbox is reported at this interval. */
 const stallEveryMs = 1_000
 
-export interface AttendanceOptions {
+export interface HostSupervisorOptions {
   readonly links: HostLinks["Service"]
-  readonly attended: AttendedHosts["Service"]
+  readonly supervised: SupervisedHosts["Service"]
   readonly news: RuntimeNews
   readonly sql: SqlClient.SqlClient
   readonly canaries: Canaries
@@ -50,11 +50,11 @@ export interface AttendanceOptions {
   readonly reconcileIntervalMs: number
 }
 
-type Way = Runtime["Service"]
+type HostRuntime = Runtime["Service"]
 type HostScope = CommandScope<HostContext, EventOf<typeof hostMachine>>
 
-export const attendance = (options: AttendanceOptions) => {
-  const { links, attended, news, sql, canaries, leaseMs, reconcileIntervalMs } = options
+export const hostSupervisor = (options: HostSupervisorOptions) => {
+  const { links, supervised, news, sql, canaries, leaseMs, reconcileIntervalMs } = options
   const lookEveryMs = Math.min(reachEveryMs, reconcileIntervalMs)
 
   const findHeard = SqlSchema.findOneOption({
@@ -113,26 +113,26 @@ export const attendance = (options: AttendanceOptions) => {
       yield* news.stall(stall)
     })
 
-    const hear = (way: Way) =>
+    const hear = (runtime: HostRuntime) =>
       Effect.all(
         [
-          ofResidents(way.downs, ({ sandboxId, generation, reason }) =>
+          ofResidents(runtime.downs, ({ sandboxId, generation, reason }) =>
             news.down(sandboxId, generation, reason, hearing.seenAt())
           ),
-          ofResidents(way.stalls, stalled),
-          ofResidents(way.console, attended.wrote)
+          ofResidents(runtime.stalls, stalled),
+          ofResidents(runtime.console, supervised.wrote)
         ],
         { concurrency: "unbounded", discard: true }
       )
 
     /** The checks of a host; they share one state over all passes. */
-    const lookAt = (way: Way) => {
+    const lookAt = (runtime: HostRuntime) => {
       const answered = <A>(call: Effect.Effect<A, RuntimeUnavailable>) =>
         Effect.timeoutOrElse(call, {
           duration: answerWithin,
           orElse: () => Effect.fail(new RuntimeUnavailable({ message: "The host does not answer." }))
         })
-      const inventory = Effect.map(answered(way.inventory), (entries) =>
+      const inventory = Effect.map(answered(runtime.inventory), (entries) =>
         entries.filter(({ sandboxId }) => !canaries.has(sandboxId))
       )
       let stopped: ReadonlyArray<string> = []
@@ -142,12 +142,12 @@ export const attendance = (options: AttendanceOptions) => {
           .map(({ id }) => id)
         return bound.filter(({ status }) => aliveStates.includes(status))
       })
-      const look = agreement({
+      const look = reconcilerPass({
         expected,
         inventory,
         find: sandboxes.known,
-        stop: (sandboxId, generation) => answered(way.stop(sandboxId, generation)),
-        destroy: (sandboxId) => answered(way.destroy(sandboxId)),
+        stop: (sandboxId, generation) => answered(runtime.stop(sandboxId, generation)),
+        destroy: (sandboxId) => answered(runtime.destroy(sandboxId)),
         news,
         seenAt: Effect.sync(hearing.seenAt),
         toldUntil: (at) => Effect.sync(() => hearing.toldUntil(at))
@@ -160,7 +160,7 @@ export const attendance = (options: AttendanceOptions) => {
             ? Effect.logError(`The volume of ${id} is missing on its host ${hostId}`)
             : Effect.logInfo(`The volume of ${id} is back on its host ${hostId}`)
         }
-        yield* sandboxes.healPromises
+        yield* sandboxes.repairReservations
         return seen
       })
       return { reach: inventory, reconcile }
@@ -182,13 +182,13 @@ export const attendance = (options: AttendanceOptions) => {
     })
 
     /** Runs until the host's connection is replaced. Fails if the host does not answer. */
-    const attendBy = (way: Way) =>
+    const superviseBy = (runtime: HostRuntime) =>
       Effect.gen(function* () {
-        const { reach, reconcile } = lookAt(way)
+        const { reach, reconcile } = lookAt(runtime)
         let reconciledAt = Number.NEGATIVE_INFINITY
         let isPuzzled = false
-        while ((yield* links.to(hostId)) === way) {
-          const dueAfterMs = isPuzzled ? Math.min(SECOND_LOOK_MS, reconcileIntervalMs) : reconcileIntervalMs
+        while ((yield* links.to(hostId)) === runtime) {
+          const dueAfterMs = isPuzzled ? Math.min(SECOND_PASS_MS, reconcileIntervalMs) : reconcileIntervalMs
           if (told === "reconciled" && performance.now() - reconciledAt < dueAfterMs) yield* reach
           else {
             const seen = yield* reconcile
@@ -206,11 +206,11 @@ export const attendance = (options: AttendanceOptions) => {
           }
           silentSince = null
           yield* noteHeard
-          yield* Effect.sleep(isPuzzled ? Math.min(SECOND_LOOK_MS, lookEveryMs) : lookEveryMs)
+          yield* Effect.sleep(isPuzzled ? Math.min(SECOND_PASS_MS, lookEveryMs) : lookEveryMs)
         }
-      }).pipe((looks) => Effect.raceFirst(looks, hear(way)), attended.attending(hostId))
+      }).pipe((looks) => Effect.raceFirst(looks, hear(runtime)), supervised.supervising(hostId))
 
-    return yield* Effect.flatMap(links.to(hostId), attendBy).pipe(
+    return yield* Effect.flatMap(links.to(hostId), superviseBy).pipe(
       Effect.catchIf((error) => error instanceof RuntimeUnavailable, noteSilence),
       Effect.catchCause((cause) =>
         // The database's own log line covers it.

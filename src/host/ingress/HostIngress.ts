@@ -3,10 +3,10 @@ import { Effect, Layer } from "effect"
 import { Settings } from "../../Config.ts"
 import { PeerSockets } from "../../peer/PeerSockets.ts"
 import { Runtime } from "../../runtime/Runtime.ts"
-import { hostDoors } from "./hostDoors.ts"
 import { OwnHost } from "./OwnHost.ts"
+import { serveHost } from "./serveHost.ts"
 
-export const HostDoor = {
+export const HostIngress = {
   /** Needs OwnHost, which receives the port, PeerSockets, the Runtime and Settings. */
   layer: Layer.effectDiscard(
     Effect.gen(function* () {
@@ -14,8 +14,8 @@ export const HostDoor = {
       const runtime = yield* Runtime
       const { hostId, describe, listensOn } = yield* OwnHost
       const peers = yield* PeerSockets
-      const doors = yield* hostDoors({ runtime, hostId, describe })
-      const { port } = yield* peers.listen({ host: fleetHost, port: fleetPort }, doors)
+      const handlers = yield* serveHost({ runtime, hostId, describe })
+      const { port } = yield* peers.listen({ host: fleetHost, port: fleetPort }, handlers)
       listensOn(port)
     })
   )

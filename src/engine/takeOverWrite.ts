@@ -14,12 +14,12 @@ import { commitOf, takeStep } from "./takeStep.ts"
 import { countTransition } from "./transitionMetrics.ts"
 
 /** A live owner answers in milliseconds. */
-const insistAfterMs = 500
+const ownerAnswersWithinMs = 500
 
 /** After so many attempts the message is sent like all others. */
-const insistTimesMax = 5
+const takeOverTimesMax = 5
 
-export interface Insisting {
+export interface TakeOver {
   readonly journal: Journal["Service"]
   readonly clock: Clock.Clock
   readonly fork: (effect: Effect.Effect<unknown>) => Fiber.Fiber<unknown, unknown>
@@ -32,19 +32,19 @@ export interface Insisting {
  * Asks the owner. If it does not answer within the time above, the transition is decided and committed here, fenced by its revision. The
  * owner, or the successor of a dead one, runs its commands. Null: the actor changed during each attempt.
  */
-export const insist = Effect.fnUntraced(function* (
-  { journal, clock, fork, actors, others, committed }: Insisting,
+export const takeOverWrite = Effect.fnUntraced(function* (
+  { journal, clock, fork, actors, others, committed }: TakeOver,
   definition: ActorDefinition,
   id: string,
   message: Message
 ): Effect.fn.Return<ActorState | null, ActorError> {
   const { kind } = definition
-  const answer = yield* others.ask(kind, id, message, insistAfterMs)
+  const answer = yield* others.ask(kind, id, message, ownerAnswersWithinMs)
   if (answer instanceof ActorFailed) return yield* Effect.die(metDefect(id, answer))
   if (answer instanceof KeyContended) return yield* Effect.die(new Error(answer.message))
   if (answer instanceof Error) return yield* answer
   if (answer !== null) return answer
-  for (let attempt = 0; attempt < insistTimesMax; attempt++) {
+  for (let attempt = 0; attempt < takeOverTimesMax; attempt++) {
     const row = yield* journal.load(id)
     if (row === null || row.kind !== kind) return yield* new ActorNotFound({ actorId: id })
     const actor = actors.newActor(id, definition)

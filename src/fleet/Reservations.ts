@@ -62,8 +62,8 @@ export type Raised = typeof Raised.Type
 /** Rolls back: no other host was found. */
 class NowhereElse extends Schema.TaggedError<NowhereElse>()("NowhereElse", {}) {}
 
-export class Promises extends Context.Service<
-  Promises,
+export class Reservations extends Context.Service<
+  Reservations,
   {
     /** The host of a Sandbox; null: it has none. Cached once the Sandbox is settled. */
     readonly hostOf: (sandboxId: string) => Effect.Effect<string | null>
@@ -92,9 +92,9 @@ export class Promises extends Context.Service<
     /** Deletes the reservation: nothing is left of the Sandbox. */
     readonly release: (sandboxId: string) => Effect.Effect<void>
   }
->()("atoll/fleet/Promises") {
+>()("atoll/fleet/Reservations") {
   static readonly layer = Layer.effect(
-    Promises,
+    Reservations,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { placement } = yield* Settings
@@ -256,7 +256,7 @@ export class Promises extends Context.Service<
           })
         )
 
-      return Promises.of({
+      return Reservations.of({
         hostOf,
         take: (asked) =>
           Effect.tap(take(asked), (taken) =>

@@ -46,7 +46,7 @@ export interface WatchedHost<E> {
   readonly toldUntil: (at: number) => Effect.Effect<void>
 }
 
-export interface Look {
+export interface PassResult {
   /** No machine had to be destroyed. */
   readonly isClean: boolean
   /** A machine is gone without a report from the runtime: run the next pass soon. */
@@ -55,7 +55,7 @@ export interface Look {
 }
 
 /** How long the runtime may take to report why a machine ended, before the reconciler reports it without a reason. */
-export const SECOND_LOOK_MS = 2_000
+export const SECOND_PASS_MS = 2_000
 
 /** Log lines of one pass name at most so many entries: the host decides how many it lists. */
 const NAMED_MAX = 64
@@ -66,7 +66,7 @@ const LOST = { code: "LOST", message: publicText`The runtime was not found on it
 const ENDED = { code: "CRASHED", message: publicText`The Sandbox ended without being asked to.` }
 
 /** The action for an inventory entry, given its Sandbox. Entries of a Sandbox with running commands are left to those. */
-const remedyOf = (entry: InventoryEntry, found: Found | undefined): "destroy" | "end" | "tell" | null => {
+const actionOf = (entry: InventoryEntry, found: Found | undefined): "destroy" | "end" | "tell" | null => {
   if (found === undefined) return "destroy"
   if (found.isElsewhere && found.wasRefused === true) return "destroy"
   // The volume may be the only copy.
@@ -139,7 +139,9 @@ const differences = ({ expected, inventory, byId, missed, foundAt, lookedAt, now
 }
 
 /** A look at both, and what follows from it. */
-export const agreement = <E>(host: WatchedHost<E>): Effect.Effect<Look, E | RuntimeUnavailable | MailboxFull> => {
+export const reconcilerPass = <E>(
+  host: WatchedHost<E>
+): Effect.Effect<PassResult, E | RuntimeUnavailable | MailboxFull> => {
   const { news } = host
   /** Sandboxes that had a volume but no machine in the last pass, with their generation. */
   let missed: ReadonlyMap<string, number> = new Map()
@@ -149,11 +151,11 @@ export const agreement = <E>(host: WatchedHost<E>): Effect.Effect<Look, E | Runt
 
   const mend = (
     entry: InventoryEntry,
-    remedy: "destroy" | "end" | "tell",
+    action: "destroy" | "end" | "tell",
     revision: number
   ): Effect.Effect<void, RuntimeUnavailable | MailboxFull> => {
-    if (remedy === "destroy") return host.destroy(entry.sandboxId)
-    return remedy === "tell" ? news.found(entry.sandboxId, revision) : host.stop(entry.sandboxId, entry.generation ?? 0)
+    if (action === "destroy") return host.destroy(entry.sandboxId)
+    return action === "tell" ? news.found(entry.sandboxId, revision) : host.stop(entry.sandboxId, entry.generation ?? 0)
   }
 
   return Effect.gen(function* () {
@@ -164,22 +166,22 @@ export const agreement = <E>(host: WatchedHost<E>): Effect.Effect<Look, E | Runt
     const byId = new Map(
       (yield* host.find(inventory.map((entry) => entry.sandboxId))).map((found) => [found.id, found])
     )
-    let remedies = 0
+    let actions = 0
     for (const entry of inventory) {
       const found = byId.get(entry.sandboxId)
-      const remedy = remedyOf(entry, found)
-      if (remedy === null) continue
-      remedies++
-      const isNamed = remedies <= NAMED_MAX
-      if (isNamed) yield* Effect.logWarning(`Reconciling ${entry.sandboxId} (${entry.state}): ${remedy}`)
+      const action = actionOf(entry, found)
+      if (action === null) continue
+      actions++
+      const isNamed = actions <= NAMED_MAX
+      if (isNamed) yield* Effect.logWarning(`Reconciling ${entry.sandboxId} (${entry.state}): ${action}`)
       // A failed action must not block the others.
-      yield* mend(entry, remedy, found?.revision ?? 0).pipe(
+      yield* mend(entry, action, found?.revision ?? 0).pipe(
         Effect.catchCause((cause) =>
           isNamed ? Effect.logWarning(`Could not reconcile ${entry.sandboxId}`, cause) : Effect.void
         )
       )
     }
-    if (remedies > NAMED_MAX) yield* Effect.logWarning(`Reconciled ${remedies - NAMED_MAX} more`)
+    if (actions > NAMED_MAX) yield* Effect.logWarning(`Reconciled ${actions - NAMED_MAX} more`)
     const found = differences({
       expected,
       inventory,
@@ -198,6 +200,6 @@ export const agreement = <E>(host: WatchedHost<E>): Effect.Effect<Look, E | Runt
     foundAt = found.foundAt
     lookedAt = now
     if (found.isAllTold) yield* host.toldUntil(now)
-    return { isClean: remedies === 0, isPuzzled: found.missing.size > 0, inventory }
+    return { isClean: actions === 0, isPuzzled: found.missing.size > 0, inventory }
   })
 }

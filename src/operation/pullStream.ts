@@ -1,7 +1,7 @@
 /** A pull stream: its client takes the next piece after it has sent the previous one (backpressure). */
 import { Effect, Exit, Scope } from "effect"
 
-export interface Pulled<A> {
+export interface PullStream<A> {
   /** Calls back once, with null at the end. It is called again only after it has called back. */
   readonly next: (then: (piece: A | null) => void) => void
   readonly close: () => void
@@ -12,11 +12,11 @@ export interface Pulled<A> {
  * @param run Runs an effect in the background.
  * @param scope Closed with the stream.
  */
-export const pulled = <A>(
+export const pullStream = <A>(
   next: Effect.Effect<A | null>,
   run: (effect: Effect.Effect<void>) => unknown,
   scope: Scope.Closeable
-): Pulled<A> => {
+): PullStream<A> => {
   let waiting: ((piece: A | null) => void) | null = null
   const give = (piece: A | null) => {
     const then = waiting

@@ -8,9 +8,9 @@ import type { SqlClient } from "effect/sql"
 import { textColumn } from "../store/Columns.ts"
 
 /** The channel of the notifications, whose payload is the account's id. */
-export const nudgeChannel = "atoll_wallet"
+export const walletChannel = "atoll_wallet"
 
-export const nudgeWallets = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, accountIds: ReadonlyArray<string>) {
+export const notifyWallets = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, accountIds: ReadonlyArray<string>) {
   if (accountIds.length === 0) return
   const at = BigInt(yield* Clock.currentTimeMillis)
   const ids = textColumn(accountIds.toSorted())
@@ -18,7 +18,7 @@ export const nudgeWallets = Effect.fnUntraced(function* (sql: SqlClient.SqlClien
     insert into wallet_nudges (account_id, at, token)
     select id, ${at}, ${randomUUID()} from unnest(${ids}::text[]) as i (id)
     on conflict (account_id) do update set at = excluded.at, token = excluded.token`
-  yield* sql`select pg_notify(${nudgeChannel}, id) from unnest(${ids}::text[]) as i (id)`
+  yield* sql`select pg_notify(${walletChannel}, id) from unnest(${ids}::text[]) as i (id)`
 })
 
-export const nudgeWallet = (sql: SqlClient.SqlClient, accountId: string) => nudgeWallets(sql, [accountId])
+export const notifyWallet = (sql: SqlClient.SqlClient, accountId: string) => notifyWallets(sql, [accountId])

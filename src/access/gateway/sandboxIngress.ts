@@ -24,10 +24,10 @@ import type { Journal } from "../../store/Journal.ts"
 
 const openAnswerMs = 10_000
 
-type WayMachine = typeof previewMachine | typeof serviceAccessMachine | typeof connectionGrantMachine
+type IngressMachine = typeof previewMachine | typeof serviceAccessMachine | typeof connectionGrantMachine
 
 /** Registers a kind with the actor host and with the Sandboxes it leads to. */
-export const sandboxWay = Effect.fnUntraced(function* <M extends WayMachine, P = unknown>(
+export const sandboxIngress = Effect.fnUntraced(function* <M extends IngressMachine, P = unknown>(
   definition: ActorDefinition<M>
 ) {
   const { machine } = definition
@@ -70,7 +70,7 @@ export const sandboxWay = Effect.fnUntraced(function* <M extends WayMachine, P =
 
     /** Commits its end for a client, whether or not its owner answers. */
     end: (actorId: string, event: EventOf<M>, requestId: string) =>
-      host.insist(machine, actorId, event, { cause: "client", requestId }).pipe(
+      host.takeOverWrite(machine, actorId, event, { cause: "client", requestId }).pipe(
         Effect.catchTags({
           EventRefused: Effect.die,
           ActorNotFound: () => Effect.fail(new NotFound())

@@ -9,7 +9,7 @@ const ends = (count: number): string =>
 const leaves = (count: number): string =>
   `${count === 1 ? "One Sandbox continues" : `${count} Sandboxes continue`} without Atoll, and the next start finds them. npm run atoll -- down ends them, too.`
 
-export const Farewell = {
+export const ShutdownReport = {
   layer: Layer.effectDiscard(
     Effect.gen(function* () {
       const { inventory } = yield* Runtime

@@ -14,7 +14,7 @@ const OPEN_MAX = 8192
 const SILENT_MS = 5 * 60_000
 const WHOLE_MS = 5_000
 
-export const agentDoor = (
+export const agentIngress = (
   runtime: Runtime["Service"],
   hostId: string
 ): Effect.Effect<(socket: TLSSocket) => void, never, Scope.Scope> =>

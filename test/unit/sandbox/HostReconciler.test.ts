@@ -2,7 +2,7 @@
 import { assert, it } from "@effect/vitest"
 import { Effect, Logger } from "effect"
 import { RuntimeUnavailable } from "../../../src/runtime/Runtime.ts"
-import { agreement } from "../../../src/sandbox/HostAgreement.ts"
+import { reconcilerPass } from "../../../src/sandbox/HostReconciler.ts"
 
 it.effect("ten thousand machines that nobody knows are destroyed, and named in few lines", () => {
   const lines: Array<string> = []
@@ -11,7 +11,7 @@ it.effect("ten thousand machines that nobody knows are destroyed, and named in f
     ...{ sandboxId: `sbx_${i}`, state: "running" as const, generation: 1 }
   }))
   const nothing = () => Effect.void
-  const look = agreement({
+  const look = reconcilerPass({
     expected: Effect.succeed([]),
     inventory: Effect.succeed(inventory),
     find: () => Effect.succeed([]),
@@ -42,7 +42,7 @@ it.effect(
         Effect.sync(() => void told.push([what, args[0], args.at(-1)]))
     const running = { status: "running", generation: 2, isBusy: false }
     const here = (sandboxId: string, state: "running" | "suspended") => ({ sandboxId, state, generation: 2 })
-    const look = agreement({
+    const look = reconcilerPass({
       expected: Effect.succeed([
         { ...running, id: "sbx_gone", revision: 7 },
         { ...running, id: "sbx_frozen", revision: 8 }

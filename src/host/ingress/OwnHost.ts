@@ -36,7 +36,7 @@ export class OwnHost extends Context.Service<
     /** Binds this host to a database's Sandboxes, unless it is bound already. Succeeds with the database to which it is bound. */
     readonly bind: (installation: string) => Effect.Effect<string, RuntimeUnavailable>
   }
->()("atoll/host/door/OwnHost") {
+>()("atoll/host/ingress/OwnHost") {
   /** Needs Settings and the Runtime. The data folder must exist. */
   static readonly layer = Layer.effect(
     OwnHost,
