@@ -29,10 +29,14 @@ const alone = [...units, ...services].filter(needsOwnProcess).concat(filesOf("sy
 /** The files about pages share the browser of their process. */
 const isAboutPages = (file: string): boolean => file.startsWith("test/system/console/pages/")
 
-/** A shared process ends when the next file wants its own, so those come first. */
+/** Folders whose files take minutes: begun last, one of them would run alone at the end. */
+const longest = ["test/system/race/", "test/system/fleet/", "test/system/host/qemu/"]
+
+/** A shared process ends when the next file wants its own, so those come first; of these, the longest. */
 class OwnProcessesFirst extends BaseSequencer {
   override async sort(files: Array<TestSpecification>) {
-    const place = ({ project }: TestSpecification) => Number(!project.config.isolate)
+    const place = ({ project, moduleId }: TestSpecification) =>
+      longest.some((folder) => moduleId.includes(folder)) ? -1 : Number(!project.config.isolate)
     return (await super.sort(files)).sort((a, b) => place(a) - place(b))
   }
 }

@@ -11,8 +11,8 @@ import { Hosts } from "../../../src/fleet/Hosts.ts"
 import { simulatedRuntime } from "../../../src/host/simulated/SimulatedRuntime.ts"
 import { RuntimeUnavailable } from "../../../src/runtime/Runtime.ts"
 import { Sandboxes } from "../../../src/sandbox/Sandboxes.ts"
-import { fleetService, statesOf, untilHost, WorldHost } from "../../support/fleet/AttendedWorlds.ts"
 import { fresh } from "../../support/fleet/fresh.ts"
+import { fleetService, statesOf, untilHost, WorldHost } from "../../support/fleet/SupervisedWorlds.ts"
 import { ShiftedClock } from "../../support/ShiftedClock.ts"
 import { newAccount } from "../../support/TestAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
@@ -236,7 +236,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
   )
 
   it.effect(
-    "goes on where a service ended: its hosts are attended, and what died meanwhile was alive when they were last",
+    "goes on where a service ended: its hosts are supervised, and what died meanwhile was alive when they were last",
     () =>
       Effect.gen(function* () {
         yield* fresh

@@ -2,7 +2,7 @@
 import { Layer } from "effect"
 import { ApiServer } from "../../../src/api/http/ApiServer.ts"
 import { Listener } from "../../../src/api/http/Listener.ts"
-import { fleetService, type WorldHost } from "../../support/fleet/AttendedWorlds.ts"
+import { fleetService, type WorldHost } from "../../support/fleet/SupervisedWorlds.ts"
 import { testSettings } from "../../support/TestSettings.ts"
 
 const role = { ATOLL_ROLE: "service", ATOLL_PORT: "0" }

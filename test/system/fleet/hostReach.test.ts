@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
 import { PublicPort } from "../../../src/access/gateway/PublicPort.ts"
-import { untilHost, WorldHost } from "../../support/fleet/AttendedWorlds.ts"
+import { untilHost, WorldHost } from "../../support/fleet/SupervisedWorlds.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { fleetApi } from "./FleetApi.ts"
 

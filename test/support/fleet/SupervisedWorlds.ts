@@ -1,4 +1,4 @@
-/** Services over a database, with hosts that are simulated worlds of this process, join, beat and are attended: everything but the sockets. */
+/** Services over a database, with hosts that are simulated worlds of this process, join, beat and are supervised: everything but the sockets. */
 import { randomUUID } from "node:crypto"
 import { Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"

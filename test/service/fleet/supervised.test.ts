@@ -1,4 +1,4 @@
-/** A host whose service is killed is attended by the next owner of its actor: it tells what died meanwhile, and hears of what dies then. */
+/** A host whose service is killed is supervised by the next owner of its actor: it tells what died meanwhile, and hears of what dies then. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -33,7 +33,7 @@ const environment = {
 /** Two services of a cluster, and a host that has joined one of them. */
 const fleet = Effect.gen(function* () {
   const folder = yield* Effect.acquireRelease(
-    Effect.sync(() => mkdtempSync(join(tmpdir(), "atoll-attended-"))),
+    Effect.sync(() => mkdtempSync(join(tmpdir(), "atoll-supervised-"))),
     (path) => Effect.sync(() => rmSync(path, { recursive: true, force: true }))
   )
   const { name: database } = yield* TestDatabase
