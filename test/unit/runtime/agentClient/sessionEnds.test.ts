@@ -138,7 +138,7 @@ it.each([
   const session = makeAgentSession({
     connect: async () => transports.shift()!,
     idleMs: null,
-    waiting: 0.002,
+    waiting: 0.02,
     isHeldUp: async () => {
       asked.resolve()
       return isHeldUp
