@@ -5,7 +5,6 @@ import { SqlClient } from "effect/sql"
 import { isSettled, operationMachine } from "../../machines/operation.ts"
 import { NotFound, RateLimited } from "../../schemas/Errors.ts"
 import { millisecondsOf } from "../../schemas/Seconds.ts"
-import { LiveConnections } from "../access/gateway/LiveConnections.ts"
 import { requireCredit } from "../account/Credit.ts"
 import { takenKey } from "../account/idempotency/IdempotencyKeys.ts"
 import { Settings } from "../Config.ts"
@@ -14,6 +13,7 @@ import { actorPosition, type ListBinding, openActorCursor, pageOf } from "../eng
 import { transitionLog } from "../engine/TransitionLog.ts"
 import { taggedStates } from "../engine/taggedStates.ts"
 import { newOperationId } from "../platform/identifier/newId.ts"
+import { Shutdown } from "../platform/shutdown/Shutdown.ts"
 import { Dependents } from "../sandbox/Dependents.ts"
 import { ownSandbox } from "../sandbox/ownSandbox.ts"
 import { runningSandbox, unavailable, unavailableUnlessRunning } from "../sandbox/RunningSandbox.ts"
@@ -42,7 +42,7 @@ const make = Effect.gen(function* () {
   const actors = yield* Actors
   const journal = yield* Journal
   const output = yield* Output
-  const connections = yield* LiveConnections
+  const shutdown = yield* Shutdown
   const executions = yield* Executions
   const uses = yield* SandboxUse
   const envs = yield* SandboxEnvs
@@ -150,7 +150,7 @@ const make = Effect.gen(function* () {
       if (!host.owns(operationId))
         yield* Effect.forkScoped(host.follow(operationMachine, operationId, first.revision, told))
       yield* Effect.acquireRelease(
-        Effect.sync(() => connections.onStop(told)),
+        Effect.sync(() => shutdown.onBegin(told)),
         (unheard) => Effect.sync(unheard)
       )
       if (request.stdoutOffset !== null || request.stderrOffset !== null) {
@@ -167,7 +167,7 @@ const make = Effect.gen(function* () {
         const left = end - (yield* elapsedMs)
         const isOver =
           left <= 0 ||
-          connections.isStopping() ||
+          shutdown.hasBegun() ||
           terminalStates.includes(operation.status) ||
           operation.status !== first.status ||
           (request.stdoutOffset !== null && operation.output.stdoutBytes > request.stdoutOffset) ||

@@ -7,6 +7,7 @@
 import { Context, Data, Effect, Latch, Layer, Metric, type Scope } from "effect"
 import { Settings } from "../../Config.ts"
 import { measuredCounter, measuredGauge } from "../../platform/metric/measured.ts"
+import { Shutdown } from "../../platform/shutdown/Shutdown.ts"
 import { worker } from "../../platform/worker/Worker.ts"
 import { SandboxUse } from "../../sandbox/SandboxUse.ts"
 import { Actors } from "../../store/Actors.ts"
@@ -61,11 +62,6 @@ export class LiveConnections extends Context.Service<
     readonly cut: (actorId: string, which?: (connection: Connection) => boolean) => number
     /** The number of an actor's connections. */
     readonly countOf: (actorId: string) => number
-    /** The service stops: cuts all connections, and calls the listeners of `onStop`. */
-    readonly stop: () => void
-    readonly isStopping: () => boolean
-    /** Called when the service stops, so that long waits can answer with the present state. Call the result to unsubscribe. */
-    readonly onStop: (told: () => void) => () => void
     /** Of one Sandbox, or of all. */
     readonly count: (sandboxId?: string) => number
   }
@@ -184,14 +180,12 @@ export class LiveConnections extends Context.Service<
       yield* some.await.pipe(Effect.andThen(Effect.sleep(lookEveryMs)), Effect.andThen(look), Effect.forever, (looks) =>
         worker("connection looks", looks)
       )
-      let isStopping = false
-      const waiting = new Set<() => void>()
-      const stop = () => {
-        isStopping = true
+      const shutdown = yield* Shutdown
+      shutdown.onBegin(() => {
         for (const connections of [...byActor.values()]) end([...connections], "stopping")
-        for (const told of [...waiting]) told()
-      }
-      yield* Effect.addFinalizer(() => Effect.sync(stop))
+      })
+      // A service without a listener begins its stop here.
+      yield* Effect.addFinalizer(() => Effect.sync(shutdown.begin))
 
       return LiveConnections.of({
         open,
@@ -199,12 +193,6 @@ export class LiveConnections extends Context.Service<
         enter,
         carry,
         cut,
-        stop,
-        isStopping: () => isStopping,
-        onStop: (told) => {
-          waiting.add(told)
-          return () => void waiting.delete(told)
-        },
         countOf: (actorId) => byActor.get(actorId)?.size ?? 0,
         count: (sandboxId) => (sandboxId === undefined ? total : (perSandbox.get(sandboxId) ?? 0))
       })

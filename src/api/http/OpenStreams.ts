@@ -5,10 +5,10 @@
 import { Clock, Context, Effect, Latch, Layer, Metric, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { RateLimited } from "../../../schemas/Errors.ts"
-import { LiveConnections } from "../../access/gateway/LiveConnections.ts"
 import { Settings } from "../../Config.ts"
 import { idleMaxMs, sessionMaxMs } from "../../console/server/Sessions.ts"
 import { measuredGauge } from "../../platform/metric/measured.ts"
+import { Shutdown } from "../../platform/shutdown/Shutdown.ts"
 import { worker } from "../../platform/worker/Worker.ts"
 import { Int8, textColumn } from "../../store/Columns.ts"
 import { HeldPlaces, type Release } from "../../store/HeldPlaces.ts"
@@ -39,7 +39,7 @@ export class OpenStreams extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { streamsPerAccount } = yield* Settings
-      const connections = yield* LiveConnections
+      const shutdown = yield* Shutdown
       const places = yield* HeldPlaces
       /** The release function of each stream's place. */
       const streams = new Map<Open, Release>()
@@ -93,7 +93,7 @@ export class OpenStreams extends Context.Service<
         "stream keys",
         some.await.pipe(Effect.andThen(Effect.sleep(lookEveryMs)), Effect.andThen(look), Effect.forever)
       )
-      const unheard = connections.onStop(() => all().forEach(end))
+      const unheard = shutdown.onBegin(() => all().forEach(end))
       yield* Effect.addFinalizer(() =>
         Effect.sync(() => {
           unheard()
