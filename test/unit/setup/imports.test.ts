@@ -27,7 +27,7 @@ describe("the import rules", () => {
       "src/store/Journal.ts": 'import { a } from "../../schemas/Sandbox.ts"\nexport const j = a',
       "src/engine/Host.ts":
         'import { j } from "../store/Journal.ts"\nimport * as m from "../../machines/sandbox.ts"\nexport const h = [j, m]',
-      "src/app/Atoll.ts": 'import { h } from "./actor/Host.ts"\nconsole.log(h)'
+      "src/app/Atoll.ts": 'import { h } from "../engine/Host.ts"\nconsole.log(h)'
     })
     assert.deepStrictEqual(faults, [])
   })
@@ -36,23 +36,23 @@ describe("the import rules", () => {
     [
       "a value against the direction",
       {
-        "src/store/A.ts": 'import { b } from "../http/B.ts"\nexport const a = b',
+        "src/store/A.ts": 'import { b } from "../api/http/B.ts"\nexport const a = b',
         "src/api/http/B.ts": "export const b = 1"
       },
-      /src\/store\/A\.ts may not import src\/http\/B\.ts/
+      /src\/store\/A\.ts may not import src\/api\/http\/B\.ts/
     ],
     [
       "a type against the direction",
       {
-        "schemas/A.ts": 'import type { B } from "../src/actor/B.ts"\nexport type A = B',
+        "schemas/A.ts": 'import type { B } from "../src/engine/B.ts"\nexport type A = B',
         "src/engine/B.ts": "export type B = 1"
       },
-      /schemas\/A\.ts may not import src\/actor\/B\.ts/
+      /schemas\/A\.ts may not import src\/engine\/B\.ts/
     ],
     [
       "an inline import type",
-      { "schemas/A.ts": 'export type A = import("../src/actor/B.ts").B', "src/engine/B.ts": "export type B = 1" },
-      /schemas\/A\.ts may not import src\/actor\/B\.ts/
+      { "schemas/A.ts": 'export type A = import("../src/engine/B.ts").B', "src/engine/B.ts": "export type B = 1" },
+      /schemas\/A\.ts may not import src\/engine\/B\.ts/
     ],
     [
       "a dynamic import",
@@ -86,6 +86,22 @@ describe("the import rules", () => {
         "src/host/qemu/B.ts": "export const b = 1"
       },
       /src\/sandbox\/A\.ts may not import src\/host\/qemu\/B\.ts/
+    ],
+    [
+      "the way from a Sandbox back to its gateway",
+      {
+        "src/sandbox/A.ts": 'import "../access/gateway/B.ts"\nexport const a = 1',
+        "src/access/gateway/B.ts": "export const b = 1"
+      },
+      /src\/sandbox\/A\.ts may not import src\/access\/gateway\/B\.ts/
+    ],
+    [
+      "the way from a wallet back to the Sandboxes that it charges for",
+      {
+        "src/wallet/A.ts": 'import "../sandbox/B.ts"\nexport const a = 1',
+        "src/sandbox/B.ts": "export const b = 1"
+      },
+      /src\/wallet\/A\.ts may not import src\/sandbox\/B\.ts/
     ],
     [
       "a circle",
