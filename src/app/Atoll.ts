@@ -38,7 +38,7 @@ import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { SandboxesLive } from "../sandbox/SandboxesLive.ts"
 import { SandboxUse } from "../sandbox/SandboxUse.ts"
 import { Actors } from "../store/Actors.ts"
-import { HeldPlaces } from "../store/HeldPlaces.ts"
+import { ClusterSemaphore } from "../store/ClusterSemaphore.ts"
 import { Journal } from "../store/Journal.ts"
 import { Output } from "../store/Output.ts"
 import { Costs } from "../wallet/Costs.ts"
@@ -97,7 +97,7 @@ const assembled = <WE, WR, K, KE, KR, PE, PR>(
     Layer.provideMerge(SandboxesLive),
     Layer.provideMerge(placement),
     Layer.provideMerge(
-      LiveConnections.layer.pipe(Layer.provideMerge(Layer.merge(HeldPlaces.layer, Shutdown.layer)))
+      LiveConnections.layer.pipe(Layer.provideMerge(Layer.merge(ClusterSemaphore.layer, Shutdown.layer)))
     ),
     Layer.provideMerge(WalletActors.layer),
     Layer.provideMerge(ActorHost.layer(options)),

@@ -1,7 +1,7 @@
 /**
  * The open connections into Sandboxes that this process carries: previews, tunnels and SSH.
  *
- * A connection belongs to the actor that admitted it. Connections are bounded for each Sandbox and account, over all processes (`HeldPlaces`). The
+ * A connection belongs to the actor that admitted it. Connections are bounded for each Sandbox and account, over all processes (`ClusterSemaphore`). The
  * actor's command cuts them; if the command runs in another process, this one notices by reading the actor's state twice a second.
  */
 import { Context, Data, Effect, Latch, Layer, Metric, type Scope } from "effect"
@@ -11,7 +11,8 @@ import { Shutdown } from "../../platform/shutdown/Shutdown.ts"
 import { worker } from "../../platform/worker/Worker.ts"
 import { SandboxUse } from "../../sandbox/SandboxUse.ts"
 import { Actors } from "../../store/Actors.ts"
-import { type Bound, HeldPlaces } from "../../store/HeldPlaces.ts"
+import { ClusterSemaphore } from "../../store/ClusterSemaphore.ts"
+import type { Bound } from "../../store/HeldPermits.ts"
 
 const lookEveryMs = 500
 
@@ -44,14 +45,14 @@ export class TooManyConnections extends Data.TaggedError("TooManyConnections") {
 export class LiveConnections extends Context.Service<
   LiveConnections,
   {
-    /** Null if the Sandbox or the account is at its limit, or this process holds no free place (`gather`). */
+    /** Null if the Sandbox or the account is at its limit, or this process holds no free permit (`gather`). */
     readonly open: (connection: Connection) => Release | null
-    /** Acquires two places for `open`, within the limits. Null: this process has them already. */
+    /** Acquires two permits for `open`, within the limits. Null: this process has them already. */
     readonly gather: (whose: Pick<Connection, "accountId" | "sandboxId">) => Effect.Effect<void> | null
-    /** `open` with a short wait for a place; the scope's end releases it. */
+    /** `open` with a short wait for a permit; the scope's end releases it. */
     readonly enter: (connection: Connection) => Effect.Effect<void, TooManyConnections, Scope.Scope>
     /**
-     * Holds a place from before `use` begins until it has ended. For a fiber that serves only this connection: a cut
+     * Holds a permit from before `use` begins until it has ended. For a fiber that serves only this connection: a cut
      * interrupts that fiber.
      */
     readonly carry: <A, E, R>(
@@ -73,7 +74,7 @@ export class LiveConnections extends Context.Service<
       const actors = yield* Actors
       const byActor = new Map<string, Set<Connection>>()
       const perSandbox = new Map<string, number>()
-      const places = yield* HeldPlaces
+      const semaphore = yield* ClusterSemaphore
       /** A Sandbox is in use while something is connected to it. */
       const uses = yield* SandboxUse
       const ends = new WeakMap<Connection, () => void>()
@@ -110,7 +111,7 @@ export class LiveConnections extends Context.Service<
 
       const open = (connection: Connection): Release | null => {
         const { actorId, sandboxId } = connection
-        const leave = places.take(boundsOf(connection))
+        const leave = semaphore.take(boundsOf(connection))
         if (leave === null) {
           refused++
           return null
@@ -128,10 +129,10 @@ export class LiveConnections extends Context.Service<
         return () => void forget(connection)
       }
 
-      const gather = (whose: Pick<Connection, "accountId" | "sandboxId">) => places.gather(boundsOf(whose), 2)
+      const gather = (whose: Pick<Connection, "accountId" | "sandboxId">) => semaphore.gather(boundsOf(whose), 2)
 
       const gathered = (connection: Omit<Connection, "cut">) =>
-        Effect.suspend(() => places.gather(boundsOf(connection), 1) ?? Effect.void)
+        Effect.suspend(() => semaphore.gather(boundsOf(connection), 1) ?? Effect.void)
       const opened = (connection: Connection) =>
         Effect.suspend(() => {
           const release = open(connection)
