@@ -116,7 +116,7 @@ export const sandboxes: Section = {
     },
     {
       rule: "A deleted Sandbox stays readable for the retention time; acting on it is 404.",
-      decidedBy: "src/observe/retention/Pruner.ts#parts.deletedSandboxes",
+      decidedBy: "src/observe/retention/deletedSandboxes.ts#deletedSandboxes",
       heldBy:
         "retention/Pruner.test.ts#keeps what lies in a deleted Sandbox as long as that, though things that ended go sooner"
     },
