@@ -53,6 +53,9 @@ const bundle = "src/platform/bundle/"
 /** Keeps background work going; knows nothing of what it does. */
 const worker = "src/platform/worker/"
 
+/** The beginning of the service's stop; knows nothing of what waits for it. */
+const shutdown = "src/platform/shutdown/"
+
 /** Metrics that are read where they are asked for; knows none of them. */
 const metric = "src/platform/metric/"
 
@@ -80,10 +83,17 @@ const belowResources = [
   metric,
   trace,
   worker,
+  shutdown,
   effectConcurrency,
   identifier,
   config
 ]
+
+/** Of the resources, what those import on which others build: so the gateway may import sandbox/, and sandbox/ the wallet, but not the reverse. */
+const lowerResources: Readonly<Record<string, ReadonlyArray<string>>> = {
+  "src/sandbox/": ["src/account/", "src/account/idempotency/", "src/wallet/"],
+  "src/wallet/": ["src/operation/"]
+}
 
 export const importTable: ReadonlyArray<Place> = [
   { path: "schemas/", places: [], packages: ["effect"], builtins: false },
@@ -100,6 +110,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: dataFolder, places: [], packages: [] },
   { path: bundle, places: [], packages: ["esbuild"] },
   { path: worker, places: [metric], packages: ["effect"], builtins: false },
+  { path: shutdown, places: [], packages: ["effect"], builtins: false },
   { path: metric, places: [], packages: ["effect"], builtins: false },
   { path: trace, places: [], packages: ["effect"], builtins: false },
   { path: "src/ops/postgres/", places: [dataFolder, fileLock, worker, config] },
@@ -176,7 +187,7 @@ export const importTable: ReadonlyArray<Place> = [
   /** The pages as files that a browser can ask for. */
   { path: "src/console/bundle/", places: ["src/statechart/", bundle] },
 
-  ...resources.map((path) => ({ path, places: [...belowResources, ...resources] })),
+  ...resources.map((path) => ({ path, places: [...belowResources, ...(lowerResources[path] ?? resources)] })),
 
   /** Tools for models, by the services of the resources. */
   {

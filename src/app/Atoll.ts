@@ -27,6 +27,7 @@ import { ExecutionLog } from "../operation/ExecutionLog.ts"
 import { OperationsLive } from "../operation/OperationsLive.ts"
 import { SandboxProcesses } from "../operation/process/SandboxProcesses.ts"
 import { Terminals } from "../operation/terminal/Terminals.ts"
+import { Shutdown } from "../platform/shutdown/Shutdown.ts"
 import { HostGauges } from "../runtime/HostGauges.ts"
 import { Heartbeat } from "../sandbox/Heartbeat.ts"
 import { IdleSleep } from "../sandbox/IdleSleep.ts"
@@ -37,7 +38,7 @@ import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { SandboxesLive } from "../sandbox/SandboxesLive.ts"
 import { SandboxUse } from "../sandbox/SandboxUse.ts"
 import { Actors } from "../store/Actors.ts"
-import { HeldPlaces } from "../store/HeldPlaces.ts"
+import { ClusterSemaphore } from "../store/ClusterSemaphore.ts"
 import { Journal } from "../store/Journal.ts"
 import { Output } from "../store/Output.ts"
 import { Costs } from "../wallet/Costs.ts"
@@ -95,7 +96,9 @@ const assembled = <WE, WR, K, KE, KR, PE, PR>(
     Layer.provideMerge(Layer.mergeAll(SandboxReach.layer, PublicPort.layer, SshEndpoint.layer)),
     Layer.provideMerge(SandboxesLive),
     Layer.provideMerge(placement),
-    Layer.provideMerge(LiveConnections.layer.pipe(Layer.provideMerge(HeldPlaces.layer))),
+    Layer.provideMerge(
+      LiveConnections.layer.pipe(Layer.provideMerge(Layer.merge(ClusterSemaphore.layer, Shutdown.layer)))
+    ),
     Layer.provideMerge(WalletActors.layer),
     Layer.provideMerge(ActorHost.layer(options)),
     Layer.provideMerge(SandboxEnvs.layer),

@@ -6,48 +6,31 @@
  *
  * @source design.md "The actor"; ARCHITECTURE.md "Departures"
  */
-import { Clock, Context, Effect, FiberSet, Layer, Metric, Scope, type Tracer } from "effect"
+import { Clock, Context, Effect, FiberSet, Layer, Metric, Scope } from "effect"
 import { Sharding } from "effect/cluster"
 import type { AnyStateMachine } from "xstate"
 import { measuredGauge } from "../platform/metric/measured.ts"
-import { spanOf, tracing, within } from "../platform/trace/Tracing.ts"
-import { vitalWorker } from "../platform/worker/Worker.ts"
-import { changeBegins } from "../store/Change.ts"
+import { tracing, within } from "../platform/trace/Tracing.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { Journal } from "../store/Journal.ts"
 import type { ActorInsert, IdempotencyKey } from "../store/JournalRecord.ts"
-import type { ActorDefinition, ActorState, AnyEvent } from "./ActorDefinition.ts"
+import type { ActorDefinition, ActorState } from "./ActorDefinition.ts"
 import { actorEntity } from "./ActorEntity.ts"
 import { type ActorError, type KeyContended, TransitionRefused } from "./ActorError.ts"
+import type { OwnActorsOptions } from "./ActorSurroundings.ts"
+import { actorRecovery, type RecoveryOptions } from "./actorRecovery.ts"
+import { actorSending, begins, type Delivery } from "./actorSending.ts"
 import { CommandRunner } from "./CommandRunner.ts"
 import { CommitListeners } from "./CommitListeners.ts"
 import { DeadlineTimers } from "./DeadlineTimers.ts"
-import { unawaited } from "./Message.ts"
 import type { ContextOf, EventOf, InputOf } from "./machineTypes.ts"
 import { firstRevision, type NewActor } from "./NewActor.ts"
 import { OtherOwners } from "./OtherOwners.ts"
-import { OwnActors, type OwnActorsOptions } from "./OwnActors.ts"
+import { OwnActors } from "./OwnActors.ts"
 import { ShardEpochs } from "./ShardEpochs.ts"
-import { allShards } from "./shards.ts"
 import { storedState } from "./storedState.ts"
-import { takeOverWrite } from "./takeOverWrite.ts"
 
-export interface Delivery {
-  readonly cause: string
-  readonly requestId?: string | null
-  /** The revision that the sender has read: the owner decides on no older state. */
-  readonly revision?: number
-}
-
-export interface ActorHostOptions extends OwnActorsOptions {
-  readonly sweepIntervalMs: number
-  /** How far ahead deadlines are kept in memory; later ones stay in the database. */
-  readonly deadlineHorizonMs: number
-  /** Interval at which actors of new shards are woken, and actors of lost shards are dropped. */
-  readonly shardsLookEveryMs: number
-  /** How long a stop waits for running commits. */
-  readonly stopWithinMs: number
-}
+export interface ActorHostOptions extends OwnActorsOptions, RecoveryOptions {}
 
 export const defaultOptions: ActorHostOptions = {
   mailboxMax: 10_000,
@@ -137,7 +120,8 @@ export class ActorHost extends Context.Service<
     Layer.effect(ActorHost, make({ ...defaultOptions, ...options }))
 }
 
-const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
+/** The actors of this process, those of the others, and what both need. */
+const allActors = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const journal = yield* Journal
   const watch = yield* DatabaseWatch
   const sharding = yield* Sharding.Sharding
@@ -172,77 +156,17 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   })
   const others = new OtherOwners(actors, listeners, options.ownerPatienceMs, scope)
   yield* measuredGauge(liveActors, () => actors.size)
+  const isTraced = traced !== null
+  return {
+    ...{ journal, watch, sharding, epochs, clock, scope, isTraced, fork },
+    ...{ definitions, definitionOf, listeners, committed, actors, others }
+  }
+})
 
-  // --- messages -----------------------------------------------------------------------------------------------------
-
-  /** Only a client's message counts as a client's change. The service sends its own messages anyway, or again. */
-  const begins = ({ cause }: Delivery): Effect.Effect<void> => (cause === "client" ? changeBegins : Effect.void)
-
-  /** Passes the span of the calling fiber on. */
-  const asking = <A, E>(ask: (span: Tracer.AnySpan | null) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
-    traced === null ? ask(null) : Effect.withFiber((fiber) => ask(spanOf(fiber)))
-
-  const deliver = (
-    machine: AnyStateMachine,
-    id: string,
-    event: AnyEvent,
-    delivery: Delivery,
-    idempotency: IdempotencyKey | null,
-    span: Tracer.AnySpan | null
-  ) =>
-    watch.patiently<ActorState, ActorError | KeyContended>((resume) => {
-      actors.deliver(definitionOf(machine.id), id, {
-        event,
-        cause: delivery.cause,
-        requestId: delivery.requestId ?? null,
-        revision: delivery.revision ?? 0,
-        done: null,
-        deadline: null,
-        idempotency,
-        lookingSince: null,
-        span,
-        succeed: (state) => resume(Effect.succeed(state)),
-        fail: (error) => resume(Effect.fail(error)),
-        die: (defect) => resume(Effect.die(defect)),
-        moved: null
-      })
-    })
-
-  const sendOnce = (
-    machine: AnyStateMachine,
-    id: string,
-    event: AnyEvent,
-    delivery: Delivery,
-    idempotency: IdempotencyKey | null
-  ) =>
-    Effect.andThen(
-      begins(delivery),
-      asking((span) => deliver(machine, id, event, delivery, idempotency, span))
-    )
-
-  /** Without a key, KeyContended cannot occur. */
-  const send = (machine: AnyStateMachine, id: string, event: AnyEvent, delivery: Delivery) =>
-    sendOnce(machine, id, event, delivery, null) as Effect.Effect<ActorState, ActorError>
-
-  const sendTakingOver = Effect.fnUntraced(function* (
-    machine: AnyStateMachine,
-    id: string,
-    event: AnyEvent,
-    delivery: Delivery
-  ) {
-    const definition = definitionOf(machine.id)
-    yield* begins(delivery)
-    if (!actors.isOurs(id)) {
-      const span = yield* asking(Effect.succeed)
-      const { cause, requestId = null, revision = 0 } = delivery
-      const message = { ...unawaited(event, cause, { revision, span }), requestId }
-      const state = yield* takeOverWrite({ journal, clock, fork, actors, others, committed }, definition, id, message)
-      if (state !== null) return state
-    }
-    return yield* send(machine, id, event, delivery)
-  })
-
-  // --- creation -----------------------------------------------------------------------------------------------------
+const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
+  const all = yield* allActors(options)
+  const { journal, sharding, scope, definitions, definitionOf, listeners, actors, others } = all
+  const { asking, send, sendOnce, sendTakingOver } = actorSending(all)
 
   const prepare = (machine: AnyStateMachine, actor: NewActor) => firstRevision(definitionOf(machine.id), actor)
 
@@ -268,48 +192,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     others.reach(definition.kind, forward, owner)
   })
 
-  // --- recovery and passivation -------------------------------------------------------------------------------------
-
-  const recover = Effect.gen(function* () {
-    const waiting = yield* journal.waiting(clock.currentTimeMillisUnsafe() + options.deadlineHorizonMs)
-    for (const { id, kind, revision, hasPending, dueAt } of waiting) {
-      const definition = definitions.get(kind)
-      if (definition !== undefined && actors.isOurs(id)) actors.expect(id, definition, revision, hasPending, dueAt)
-    }
-  })
-
-  const sweep = Effect.sync(() => actors.sweep())
-
-  /** Shards move with the processes of a cluster. */
-  const watchShards = Effect.gen(function* () {
-    let before = ""
-    while (true) {
-      const now = allShards.map((shard) => (sharding.hasShardId(shard) ? epochs.of(shard) : "")).join()
-      if (now !== before) {
-        before = now
-        yield* sweep
-        others.tellMoved()
-        yield* recover
-      }
-      yield* Effect.sleep(options.shardsLookEveryMs)
-    }
-  })
-  yield* vitalWorker("shards", watchShards)
-
-  yield* vitalWorker(
-    "actor sweep",
-    Effect.andThen(sweep, recover).pipe(Effect.delay(options.sweepIntervalMs), Effect.forever)
-  )
-
-  // Waiting messages go to the next owners, after the last commits that were begun here.
-  const lastCommits = Effect.callback<void>((resume) => actors.onceWritten(() => resume(Effect.void)))
-  yield* Effect.addFinalizer(() =>
-    Effect.suspend(() => {
-      actors.close()
-      others.tellMoved()
-      return options.stopWithinMs === 0 ? Effect.void : Effect.timeoutOption(lastCommits, options.stopWithinMs)
-    })
-  )
+  const recover = yield* actorRecovery(options, all)
 
   /** A loaded state was checked against the machine's context (`LiveActor.become`), so it has the machine's types. */
   return ActorHost.of({

@@ -2,7 +2,7 @@
  * Decides which processes of a cluster own actors: the largest set of processes that all reach each other. A process outside owns none, because
  * the others could not send messages to its actors. Every process computes the same set from the same rows.
  */
-import type { LivingProcess } from "../store/ProcessLeases.ts"
+import type { LivingProcess } from "../store/leaseStatements.ts"
 
 type Known = Pick<LivingProcess, "id" | "machineId" | "reached">
 

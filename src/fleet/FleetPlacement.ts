@@ -9,7 +9,8 @@ import { type Place, Placement, type Standing } from "../sandbox/Placement.ts"
 import { Int8 } from "../store/Columns.ts"
 import { HostFeeds } from "./HostFeeds.ts"
 import { isStartable } from "./hostStates.ts"
-import { type Asked, Reservations, type Survey } from "./Reservations.ts"
+import { Reservations } from "./Reservations.ts"
+import type { Asked, Survey } from "./roomStatements.ts"
 
 /** Retry delays, and their total, while hosts with capacity are locked by other reservations. */
 const busyMs = { least: 1, more: 5, most: 10_000 }

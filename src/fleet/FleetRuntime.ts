@@ -18,7 +18,8 @@ import { Runtime, RuntimeRefused, RuntimeUnavailable, type SandboxSpec } from ".
 import { HostFeeds } from "./HostFeeds.ts"
 import { HostLinks } from "./HostLinks.ts"
 import { isClosed, isEmptied } from "./hostStates.ts"
-import { type Raised, Reservations } from "./Reservations.ts"
+import { Reservations } from "./Reservations.ts"
+import type { Raised } from "./reservationStatements.ts"
 
 /** Retry interval while waiting for capacity. */
 const lookAgainMs = 500

@@ -10,20 +10,18 @@
  * The database's clock dates beats: the clocks of the services need not agree.
  */
 import { createHash } from "node:crypto"
-import { Context, Effect, Layer, Schema } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
+import { Context, Effect, Layer, Option } from "effect"
+import { SqlClient } from "effect/sql"
 import { Settings } from "../Config.ts"
 import type { HostCapacity, HostDescription } from "../runtime/distant/HostDescription.ts"
-import { HostUnknown, JoinRefused } from "../runtime/distant/JoinRpcs.ts"
-import { Int8, textColumn } from "../store/Columns.ts"
-import { databaseNow } from "./databaseNow.ts"
+import { HostUnknown, type JoinRefused } from "../runtime/distant/JoinRpcs.ts"
 import { HostActors } from "./HostActors.ts"
-import { isHeard, isRemovedHost, removedHostStates } from "./hostStates.ts"
+import { isHeard, isRemovedHost } from "./hostStates.ts"
+import { folderRefusal, nameRefusal, processRefusal } from "./joinRefusals.ts"
+import { beatStatements, joinStatements } from "./joinStatements.ts"
 
 /** Beats in a lease. */
 const beatsPerLease = 5
-/** A host process silent for half of its lease counts as gone: a living one beats twice in that time. */
-const silentAfter = 0.5
 
 interface Beat {
   readonly hostId: string
@@ -56,105 +54,22 @@ export class HostJoins extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const actors = yield* HostActors
       const { hostLeaseMs: leaseMs, hostLostAfterMs: lostAfterMs } = yield* Settings
-      const now = databaseNow(sql)
-
-      const findInstallation = SqlSchema.findOne({
-        Request: Schema.Void,
-        Result: Schema.Struct({ id: Schema.String }),
-        execute: () => sql`select id from installation`
-      })
-      const findHost = SqlSchema.findOneOption({
-        Request: Schema.String,
-        Result: Schema.Struct({
-          boot: Schema.String,
-          driver: Schema.String,
-          keyDigest: Schema.NullOr(Schema.Uint8Array),
-          silentForMs: Int8,
-          state: Schema.NullOr(Schema.String),
-          sandboxes: Schema.Int
-        }),
-        execute: (hostId) => sql`
-          select h.boot, h.driver, h.key_digest as "keyDigest", ${now} - h.seen_at as "silentForMs", a.status as state,
-            (select count(*)::int4 from host_promises p where p.host_id = h.id) as sandboxes
-          from hosts h left join actors a on a.id = h.id and a.kind = 'host'
-          where h.id = ${hostId} for update of h`
-      })
-
-      const refusal = (message: string, isFinal: boolean) => new JoinRefused({ message, isFinal })
-
-      const findNamesake = SqlSchema.findOneOption({
-        Request: Schema.Struct({ name: Schema.String, hostId: Schema.String }),
-        Result: Schema.Struct({ id: Schema.String, label: Schema.String }),
-        execute: ({ name, hostId }) => sql`
-          select h.id, h.label from hosts h
-          where h.cert_name = ${name} and h.id <> ${hostId}
-            and not exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = any(${textColumn(removedHostStates)}::text[]))
-          limit 1`
-      })
-
-      const insert = (it: HostDescription, digest: Uint8Array | null, name: string | null) => sql`
-        insert into hosts (id, key_digest, cert_name, label, address_host, address_port, boot, version, driver, kind, vcpus, memory_bytes, disk_bytes, parallel_starts,
-          suspends, network_filtered, network_refused, joined_at, seen_at)
-        values (${it.hostId}, ${digest}, ${name}, ${it.label}, ${it.address.host}, ${it.address.port}, ${it.boot}, ${it.version}, ${it.driver}, ${it.kind},
-          ${it.capacity.vcpus}, ${BigInt(it.capacity.memoryBytes)}, ${BigInt(it.capacity.diskBytes)}, ${it.capacity.parallelStarts},
-          ${it.suspends}, ${it.networkFiltered}, ${it.networkRefused}, ${now}, ${now})
-        on conflict (id) do update set key_digest = excluded.key_digest, cert_name = excluded.cert_name, label = excluded.label, address_host = excluded.address_host, address_port = excluded.address_port,
-          boot = excluded.boot, version = excluded.version, driver = excluded.driver, kind = excluded.kind, vcpus = excluded.vcpus,
-          memory_bytes = excluded.memory_bytes, disk_bytes = excluded.disk_bytes, parallel_starts = excluded.parallel_starts,
-          suspends = excluded.suspends, network_filtered = excluded.network_filtered, network_refused = excluded.network_refused,
-          joined_at = coalesce(nullif(hosts.joined_at, 0), excluded.joined_at), seen_at = excluded.seen_at`
+      const { findInstallation, findHost, findNamesake, insert } = joinStatements(sql)
+      const { findBeaten, markLeft } = beatStatements(sql)
 
       const register = Effect.fnUntraced(function* (it: HostDescription, digest: Buffer | null, name: string | null) {
         const installation = yield* findInstallation()
-        if (it.installation !== null && it.installation !== installation.id) {
-          return yield* refusal(
-            `The data folder ${it.label} belongs to another database, whose Sandboxes would be destroyed here as unknown. Set ATOLL_FLEET_JOIN to services of that database, or ATOLL_DATA_DIR to another folder.`,
-            true
-          )
-        }
-        const found = yield* findHost(it.hostId)
-        const known = found._tag === "Some" ? found.value : null
-        if (known !== null && isRemovedHost(known.state)) {
-          return yield* refusal(
-            `This host was taken out of the fleet, and its Sandboxes with it. To let the machine join as a new host, set ATOLL_DATA_DIR to an empty folder.`,
-            true
-          )
-        }
-        if (known !== null && known.keyDigest !== null && digest?.equals(known.keyDigest) !== true) {
-          return yield* refusal(
-            `The data folder ${it.label} has the id of a host of this fleet, and not its key (host.key). Put that file back; or to let the machine join as a new host, set ATOLL_DATA_DIR to an empty folder.`,
-            true
-          )
-        }
+        const known = Option.getOrNull(yield* findHost(it.hostId))
+        const wrongFolder = folderRefusal(it, installation.id, known, digest)
+        if (wrongFolder !== null) return yield* wrongFolder
         if (name !== null) {
           // Two concurrent joins under one name are serialized.
           yield* sql`select pg_advisory_xact_lock(hashtextextended(${`host name ${name}`}, 0))`
           const namesake = yield* findNamesake({ name, hostId: it.hostId })
-          if (namesake._tag === "Some") {
-            return yield* refusal(
-              `The certificate of this host is for ${name}, which is the host ${namesake.value.id} (${namesake.value.label}). Give each host its own certificate; or if this host replaces that one, first run: atoll hosts remove ${namesake.value.id}`,
-              false
-            )
-          }
+          if (Option.isSome(namesake)) return yield* nameRefusal(name, namesake.value)
         }
-        const driver = known !== null && known.sandboxes > 0 ? known.driver : null
-        if (driver !== null && driver !== it.driver) {
-          return yield* refusal(
-            `The Sandboxes of the data folder ${it.label} were made with the driver ${driver}, and this process has ${it.driver}. Set ATOLL_RUNTIME=${driver}.`,
-            true
-          )
-        }
-        if (
-          known !== null &&
-          known.boot !== "" &&
-          known.boot !== it.boot &&
-          Math.abs(known.silentForMs) < silentAfter * leaseMs
-        ) {
-          return yield* refusal(
-            `Another process of this host sent a beat ${Math.max(0, known.silentForMs)} ms ago. If two machines have copies of one data folder, stop one of them.`,
-            false
-          )
-        }
+        const wrongProcess = known === null ? null : processRefusal(it, known, leaseMs)
+        if (wrongProcess !== null) return yield* wrongProcess
         yield* insert(it, digest, name)
         const isKnown = known?.boot === it.boot && isHeard(known.state)
         return { installation: installation.id, isKnown }
@@ -172,24 +87,6 @@ export class HostJoins extends Context.Service<
         // The host joined through another service, whose actors may be unreachable. A host that its own actor already knows waits for no actor.
         if (!isKnown) yield* actors.joined(it.hostId, it.boot)
         return { installation, beatEveryMs: Math.ceil(leaseMs / beatsPerLease) }
-      })
-
-      const findBeaten = SqlSchema.findOneOption({
-        Request: Schema.Struct({
-          hostId: Schema.String,
-          boot: Schema.String,
-          vcpus: Schema.Int,
-          memoryBytes: Schema.BigInt,
-          diskBytes: Schema.BigInt,
-          parallelStarts: Schema.Int,
-          networkRefused: Schema.NullOr(Schema.String)
-        }),
-        Result: Schema.Struct({ state: Schema.NullOr(Schema.String) }),
-        execute: (it) => sql`
-          update hosts h set vcpus = ${it.vcpus}, memory_bytes = ${it.memoryBytes}, disk_bytes = ${it.diskBytes},
-            parallel_starts = ${it.parallelStarts}, network_refused = ${it.networkRefused}, seen_at = ${now}
-          where id = ${it.hostId} and boot = ${it.boot}
-          returning (select status from actors a where a.id = h.id and a.kind = 'host') as state`
       })
 
       const beat = Effect.fnUntraced(function* ({ hostId, boot, capacity, networkRefused }: Beat) {
@@ -212,9 +109,7 @@ export class HostJoins extends Context.Service<
       })
 
       const leave = Effect.fnUntraced(function* ({ hostId, boot }: { readonly hostId: string; readonly boot: string }) {
-        const left = yield* sql`update hosts set boot = '' where id = ${hostId} and boot = ${boot} returning 1`.pipe(
-          Effect.orDie
-        )
+        const left = yield* Effect.orDie(markLeft(hostId, boot))
         if (left.length > 0) yield* actors.tell(hostId, { type: "LEFT", boot, lostAfterMs })
       })
 

@@ -59,6 +59,23 @@ const attached = (guest: Guest, key: string, { stdout, stderr }: StoredOffsets) 
     })
   )
 
+const isKept = (durable: StoredOffsets, before: StoredOffsets) =>
+  durable.stdout >= before.stdout && durable.stderr >= before.stderr
+
+/** What to store of one stream; at the end of the process, or of the batches, everything. */
+const cutsOf = (
+  split: OutputSplit,
+  batch: ReadonlyArray<ProcessFrame>,
+  stream: OutputStream,
+  end: Followed["exited"]
+) => [
+  ...split.take(
+    batch.flatMap((frame) => (frame.type === "output" && frame.stream === stream ? [frame] : [])),
+    end !== null || batch.length === 0
+  ),
+  ...(end === null ? [] : split.endAt(end[`${stream}Bytes`]))
+]
+
 const followOnce = Effect.fnUntraced(
   function* ({ guest, output, key, sandboxId, source, retainBytes }: FollowOptions) {
     const stored = yield* output.offsets(key)
@@ -69,8 +86,6 @@ const followOnce = Effect.fnUntraced(
 
     /** Stored offsets, which a crash of the database may still reduce. The splits are ahead of them. */
     let stands = stored
-    const isKept = (durable: StoredOffsets, before: StoredOffsets) =>
-      durable.stdout >= before.stdout && durable.stderr >= before.stderr
     let untold = 0
     // Only the newest offsets count, so one signal is enough.
     const toTell = yield* Queue.sliding<void>(1)
@@ -108,13 +123,10 @@ const followOnce = Effect.fnUntraced(
         const at = yield* Clock.currentTimeMillis
         const end = exited
         const chunks = streams.flatMap((stream) =>
-          lastOf(retainBytes, [
-            ...splits[stream].take(
-              batch.flatMap((frame) => (frame.type === "output" && frame.stream === stream ? [frame] : [])),
-              end !== null || batch.length === 0
-            ),
-            ...(end === null ? [] : splits[stream].endAt(end[`${stream}Bytes`]))
-          ]).map((cut) => ({ ownerId: key, stream, sandboxId, source, at, ...cut }))
+          lastOf(retainBytes, cutsOf(splits[stream], batch, stream, end)).map((cut) => ({
+            ...{ ownerId: key, stream, sandboxId, source, at },
+            ...cut
+          }))
         )
         if (chunks.length > 0) {
           yield* output.append(chunks)

@@ -2,6 +2,7 @@
 import { deletesAt, ofThisVersion, stopsAt } from "../../machines/sandbox.ts"
 import type { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import type { Sandbox, SandboxStatus } from "../../schemas/Sandbox.ts"
+import type { SandboxRecord } from "./ownSandbox.ts"
 import { runtimelessStates } from "./sandboxStates.ts"
 
 const instant = (ms: number) => new Date(ms).toISOString()
@@ -40,3 +41,14 @@ const viewOf = (status: string, context: SandboxContext): Sandbox => ({
 /** Also for a snapshot stored by an older version. */
 export const sandboxView = (status: string, context: SandboxContext): Sandbox =>
   viewOf(status, ofThisVersion(status, context))
+
+const views = new WeakMap<SandboxRecord, Sandbox>()
+
+/** The same, computed once for each record that is in memory. */
+export const recordView = (record: SandboxRecord): Sandbox => {
+  const known = views.get(record)
+  if (known !== undefined) return known
+  const made = sandboxView(record.status, record.context)
+  views.set(record, made)
+  return made
+}

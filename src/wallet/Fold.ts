@@ -13,7 +13,7 @@
  *
  * @source contract-details.md "Usage and credit"
  */
-import { isGone, isUp } from "../sandbox/sandboxStates.ts"
+import { isGone, isUp } from "./billedStates.ts"
 import { type Amounts, type Burning, costBetween, nothing, type Piece, ratesOf, sumsAfter } from "./Cost.ts"
 import { cardAt, type RateCard } from "./RateCard.ts"
 

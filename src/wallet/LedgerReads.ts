@@ -1,9 +1,9 @@
 /** Reads for a posting, under the account's lock, and for a balance, in one statement. */
 import { Effect, Option, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
-import { countedStates } from "../sandbox/sandboxStates.ts"
 import { Int8, Int8FromText, int8Column, textColumn } from "../store/Columns.ts"
 import type { Spent, Wallet } from "./Allocation.ts"
+import { countedStates } from "./billedStates.ts"
 import { divisors } from "./Cost.ts"
 import { type FoldedTransition, type Meter, newMeter, type Segment, standing } from "./Fold.ts"
 import { type Grant, grantKinds } from "./Grant.ts"

@@ -1,8 +1,8 @@
 /** What this process posted: how often, how much, and how long after the transitions that it was for. It names no account. */
 
 import { Context, Metric } from "effect"
-import { isGone, isUp } from "../sandbox/sandboxStates.ts"
 import type { Entry } from "./Allocation.ts"
+import { isGone, isUp } from "./billedStates.ts"
 import type { FoldedTransition } from "./Fold.ts"
 
 const context = Context.empty()

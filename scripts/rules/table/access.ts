@@ -5,12 +5,12 @@ export const access: Section = {
   rules: [
     {
       rule: "A preview needs a running Sandbox with network: 503 `PREVIEW_TRANSPORT_UNAVAILABLE`, 400 `NETWORK_DISABLED`.",
-      decidedBy: "src/access/preview/PreviewsLive.ts#make.create",
+      decidedBy: "src/access/preview/createPreview.ts#createPreview.create",
       heldBy: "preview/expiry.test.ts#and there is one preview a Sandbox, however many ask at once"
     },
     {
       rule: "A Sandbox has one open preview: 409 `PREVIEW_EXISTS`.",
-      decidedBy: "src/access/preview/PreviewsLive.ts#make.findOpen",
+      decidedBy: "src/access/preview/previewRows.ts#previewRows.findOpen",
       heldBy: "preview/expiry.test.ts#and there is one preview a Sandbox, however many ask at once"
     },
     {
@@ -22,19 +22,19 @@ export const access: Section = {
     },
     {
       rule: "A preview's id is random and only its SHA-256 is stored.",
-      decidedBy: "src/access/preview/PreviewsLive.ts#make.create.previewSha256",
+      decidedBy: "src/access/preview/createPreview.ts#createPreview.create.previewSha256",
       heldBy:
         "serviceAccess/secrets.test.ts#holds no API key, capability or preview's name, and no environment or input of a command that has ended"
     },
     {
       rule: "Close disables the URL before it answers; 503 `CLEANUP_PENDING` while the guest has not confirmed.",
-      decidedBy: "src/access/preview/PreviewsLive.ts#make.end",
+      decidedBy: "src/access/preview/closePreviews.ts#closePreviews.end",
       heldBy:
         "preview/expiry.test.ts#for a preview: DELETE says so while the guest does not confirm, with the name dead"
     },
     {
       rule: "Closing a closed preview is 204.",
-      decidedBy: "src/access/preview/PreviewsLive.ts#make.close",
+      decidedBy: "src/access/preview/closePreviews.ts#closePreviews.close",
       heldBy: "http/ways.test.ts#a preview is opened once, closed, and closed again"
     },
     {

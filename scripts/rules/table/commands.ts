@@ -56,7 +56,7 @@ export const commands: Section = {
     },
     {
       rule: "The grace between TERM and KILL of a cancelled operation is 2 s.",
-      decidedBy: "src/operation/OperationDefinition.ts#graceMs",
+      decidedBy: "src/operation/endProcess.ts#graceMs",
       heldBy: null
     },
     {
@@ -71,12 +71,12 @@ export const commands: Section = {
     },
     {
       rule: "An operation is accepted with 202 and runs independently of the connection.",
-      decidedBy: "src/operation/OperationsLive.ts#make.start",
+      decidedBy: "src/operation/startOperation.ts#startOperation.start",
       heldBy: "http/operations.test.ts#one is accepted with 202, completes, and its output is read by offset"
     },
     {
       rule: "A repeated key recovers the original operation; another request with it is 409.",
-      decidedBy: "src/operation/OperationsLive.ts#make.replay",
+      decidedBy: "src/operation/startOperation.ts#startOperation.replay",
       heldBy:
         "http/operations.test.ts#a key is required; repeated it recovers the operation, with another body it is a conflict",
       question: "How is a repeated operation answered?"
@@ -126,7 +126,7 @@ export const commands: Section = {
     },
     {
       rule: "Wait returns on the first of: terminal, status change, output, time-out (30 s at most); it cancels nothing.",
-      decidedBy: "src/operation/OperationsLive.ts#make.wait",
+      decidedBy: "src/operation/waitForOperation.ts#waitForOperation.wait",
       heldBy: "http/operations.test.ts#wait takes 0 to 30 seconds, and may come without a body"
     },
     {
@@ -153,7 +153,7 @@ export const commands: Section = {
     },
     {
       rule: "An operation of another Sandbox is 404.",
-      decidedBy: "src/operation/OperationsLive.ts#make.find",
+      decidedBy: "src/operation/ownOperations.ts#ownOperations.find",
       heldBy: "http/operations.test.ts#an operation of another Sandbox is 404"
     },
     {
@@ -168,7 +168,7 @@ export const commands: Section = {
     },
     {
       rule: "Not running: execute and operations are 502 `SANDBOX_UNAVAILABLE`.",
-      decidedBy: "src/operation/OperationsLive.ts#make.findRunning",
+      decidedBy: "src/operation/runningForOperation.ts#runningForOperation.findRunning",
       heldBy:
         "http/sandboxes.test.ts#start, stop and delete answer with the state they reach; a deleted one is read, but not acted on"
     },

@@ -93,12 +93,12 @@ export const general: Section = {
     },
     {
       rule: "An Idempotency-Key is kept as long as the thing that it made, and at least 24 h.",
-      decidedBy: "src/observe/retention/Pruner.ts#parts.deletedSandboxes",
+      decidedBy: "src/observe/retention/Pruner.ts#parts.deletedCutoff",
       heldBy: "retention/Pruner.test.ts#keeps every Idempotency-Key for a day"
     },
     {
       rule: "A replay is answered before credit, limits and state are checked.",
-      decidedBy: "src/operation/OperationsLive.ts#make.start",
+      decidedBy: "src/operation/startOperation.ts#startOperation.start",
       heldBy: "http/credit.test.ts#does not change what a replay is answered, nor a conflict"
     },
     {

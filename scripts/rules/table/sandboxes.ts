@@ -5,13 +5,13 @@ export const sandboxes: Section = {
   rules: [
     {
       rule: "Create answers 202 with a pending Sandbox; a replay is 202 while pending, 201 when running, 409 for another body.",
-      decidedBy: "src/sandbox/SandboxesLive.ts#make.createAnswer",
+      decidedBy: "src/sandbox/createSandbox.ts#createAnswer",
       heldBy:
         "http/sandboxes.test.ts#create answers 202 with a pending Sandbox; the same key recovers it, 201 once it runs, 409 with another body"
     },
     {
       rule: "A create in a workspace that the account does not own is 404.",
-      decidedBy: "src/sandbox/SandboxesLive.ts#make.create.claim",
+      decidedBy: "src/sandbox/sandboxQuota.ts#sandboxQuota.requireQuota",
       heldBy: "http/sandboxes.test.ts#a workspace of someone else, or of nobody, is 404"
     },
     {
@@ -22,12 +22,12 @@ export const sandboxes: Section = {
     },
     {
       rule: "The limit of Sandboxes holds under concurrent creates.",
-      decidedBy: "src/sandbox/SandboxesLive.ts#make.create.claim",
+      decidedBy: "src/sandbox/createSandbox.ts#createSandbox.claim",
       heldBy: "http/sandboxes.test.ts#the account's limit is 429, also for creates at once"
     },
     {
       rule: "A workspace's storage limit is 429 `STORAGE_LIMIT_REACHED`.",
-      decidedBy: "src/sandbox/SandboxesLive.ts#make.create.claim",
+      decidedBy: "src/sandbox/sandboxQuota.ts#sandboxQuota.requireRoom",
       heldBy: "account/limits.test.ts#of a workspace's storage hold at creates, and are what the workspaces say"
     },
     {
@@ -43,7 +43,7 @@ export const sandboxes: Section = {
     },
     {
       rule: "A Sandbox with network on a host without one is refused.",
-      decidedBy: "src/sandbox/SandboxesLive.ts#make.create.claim",
+      decidedBy: "src/sandbox/sandboxQuota.ts#sandboxQuota.requireNetwork",
       heldBy:
         "http/sandboxes.test.ts#where Sandboxes cannot have a network, one with network is refused at once, and says what to send"
     },
@@ -65,13 +65,13 @@ export const sandboxes: Section = {
     },
     {
       rule: "Start answers as soon as the Sandbox runs, or after 20 s with the status that it has.",
-      decidedBy: "src/sandbox/SandboxesLive.ts#startAnswerMs",
+      decidedBy: "src/sandbox/startSandbox.ts#startAnswerMs",
       heldBy:
         "sandbox/answerTimes.test.ts#comes after 20 s for a start and for a command, and after 10 s for a deletion"
     },
     {
       rule: "An Idempotency-Key on start makes a repeated start boot once.",
-      decidedBy: "src/sandbox/SandboxesLive.ts#make.start.startOnce",
+      decidedBy: "src/sandbox/startSandbox.ts#startSandbox.startOnce",
       heldBy: "sandbox/startKey.test.ts#boots once for many at the same time"
     },
     {
@@ -93,7 +93,7 @@ export const sandboxes: Section = {
     },
     {
       rule: "Delete is retried until it is done.",
-      decidedBy: "src/sandbox/SandboxDefinition.ts#untilDone",
+      decidedBy: "src/sandbox/sandboxEnd.ts#untilDone",
       heldBy: "race/race.test.ts#races"
     },
     {
@@ -116,7 +116,7 @@ export const sandboxes: Section = {
     },
     {
       rule: "A deleted Sandbox stays readable for the retention time; acting on it is 404.",
-      decidedBy: "src/observe/retention/Pruner.ts#parts.deletedSandboxes",
+      decidedBy: "src/observe/retention/deletedSandboxes.ts#deletedSandboxes",
       heldBy:
         "retention/Pruner.test.ts#keeps what lies in a deleted Sandbox as long as that, though things that ended go sooner"
     },

@@ -1,16 +1,18 @@
 /**
  * The open connections into Sandboxes that this process carries: previews, tunnels and SSH.
  *
- * A connection belongs to the actor that admitted it. Connections are bounded for each Sandbox and account, over all processes (`HeldPlaces`). The
+ * A connection belongs to the actor that admitted it. Connections are bounded for each Sandbox and account, over all processes (`ClusterSemaphore`). The
  * actor's command cuts them; if the command runs in another process, this one notices by reading the actor's state twice a second.
  */
 import { Context, Data, Effect, Latch, Layer, Metric, type Scope } from "effect"
 import { Settings } from "../../Config.ts"
 import { measuredCounter, measuredGauge } from "../../platform/metric/measured.ts"
+import { Shutdown } from "../../platform/shutdown/Shutdown.ts"
 import { worker } from "../../platform/worker/Worker.ts"
 import { SandboxUse } from "../../sandbox/SandboxUse.ts"
 import { Actors } from "../../store/Actors.ts"
-import { type Bound, HeldPlaces } from "../../store/HeldPlaces.ts"
+import { ClusterSemaphore } from "../../store/ClusterSemaphore.ts"
+import type { Bound } from "../../store/HeldPermits.ts"
 
 const lookEveryMs = 500
 
@@ -43,14 +45,14 @@ export class TooManyConnections extends Data.TaggedError("TooManyConnections") {
 export class LiveConnections extends Context.Service<
   LiveConnections,
   {
-    /** Null if the Sandbox or the account is at its limit, or this process holds no free place (`gather`). */
+    /** Null if the Sandbox or the account is at its limit, or this process holds no free permit (`gather`). */
     readonly open: (connection: Connection) => Release | null
-    /** Acquires two places for `open`, within the limits. Null: this process has them already. */
+    /** Acquires two permits for `open`, within the limits. Null: this process has them already. */
     readonly gather: (whose: Pick<Connection, "accountId" | "sandboxId">) => Effect.Effect<void> | null
-    /** `open` with a short wait for a place; the scope's end releases it. */
+    /** `open` with a short wait for a permit; the scope's end releases it. */
     readonly enter: (connection: Connection) => Effect.Effect<void, TooManyConnections, Scope.Scope>
     /**
-     * Holds a place from before `use` begins until it has ended. For a fiber that serves only this connection: a cut
+     * Holds a permit from before `use` begins until it has ended. For a fiber that serves only this connection: a cut
      * interrupts that fiber.
      */
     readonly carry: <A, E, R>(
@@ -61,11 +63,6 @@ export class LiveConnections extends Context.Service<
     readonly cut: (actorId: string, which?: (connection: Connection) => boolean) => number
     /** The number of an actor's connections. */
     readonly countOf: (actorId: string) => number
-    /** The service stops: cuts all connections, and calls the listeners of `onStop`. */
-    readonly stop: () => void
-    readonly isStopping: () => boolean
-    /** Called when the service stops, so that long waits can answer with the present state. Call the result to unsubscribe. */
-    readonly onStop: (told: () => void) => () => void
     /** Of one Sandbox, or of all. */
     readonly count: (sandboxId?: string) => number
   }
@@ -77,7 +74,7 @@ export class LiveConnections extends Context.Service<
       const actors = yield* Actors
       const byActor = new Map<string, Set<Connection>>()
       const perSandbox = new Map<string, number>()
-      const places = yield* HeldPlaces
+      const semaphore = yield* ClusterSemaphore
       /** A Sandbox is in use while something is connected to it. */
       const uses = yield* SandboxUse
       const ends = new WeakMap<Connection, () => void>()
@@ -114,7 +111,7 @@ export class LiveConnections extends Context.Service<
 
       const open = (connection: Connection): Release | null => {
         const { actorId, sandboxId } = connection
-        const leave = places.take(boundsOf(connection))
+        const leave = semaphore.take(boundsOf(connection))
         if (leave === null) {
           refused++
           return null
@@ -132,10 +129,10 @@ export class LiveConnections extends Context.Service<
         return () => void forget(connection)
       }
 
-      const gather = (whose: Pick<Connection, "accountId" | "sandboxId">) => places.gather(boundsOf(whose), 2)
+      const gather = (whose: Pick<Connection, "accountId" | "sandboxId">) => semaphore.gather(boundsOf(whose), 2)
 
       const gathered = (connection: Omit<Connection, "cut">) =>
-        Effect.suspend(() => places.gather(boundsOf(connection), 1) ?? Effect.void)
+        Effect.suspend(() => semaphore.gather(boundsOf(connection), 1) ?? Effect.void)
       const opened = (connection: Connection) =>
         Effect.suspend(() => {
           const release = open(connection)
@@ -184,14 +181,12 @@ export class LiveConnections extends Context.Service<
       yield* some.await.pipe(Effect.andThen(Effect.sleep(lookEveryMs)), Effect.andThen(look), Effect.forever, (looks) =>
         worker("connection looks", looks)
       )
-      let isStopping = false
-      const waiting = new Set<() => void>()
-      const stop = () => {
-        isStopping = true
+      const shutdown = yield* Shutdown
+      shutdown.onBegin(() => {
         for (const connections of [...byActor.values()]) end([...connections], "stopping")
-        for (const told of [...waiting]) told()
-      }
-      yield* Effect.addFinalizer(() => Effect.sync(stop))
+      })
+      // A service without a listener begins its stop here.
+      yield* Effect.addFinalizer(() => Effect.sync(shutdown.begin))
 
       return LiveConnections.of({
         open,
@@ -199,12 +194,6 @@ export class LiveConnections extends Context.Service<
         enter,
         carry,
         cut,
-        stop,
-        isStopping: () => isStopping,
-        onStop: (told) => {
-          waiting.add(told)
-          return () => void waiting.delete(told)
-        },
         countOf: (actorId) => byActor.get(actorId)?.size ?? 0,
         count: (sandboxId) => (sandboxId === undefined ? total : (perSandbox.get(sandboxId) ?? 0))
       })

@@ -77,10 +77,10 @@ const make = Effect.gen(function* () {
     return previewId == null ? Promise.resolve(null) : fork(previews.find(previewId))
   }
 
-  /** Runs `then` once this process has free places, or there are none; usually immediately. No other request can take them before `then` runs. */
-  const withPlaces = (target: PreviewTarget, then: () => void, tries = gatherTriesMax): void | Promise<void> => {
+  /** Runs `then` once this process has free permits, or there are none; usually immediately. No other request can take them before `then` runs. */
+  const withPermits = (target: PreviewTarget, then: () => void, tries = gatherTriesMax): void | Promise<void> => {
     const gathering = tries > 0 ? connections.gather(target) : null
-    return gathering === null ? then() : fork(gathering).then(() => withPlaces(target, then, tries - 1))
+    return gathering === null ? then() : fork(gathering).then(() => withPermits(target, then, tries - 1))
   }
 
   const failed = (cause: unknown) => void runFork(Effect.logError("Could not serve a preview", Cause.die(cause)))
@@ -92,7 +92,7 @@ const make = Effect.gen(function* () {
         .then((target) => {
           if (response.destroyed) return
           if (target === null) return answerPage(request, response, previewPages.notFound(wantsHtml(request)))
-          return withPlaces(target, () => {
+          return withPermits(target, () => {
             if (response.destroyed) return
             const pool = poolOf(target)
             if (pool === null) answerPage(request, response, previewPages.tooMany(wantsHtml(request)))
@@ -111,7 +111,7 @@ const make = Effect.gen(function* () {
         .then((target) => {
           if (socket.destroyed) return
           if (target === null) return answerPageOnSocket(socket, previewPages.notFound(false))
-          return withPlaces(target, () => {
+          return withPermits(target, () => {
             if (!socket.destroyed) forwardUpgrade(request, socket as Socket, first, optionsOf(request, target))
           })
         })

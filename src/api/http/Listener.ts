@@ -4,11 +4,11 @@ import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer } from "effect"
 import { noteClients } from "../../access/gateway/Clients.ts"
 import { trusting } from "../../access/gateway/forwardedFor.ts"
-import { LiveConnections } from "../../access/gateway/LiveConnections.ts"
 import { PublicPort } from "../../access/gateway/PublicPort.ts"
 import { placeGateways, type RawGateway } from "../../access/gateway/RawGateway.ts"
 import { PreviewGateway } from "../../access/preview/PreviewGateway.ts"
 import { Settings } from "../../Config.ts"
+import { Shutdown } from "../../platform/shutdown/Shutdown.ts"
 import { certificateFiles, followCertificate, readCertificate } from "./Certificate.ts"
 import { clearTextWarning } from "./clearText.ts"
 import { drainOnClose } from "./Draining.ts"
@@ -49,8 +49,8 @@ export const Listener = {
       const server = protocolServer(certificate)
       placeGateways(server, gateways)
       // Streams and long waits do not end by themselves: a stop ends them first, and then waits for the other requests.
-      const connections = yield* LiveConnections
-      drainOnClose(server, drainWithinMs, () => connections.stop())
+      const shutdown = yield* Shutdown
+      drainOnClose(server, drainWithinMs, shutdown.begin)
       if (settings.trustedProxies.length > 0) {
         noteClients(server, trusting(settings.trustedProxies), yield* tellDisputes)
       }

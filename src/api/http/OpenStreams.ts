@@ -1,17 +1,18 @@
 /**
- * The open streams of clients: bounded for each account over all processes (`HeldPlaces`). A stream ends with its key or session, with the
+ * The open streams of clients: bounded for each account over all processes (`ClusterSemaphore`). A stream ends with its key or session, with the
  * suspension of its account, and with the service's stop. A stream may last for hours, so all keys are checked twice a second, in one query.
  */
 import { Clock, Context, Effect, Latch, Layer, Metric, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { RateLimited } from "../../../schemas/Errors.ts"
-import { LiveConnections } from "../../access/gateway/LiveConnections.ts"
 import { Settings } from "../../Config.ts"
 import { idleMaxMs, sessionMaxMs } from "../../console/server/Sessions.ts"
 import { measuredGauge } from "../../platform/metric/measured.ts"
+import { Shutdown } from "../../platform/shutdown/Shutdown.ts"
 import { worker } from "../../platform/worker/Worker.ts"
+import { ClusterSemaphore } from "../../store/ClusterSemaphore.ts"
 import { Int8, textColumn } from "../../store/Columns.ts"
-import { HeldPlaces, type Release } from "../../store/HeldPlaces.ts"
+import type { Release } from "../../store/HeldPermits.ts"
 
 const lookEveryMs = 500
 const askAgainSeconds = 5
@@ -30,7 +31,7 @@ interface Open {
 export class OpenStreams extends Context.Service<
   OpenStreams,
   {
-    /** Takes a place. `end` is called at most once, and never after the returned function, which releases the place. */
+    /** Takes a permit. `end` is called at most once, and never after the returned function, which releases the permit. */
     readonly open: (stream: Open) => Effect.Effect<() => void, RateLimited>
   }
 >()("atoll/api/http/OpenStreams") {
@@ -39,9 +40,9 @@ export class OpenStreams extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { streamsPerAccount } = yield* Settings
-      const connections = yield* LiveConnections
-      const places = yield* HeldPlaces
-      /** The release function of each stream's place. */
+      const shutdown = yield* Shutdown
+      const semaphore = yield* ClusterSemaphore
+      /** The release function of each stream's permit. */
       const streams = new Map<Open, Release>()
       const some = yield* Latch.make()
       const all = () => [...streams.keys()]
@@ -93,7 +94,7 @@ export class OpenStreams extends Context.Service<
         "stream keys",
         some.await.pipe(Effect.andThen(Effect.sleep(lookEveryMs)), Effect.andThen(look), Effect.forever)
       )
-      const unheard = connections.onStop(() => all().forEach(end))
+      const unheard = shutdown.onBegin(() => all().forEach(end))
       yield* Effect.addFinalizer(() =>
         Effect.sync(() => {
           unheard()
@@ -104,7 +105,7 @@ export class OpenStreams extends Context.Service<
       return OpenStreams.of({
         open: (stream) =>
           Effect.flatMap(
-            places.enter([{ subject: `streams ${stream.accountId}`, most: streamsPerAccount }]),
+            semaphore.enter([{ subject: `streams ${stream.accountId}`, most: streamsPerAccount }]),
             (release) => {
               if (release === null) {
                 return Effect.fail(

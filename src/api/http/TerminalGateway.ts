@@ -28,7 +28,6 @@ import { SandboxId } from "../../../schemas/Identifiers.ts"
 import { terminalInputMaxBytes } from "../../../schemas/Limits.ts"
 import { terminalProtocol, terminalQuery } from "../../../schemas/Terminal.ts"
 import { clientAddress } from "../../access/gateway/Clients.ts"
-import { LiveConnections } from "../../access/gateway/LiveConnections.ts"
 import type { RawGateway } from "../../access/gateway/RawGateway.ts"
 import { endSoon, whenClosed } from "../../access/gateway/socketEnd.ts"
 import { looksLikeSecret } from "../../account/ApiKeySecret.ts"
@@ -38,6 +37,7 @@ import { Tickets } from "../../console/server/Tickets.ts"
 import { OwnerAway } from "../../engine/ActorError.ts"
 import { carryTerminal, closeSoon, type Ending, TerminalSocket } from "../../operation/terminal/carryTerminal.ts"
 import { Terminals } from "../../operation/terminal/Terminals.ts"
+import { Shutdown } from "../../platform/shutdown/Shutdown.ts"
 import { isDatabaseFault } from "../../store/DatabaseFault.ts"
 import { DatabaseWatch } from "../../store/DatabaseWatch.ts"
 import { auditedEndpoint } from "./AuditedEndpoint.ts"
@@ -106,7 +106,7 @@ const make = Effect.gen(function* () {
   const tickets = yield* Tickets
   const streams = yield* OpenStreams
   const terminals = yield* Terminals
-  const connections = yield* LiveConnections
+  const shutdown = yield* Shutdown
   const audit = yield* Audit
   const database = yield* DatabaseWatch
   const fork = yield* FiberSet.makeRuntime()
@@ -174,7 +174,7 @@ const make = Effect.gen(function* () {
     const { shell } = yield* terminals.enter({ ...credential, sandboxId }, (why) =>
       end(why === "stopping" ? stopping : over)
     )
-    yield* terminalStream(streams, credential, () => end(connections.isStopping() ? stopping : disallowed))
+    yield* terminalStream(streams, credential, () => end(shutdown.hasBegun() ? stopping : disallowed))
     const channel = yield* shell(size)
     const webSocket = yield* upgraded(request, socket, head)
     closeSoon(webSocket, yield* Effect.raceFirst(carryTerminal(webSocket, channel), Deferred.await(ending)))
@@ -213,6 +213,6 @@ const make = Effect.gen(function* () {
 })
 
 export class TerminalGateway extends Context.Service<TerminalGateway, RawGateway>()("atoll/api/http/TerminalGateway") {
-  /** Needs Terminals, LiveConnections, Audit and the database. */
+  /** Needs Terminals, Shutdown, Audit and the database. */
   static readonly layer = Layer.effect(TerminalGateway, make).pipe(Layer.provide(Callers.layer))
 }

@@ -21,7 +21,7 @@ import { SandboxEnvs } from "../../sandbox/SandboxEnvs.ts"
 import { SandboxUse } from "../../sandbox/SandboxUse.ts"
 import { inhabitedStates } from "../../sandbox/sandboxStates.ts"
 import type { Actors } from "../../store/Actors.ts"
-import { HeldPlaces } from "../../store/HeldPlaces.ts"
+import { ClusterSemaphore } from "../../store/ClusterSemaphore.ts"
 import type { Journal } from "../../store/Journal.ts"
 import { loginShell } from "../process/loginShell.ts"
 
@@ -52,7 +52,7 @@ export class Terminals extends Context.Service<
   Terminals,
   {
     /**
-     * Takes a place among the terminals of a running Sandbox until the scope ends; wakes a sleeping Sandbox.
+     * Takes a permit for a terminal in a running Sandbox until the scope ends; wakes a sleeping Sandbox.
      *
      * @param cut Called at most once when the terminal must end immediately.
      */
@@ -64,21 +64,21 @@ export class Terminals extends Context.Service<
     Effect.gen(function* () {
       const runtime = yield* Runtime
       const connections = yield* LiveConnections
-      const places = yield* HeldPlaces
+      const semaphore = yield* ClusterSemaphore
       const uses = yield* SandboxUse
       const envs = yield* SandboxEnvs
       const services = yield* Effect.context<ActorHost | Actors | Journal | Settings>()
 
-      /** A place among the terminals of a boot, until the scope ends. */
-      const place = Effect.fnUntraced(function* (
+      /** A permit for a terminal of a boot, until the scope ends. */
+      const permit = Effect.fnUntraced(function* (
         { accountId, sandboxId }: Asked,
         generation: number,
         cut: Connection["cut"]
       ) {
         const bounds = [{ subject: `terminals ${sandboxId}`, most: terminalsPerSandbox }]
-        yield* places.gather(bounds, 1) ?? Effect.void
+        yield* semaphore.gather(bounds, 1) ?? Effect.void
         const taken = yield* Effect.acquireRelease(
-          Effect.sync(() => places.take(bounds)),
+          Effect.sync(() => semaphore.take(bounds)),
           (release) => Effect.sync(() => release?.())
         )
         if (taken === null) return yield* tooMany()
@@ -126,7 +126,7 @@ export class Terminals extends Context.Service<
             Effect.provideContext(services),
             unavailableUnlessRunning
           )
-          yield* place(asked, generation, cut)
+          yield* permit(asked, generation, cut)
           return { shell: (size) => shell(sandboxId, generation, size) }
         })
       })

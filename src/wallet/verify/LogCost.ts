@@ -4,7 +4,7 @@
  *
  * @source contract-details.md "Usage and credit"
  */
-import { isGone, isUp } from "../../sandbox/sandboxStates.ts"
+import { isGone, isUp } from "../billedStates.ts"
 import type { RateCard } from "../RateCard.ts"
 
 export interface Sizes {

@@ -2,8 +2,8 @@
 
 import { Effect, Option, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
-import { isGone } from "../../sandbox/sandboxStates.ts"
 import { Int8FromText, textColumn } from "../../store/Columns.ts"
+import { isGone } from "../billedStates.ts"
 import type { RateCard } from "../RateCard.ts"
 import { eachBatch } from "./cursor.ts"
 import type { Differences } from "./Differences.ts"

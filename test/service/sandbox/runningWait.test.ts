@@ -1,8 +1,8 @@
 /** Whoever waits for a Sandbox to run is answered by a service that stops, and not cut. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
-import { LiveConnections } from "../../../src/access/gateway/LiveConnections.ts"
 import { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
+import { Shutdown } from "../../../src/platform/shutdown/Shutdown.ts"
 import { RunningWait } from "../../../src/sandbox/RunningWait.ts"
 import { Sandboxes } from "../../../src/sandbox/Sandboxes.ts"
 import { newAccount, testAtoll } from "../../support/TestAtoll.ts"
@@ -23,7 +23,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a wait for a Sandbox t
       yield* Effect.gen(function* () {
         const { accountId, workspaceId } = yield* newAccount
         const sandboxes = yield* Sandboxes
-        const connections = yield* LiveConnections
+        const shutdown = yield* Shutdown
         const create = sandboxes.create({
           ...{ accountId, requestId: "req_test", idempotencyKey: "k", fingerprint: "f", wait: "running" },
           request: { workspaceId, name: null, networkEnabled: false, metadata: {}, env: {}, lifetime: null }
@@ -43,7 +43,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a wait for a Sandbox t
         )
         yield* Effect.sleep(200)
         const began = performance.now()
-        connections.stop()
+        shutdown.begin()
         const made = yield* Fiber.join(creating)
         assert.deepStrictEqual([made.replayStatus, made.sandbox.id, made.sandbox.status], [202, id, "pending"])
         for (const start of starts) assert.deepInclude(yield* Fiber.join(start), { id, status: "pending" })

@@ -88,6 +88,22 @@ describe("the import rules", () => {
       /src\/sandbox\/A\.ts may not import src\/host\/qemu\/B\.ts/
     ],
     [
+      "the way from a Sandbox back to its gateway",
+      {
+        "src/sandbox/A.ts": 'import "../access/gateway/B.ts"\nexport const a = 1',
+        "src/access/gateway/B.ts": "export const b = 1"
+      },
+      /src\/sandbox\/A\.ts may not import src\/access\/gateway\/B\.ts/
+    ],
+    [
+      "the way from a wallet back to the Sandboxes that it charges for",
+      {
+        "src/wallet/A.ts": 'import "../sandbox/B.ts"\nexport const a = 1',
+        "src/sandbox/B.ts": "export const b = 1"
+      },
+      /src\/wallet\/A\.ts may not import src\/sandbox\/B\.ts/
+    ],
+    [
       "a circle",
       {
         "src/store/A.ts": 'import { b } from "./B.ts"\nexport const a = b',

@@ -1,8 +1,9 @@
-/** Places that several processes of a cluster give out of one number. */
+/** Permits that several processes of a cluster give out of one number. */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
-import { type Bound, HeldPlaces } from "../../../src/store/HeldPlaces.ts"
+import { ClusterSemaphore } from "../../../src/store/ClusterSemaphore.ts"
+import type { Bound } from "../../../src/store/HeldPermits.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { testSettings } from "../../support/TestSettings.ts"
 
@@ -16,12 +17,12 @@ const join = Effect.fnUntraced(function* (port: number, id: string) {
     values (${id}, ${address}, '', clock_timestamp() + interval '1 hour')`
 })
 
-const placesAt = (port: number) =>
+const semaphoreAt = (port: number) =>
   Effect.map(
     Layer.build(
-      Layer.fresh(HeldPlaces.layerOf(100)).pipe(Layer.provide(testSettings({ ATOLL_CLUSTER_PORT: String(port) })))
+      Layer.fresh(ClusterSemaphore.layerOf(100)).pipe(Layer.provide(testSettings({ ATOLL_CLUSTER_PORT: String(port) })))
     ),
-    (built) => Context.get(built, HeldPlaces)
+    (built) => Context.get(built, ClusterSemaphore)
   )
 
 const two = Effect.gen(function* () {
@@ -29,22 +30,22 @@ const two = Effect.gen(function* () {
   yield* sql`delete from cluster_processes`
   yield* join(1, "one")
   yield* join(2, "two")
-  return { sql, one: yield* placesAt(1), two: yield* placesAt(2) }
+  return { sql, one: yield* semaphoreAt(1), two: yield* semaphoreAt(2) }
 })
 
 const four: ReadonlyArray<Bound> = [{ subject: "streams acc_1", most: 4 }]
 
 /** So many at once; each is there. */
-const entered = (places: HeldPlaces["Service"], times: number, bounds = four) =>
+const entered = (semaphore: ClusterSemaphore["Service"], times: number, bounds = four) =>
   Effect.forEach(
     Array.from({ length: times }),
-    () => Effect.map(places.enter(bounds), (release) => release ?? assert.fail("there was no place")),
+    () => Effect.map(semaphore.enter(bounds), (release) => release ?? assert.fail("there was no permit")),
     { concurrency: "unbounded" }
   )
 
 /** Another process may be slow to give back. */
-const enteredSoon = (places: HeldPlaces["Service"]) =>
-  Effect.repeat(places.enter(four), { until: (release) => release !== null, schedule: Schedule.spaced(20) })
+const enteredSoon = (semaphore: ClusterSemaphore["Service"]) =>
+  Effect.repeat(semaphore.enter(four), { until: (release) => release !== null, schedule: Schedule.spaced(20) })
 
 const storedBecomes = (expected: number) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) =>
@@ -57,7 +58,7 @@ const storedBecomes = (expected: number) =>
     )
   )
 
-layer(TestDatabase.layer, { excludeTestServices: true })("places of two processes", (it) => {
+layer(TestDatabase.layer, { excludeTestServices: true })("permits of two processes", (it) => {
   it.effect("are as many as one would have, and whoever gives one up may be another than who takes it", () =>
     Effect.gen(function* () {
       const { one, two: other } = yield* two
@@ -86,7 +87,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("places of two processe
       assert.isNull(yield* one.enter(four))
       yield* sql`update cluster_processes set leaving = true where id = 'one'`
       yield* join(2, "two again")
-      yield* entered(yield* placesAt(2), 4)
+      yield* entered(yield* semaphoreAt(2), 4)
     })
   )
 

@@ -1,0 +1,39 @@
+/** The previews of a Sandbox, as rows. */
+import { Schema } from "effect"
+import { type SqlClient, SqlSchema } from "effect/sql"
+import { previewMachine } from "../../../machines/preview.ts"
+import { previewsListed } from "../../../schemas/Limits.ts"
+import { taggedStates } from "../../engine/taggedStates.ts"
+import { textColumn } from "../../store/Columns.ts"
+import { fieldOf } from "../../store/SnapshotFields.ts"
+
+const openStates = taggedStates(previewMachine, "open")
+
+export const previewRows = (sql: SqlClient.SqlClient) => {
+  const findOpen = SqlSchema.findAll({
+    Request: Schema.String,
+    Result: Schema.Struct({ id: Schema.String, expiresAt: Schema.Finite }),
+    execute: (sandboxId) => sql`
+      select id, ${sql.literal(fieldOf("actors", "expiresAt", "float8"))} as "expiresAt" from actors
+      where sandbox_id = ${sandboxId} and kind = 'preview' and status = any(${textColumn(openStates)}::text[])
+        and (pending <> '[]'::jsonb or due_at is not null)`
+  })
+
+  const findLatest = SqlSchema.findAll({
+    Request: Schema.String,
+    Result: Schema.Struct({
+      status: Schema.String,
+      port: Schema.Finite,
+      createdAt: Schema.Finite,
+      expiresAt: Schema.Finite
+    }),
+    execute: (sandboxId) => sql`
+      select status, ${sql.literal(fieldOf("actors", "port", "float8"))} as "port",
+        ${sql.literal(fieldOf("actors", "createdAt", "float8"))} as "createdAt",
+        ${sql.literal(fieldOf("actors", "expiresAt", "float8"))} as "expiresAt"
+      from actors where sandbox_id = ${sandboxId} and kind = 'preview'
+      order by created_at desc, id desc limit ${previewsListed}`
+  })
+
+  return { findOpen, findLatest }
+}

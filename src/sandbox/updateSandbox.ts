@@ -1,0 +1,67 @@
+/** PATCH: changes name, metadata, env and lifetime of a Sandbox, all of them or none. */
+import { Effect } from "effect"
+import { ofThisVersion, sandboxMachine } from "../../machines/sandbox.ts"
+import type { Changeable } from "../../schemas/contexts/Sandbox.ts"
+import { NotFound, ScopeRequired } from "../../schemas/Errors.ts"
+import { ActorHost } from "../engine/ActorHost.ts"
+import { Actors } from "../store/Actors.ts"
+import { asked, refusals } from "./askSandbox.ts"
+import { ownSandbox, type SandboxRecord } from "./ownSandbox.ts"
+import { SandboxEnvs } from "./SandboxEnvs.ts"
+import type { Sandboxes } from "./Sandboxes.ts"
+import { recordView, sandboxView } from "./SandboxView.ts"
+import { envAfter, lifetimeOf, metadataAfter } from "./sandboxChanges.ts"
+import { isGone } from "./sandboxStates.ts"
+
+type Update = Sandboxes["Service"]["update"]
+
+export const updateSandbox = Effect.gen(function* () {
+  const host = yield* ActorHost
+  const actors = yield* Actors
+  const envs = yield* SandboxEnvs
+
+  /** Null: another change was committed first. */
+  const change = Effect.fnUntraced(function* (record: SandboxRecord, { request, requestId }: Parameters<Update>[2]) {
+    const context = ofThisVersion(record.status, record.context)
+    const { name, metadata, env, lifetime } = request
+    const before = context.env
+    const variables =
+      env === undefined ? null : yield* envAfter(yield* envs.read(record.id, before?.version ?? null), env)
+    const kept = variables === null ? before : envs.name(variables)
+    const changes: Partial<Changeable> = {
+      ...(name === undefined ? {} : { name }),
+      ...(metadata === undefined ? {} : { metadata: yield* metadataAfter(context, metadata) }),
+      ...(variables === null ? {} : { env: kept }),
+      ...(lifetime === undefined ? {} : { lifetime: lifetimeOf(context.lifetime, lifetime) })
+    }
+    const isNew = variables !== null && kept !== null
+    if (isNew) yield* envs.keep(record.id, kept, variables)
+    const state = yield* host
+      .send(sandboxMachine, record.id, { type: "CHANGED", edition: context.edition, changes }, asked(record, requestId))
+      .pipe(
+        Effect.tapError(() => (isNew ? envs.forget(record.id, kept.version) : Effect.void)),
+        Effect.catchIf(
+          (error) => error._tag === "EventRefused" && error.code === "STALE_CHANGE",
+          () => Effect.succeed(null)
+        ),
+        Effect.catchTags(refusals)
+      )
+    if (state !== null && variables !== null && before !== null) yield* envs.forget(record.id, before.version)
+    return state
+  })
+
+  const update: Update = Effect.fn("Sandboxes.update")(function* (accountId, sandboxId, options) {
+    const { request, mayDelete } = options
+    if (typeof request.lifetime?.deleteAfterStoppedSeconds === "number" && !mayDelete) {
+      return yield* ScopeRequired.of("sandbox:delete")
+    }
+    while (true) {
+      const record = yield* ownSandbox(actors, accountId, sandboxId)
+      if (isGone(record.status)) return yield* new NotFound()
+      if (Object.keys(request).length === 0) return recordView(record)
+      const state = yield* change(record, options)
+      if (state !== null) return sandboxView(state.value, state.context)
+    }
+  })
+  return update
+})
