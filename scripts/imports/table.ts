@@ -14,27 +14,29 @@ export interface Place {
 
 const config = "src/Config.ts"
 
-/** One folder a resource: its commands' interpreter and its service. */
-const resources = [
-  "src/account/",
-  "src/account/workspace/",
-  "src/sandbox/",
-  "src/operation/",
-  "src/operation/process/",
-  "src/operation/terminal/",
-  "src/access/preview/",
-  "src/files/",
-  "src/access/serviceAccess/",
-  "src/access/ssh/",
-  "src/access/gateway/",
-  "src/wallet/",
-  "src/observe/logs/",
-  "src/observe/analytics/",
-  "src/observe/events/",
-  "src/observe/retention/",
-  "src/account/idempotency/",
-  "src/console/server/"
+/** The rooms of resources, each with the rooms of other resources that it may import. Each builds only on rooms above it. */
+const resourceRooms: ReadonlyArray<readonly [room: string, imports: ReadonlyArray<string>]> = [
+  ["src/wallet/", []],
+  ["src/account/idempotency/", []],
+  ["src/account/", ["src/wallet/"]],
+  ["src/sandbox/", ["src/wallet/", "src/account/", "src/account/idempotency/"]],
+  ["src/account/workspace/", ["src/account/", "src/account/idempotency/", "src/sandbox/"]],
+  ["src/operation/process/", ["src/sandbox/"]],
+  ["src/operation/", ["src/account/", "src/account/idempotency/", "src/sandbox/", "src/operation/process/"]],
+  ["src/files/", ["src/account/", "src/sandbox/"]],
+  ["src/access/gateway/", ["src/sandbox/"]],
+  ["src/access/preview/", ["src/account/", "src/sandbox/", "src/access/gateway/"]],
+  ["src/access/serviceAccess/", ["src/sandbox/", "src/access/gateway/"]],
+  ["src/access/ssh/", ["src/account/", "src/sandbox/", "src/operation/process/", "src/access/gateway/"]],
+  ["src/operation/terminal/", ["src/account/", "src/sandbox/", "src/operation/process/", "src/access/gateway/"]],
+  ["src/observe/logs/", ["src/sandbox/", "src/operation/"]],
+  ["src/observe/analytics/", ["src/sandbox/", "src/operation/"]],
+  ["src/observe/events/", ["src/sandbox/"]],
+  ["src/observe/retention/", ["src/wallet/", "src/sandbox/"]],
+  ["src/console/server/", ["src/wallet/", "src/account/"]]
 ]
+
+const resources = resourceRooms.map(([room]) => room)
 
 /** Locks that the processes of one host take on a file; knows nothing else. */
 const fileLock = "src/platform/fileLock/"
@@ -88,12 +90,6 @@ const belowResources = [
   identifier,
   config
 ]
-
-/** Of the resources, what those import on which others build: so the gateway may import sandbox/, and sandbox/ the wallet, but not the reverse. */
-const lowerResources: Readonly<Record<string, ReadonlyArray<string>>> = {
-  "src/sandbox/": ["src/account/", "src/account/idempotency/", "src/wallet/"],
-  "src/wallet/": ["src/operation/"]
-}
 
 export const importTable: ReadonlyArray<Place> = [
   { path: "schemas/", places: [], packages: ["effect"], builtins: false },
@@ -175,7 +171,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/host/HostFolder.ts", places: ["src/host/linux/", dataFolder, fileLock, config] },
 
   /** Hosts as actors, and which of them gets a Sandbox. */
-  { path: "src/fleet/", places: [...belowResources, ...resources, distant, peer] },
+  { path: "src/fleet/", places: [...belowResources, "src/sandbox/", distant, peer] },
 
   /** What runs in a browser. Of schemas and machines it takes types, and what is pure. */
   {
@@ -187,7 +183,7 @@ export const importTable: ReadonlyArray<Place> = [
   /** The pages as files that a browser can ask for. */
   { path: "src/console/bundle/", places: ["src/statechart/", bundle] },
 
-  ...resources.map((path) => ({ path, places: [...belowResources, ...(lowerResources[path] ?? resources)] })),
+  ...resourceRooms.map(([path, imports]) => ({ path, places: [...belowResources, ...imports] })),
 
   /** Tools for models, by the services of the resources. */
   {

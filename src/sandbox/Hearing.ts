@@ -2,7 +2,6 @@
  * How long a host's machines were observed without a gap. Usually until now: a death is reported immediately. A process that was away or frozen learns
  * of a death late; then it uses the last observed moment. A gap ends only after the machines were compared with the Sandboxes: a machine found dead
  * in that comparison may have died at any time in the gap.
- * may have died at any time in it.
  */
 import { Clock, Effect } from "effect"
 

@@ -10,8 +10,8 @@
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { InvalidRequest } from "../../schemas/Errors.ts"
-import { ExecutionLog } from "../operation/ExecutionLog.ts"
 import { Int8 } from "../store/Columns.ts"
+import { ExecutionLog } from "../store/ExecutionLog.ts"
 import { ReportRequest, withPieces } from "./Pieces.ts"
 import { reportWindow } from "./ReportWindow.ts"
 

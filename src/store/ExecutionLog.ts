@@ -3,8 +3,8 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { boolColumn, int4Column, int8Column, textColumn } from "../store/Columns.ts"
-import { groupedNotes } from "../store/GroupedNotes.ts"
+import { boolColumn, int4Column, int8Column, textColumn } from "./Columns.ts"
+import { groupedNotes } from "./GroupedNotes.ts"
 
 export interface ExecutionNote {
   readonly id: string
@@ -27,7 +27,7 @@ export class ExecutionLog extends Context.Service<
     /** Writes pending records, before they are read. */
     readonly write: Effect.Effect<void>
   }
->()("atoll/operation/ExecutionLog") {
+>()("atoll/store/ExecutionLog") {
   static readonly layer = Layer.effect(
     ExecutionLog,
     Effect.gen(function* () {
