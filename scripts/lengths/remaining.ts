@@ -13,7 +13,6 @@ export const remaining: Lengths = {
   "bench/files.ts (unnamed)": 100,
   "bench/scale.ts (unnamed)": 130,
   "bench/transitions.ts program": 110,
-  "clients/typescript/src/node/uploadDirectory.ts packed": 90,
   "machines/host.ts": 630,
   "machines/sandbox.ts": 910,
   "schemas/Errors.ts": 450,
