@@ -30,7 +30,6 @@ export const remaining: Lengths = {
   "src/engine/OwnActors.ts": 440,
   "src/agent/files/fileRoutes.ts makeFileRoutes": 100,
   "src/agent/processes/CgroupTrees.ts makeCgroupTrees": 110,
-  "src/agent/processes/CommandProcess.ts": 410,
   "src/agent/processes/NodeLaunch.ts launchByNode": 90,
   "src/observe/analytics/Analytics.ts Analytics.layer": 170,
   "src/console/pages/Keys.tsx Keys": 130,
