@@ -67,8 +67,6 @@ export const remaining: Lengths = {
   "src/access/gateway/LiveConnections.ts LiveConnections.layer": 140,
   "src/access/gateway/SandboxReach.ts SandboxReach.layer": 90,
   "src/host/ingress/Joining.ts Joining.layer": 110,
-  "src/host/namespace/NamespaceHost.ts": 470,
-  "src/host/simulated/SimulatedGuest.ts simulatedGuest": 270,
   "src/host/simulated/SimulatedRuntime.ts simulatedRuntime": 100,
   "src/api/http/McpRoute.ts serve": 90,
   "src/api/http/OpenStreams.ts OpenStreams.layer": 90,
