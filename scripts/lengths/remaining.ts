@@ -101,8 +101,6 @@ export const remaining: Lengths = {
   "src/store/Notices.ts notices": 140,
   "src/store/ProcessLeases.ts ProcessLeases.layer": 210,
   "src/wallet/Fold.ts fold": 90,
-  "src/wallet/LedgerReads.ts": 530,
-  "src/wallet/verify/checkSandboxes.ts checkSandboxes": 160,
   "src/account/workspace/Workspaces.ts Workspaces.layer": 130,
   "test/system/clients/cli/cli.test.ts": 670,
   "test/system/clients/cli/killed.test.ts": 770,
