@@ -50,7 +50,6 @@ export const remaining: Lengths = {
   "src/console/server/Sessions.ts Sessions.layer": 160,
   "src/console/server/SignIn.ts SignIn.layer": 160,
   "src/access/ssh/ConnectionGrantsLive.ts make": 110,
-  "src/access/ssh/SshGateway.ts make": 200,
   "src/access/ssh/sshSession.ts serveSession": 90,
   "src/observe/events/EventPeers.ts eventPeers": 100,
   "src/observe/events/Events.ts make": 220,
