@@ -47,6 +47,9 @@ const effectConcurrency = "src/platform/concurrency/lockByKey.ts"
 /** The tar format; knows no file and no name's form. The agent and the TypeScript library use it. */
 const tar = "src/platform/tar/"
 
+/** Kinds of settings; knows no setting. */
+const setting = "src/platform/setting/"
+
 /** Makes identifiers; knows nothing else. */
 const identifier = "src/platform/identifier/"
 
@@ -95,7 +98,8 @@ export const importTable: ReadonlyArray<Place> = [
   /** Machines as data, text and pictures: for the service, for browsers and for the build. */
   { path: "src/statechart/", places: ["machines/"], packages: ["xstate"], builtins: false },
 
-  { path: config, places: [] },
+  { path: config, places: [setting] },
+  { path: setting, places: [], packages: ["effect"] },
   { path: identifier, places: ["schemas/"] },
   { path: concurrency, places: [], packages: [], builtins: false },
   { path: effectConcurrency, places: [], packages: ["effect"], builtins: false },

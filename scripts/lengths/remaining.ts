@@ -22,7 +22,6 @@ export const remaining: Lengths = {
   "scripts/clients/python/api.ts methodOf": 90,
   "scripts/shots/life.ts live": 90,
   "scripts/shots/pictures.ts picturesOf": 110,
-  "src/Config.ts": 580,
   "src/account/Accounts.ts Accounts.layer": 140,
   "src/account/ApiKeys.ts ApiKeys.layer": 140,
   "src/engine/ActorHost.ts make": 210,
