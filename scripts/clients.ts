@@ -1,5 +1,6 @@
 /**
- * `npm run clients`: writes the generated layer of the client libraries from the OpenAPI description. With `--check`: fails if one is stale.
+ * `npm run clients`: writes the generated layer of the client libraries from the OpenAPI description, and the library's copy of the tar codec. With
+ * `--check`: fails if one is stale.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -7,12 +8,13 @@ import { Api } from "../schemas/Api.ts"
 import { openApiDocument } from "../schemas/OpenApiDocument.ts"
 import { descriptionOf } from "./clients/Description.ts"
 import { pythonFiles } from "./clients/python.ts"
+import { tarFiles } from "./clients/tar.ts"
 import { typescriptFiles } from "./clients/typescript.ts"
 
 const folder = join(import.meta.dirname, "../clients")
 const description = descriptionOf(openApiDocument(Api))
 const written = {
-  typescript: typescriptFiles(description),
+  typescript: new Map([...typescriptFiles(description), ...tarFiles()]),
   python: pythonFiles(description, join(folder, "python"))
 }
 const files = new Map(
@@ -24,14 +26,15 @@ const stale = [...files].filter(([path, content]) => !existsSync(path) || readFi
 // Nothing in these is written by hand.
 const made = ["typescript/src/generated", "python/src/atoll/_sync"].map((name) => join(folder, name))
 const superfluous = made.flatMap((at) =>
-  readdirSync(at)
-    .map((name) => join(at, name))
-    .filter((path) => !files.has(path) && !path.endsWith("__pycache__"))
+  readdirSync(at, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.parentPath.endsWith("__pycache__"))
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => !files.has(path))
 )
 
 if (process.argv.includes("--check")) {
   if (stale.length + superfluous.length > 0) {
-    console.error(`clients/ is not what the description says: run npm run clients`)
+    console.error(`clients/ is not what its sources say: run npm run clients`)
     process.exitCode = 1
   }
 } else {

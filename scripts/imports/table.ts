@@ -46,6 +46,12 @@ const concurrency = "src/platform/concurrency/"
 /** The same by Effect. */
 const effectConcurrency = "src/platform/concurrency/lockByKey.ts"
 
+/** The tar format; knows no file and no name's form. The agent and the TypeScript library use it. */
+const tar = "src/platform/tar/"
+
+/** Kinds of settings; knows no setting. */
+const setting = "src/platform/setting/"
+
 /** Makes identifiers; knows nothing else. */
 const identifier = "src/platform/identifier/"
 
@@ -98,10 +104,12 @@ export const importTable: ReadonlyArray<Place> = [
   /** Machines as data, text and pictures: for the service, for browsers and for the build. */
   { path: "src/statechart/", places: ["machines/"], packages: ["xstate"], builtins: false },
 
-  { path: config, places: [] },
+  { path: config, places: [setting] },
+  { path: setting, places: [], packages: ["effect"] },
   { path: identifier, places: ["schemas/"] },
   { path: concurrency, places: [], packages: [], builtins: false },
   { path: effectConcurrency, places: [], packages: ["effect"], builtins: false },
+  { path: tar, places: [], packages: [], builtins: false },
   { path: fileLock, places: [], packages: [] },
   { path: dataFolder, places: [], packages: [] },
   { path: bundle, places: [], packages: ["esbuild"] },
@@ -118,7 +126,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: peer, places: [worker, config] },
 
   /** Runs inside a Sandbox. The other end of its wire may use what it says about the wire. */
-  { path: "src/agent/", places: [concurrency], packages: [] },
+  { path: "src/agent/", places: [concurrency, tar], packages: [] },
   /** What the service sees of a host. */
   { path: "src/runtime/", places: ["schemas/", trace, config] },
   { path: "src/runtime/agentClient/", places: ["src/runtime/", "src/agent/", "schemas/", bundle, config] },

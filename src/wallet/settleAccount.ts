@@ -4,22 +4,11 @@ import type { SqlClient, SqlError } from "effect/sql"
 import type { Wallet } from "./Allocation.ts"
 import { everRan, type FoldedTransition, fold, leadsBackTo, type Meter } from "./Fold.ts"
 import type { Grant } from "./Grant.ts"
-import {
-  type Account,
-  lockWallet,
-  readCards,
-  readGrantCuts,
-  readLoad,
-  readMeters,
-  readOpenGrants,
-  readOpenMeters,
-  readSpent,
-  readTails,
-  readTransitions,
-  readUnfolded,
-  shareRates
-} from "./LedgerReads.ts"
+import { lockWallet, readCards, readGrantCuts, readOpenGrants, readSpent, shareRates } from "./LedgerReads.ts"
 import { type MeterChange, writeEntries, writeGrants, writeMeters, writeSegments, writeWallet } from "./LedgerWrites.ts"
+import type { Account } from "./ledgerRows.ts"
+import { readMeters, readOpenMeters, readTails, readTransitions, readUnfolded } from "./meterReads.ts"
+import { readLoad } from "./overviewRead.ts"
 import { figuresAt, type Load, loadOf, type Planned, plan, statusAt, type WalletStatus } from "./Plan.ts"
 import { grantCuts, grantsDueAt, post, spentNeeded } from "./Posting.ts"
 import { observePosting } from "./postingMetrics.ts"

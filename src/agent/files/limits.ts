@@ -12,11 +12,6 @@ export const listingIdleMs = 60_000
 
 /** Entries of one archive that is unpacked. */
 export const archiveEntriesMax = 1_000_000
-/** The path of an entry, and the target of a link. */
-export const archiveNameMaxBytes = 4095
-/** One PAX header, or one GNU long name; and how many of them may precede one entry. */
-export const archivePaxMaxBytes = 1024 * 1024
-export const archivePrefacesMax = 16
 /** Modes and times of an archive's directories, which are set last; beyond this they are set immediately. */
 export const archiveDelayedMaxBytes = 8 * 1024 * 1024
 /** Names of files with more than one, so that the second is packed as a link to the first; beyond this a file is packed twice. */

@@ -1,69 +1,20 @@
 /**
- * One command: its spawn, its two output streams, its end, and the end of its tree.
+ * The life of one command: its two output streams, its end, and the end of its tree.
  *
  * @source src/runtime/Guest.ts `GuestProcesses`; contract-details.md "Processes"
  */
-import { closeSync, constants, fchownSync, openSync, unlinkSync, writeSync } from "node:fs"
-import { join } from "node:path"
 import type { Writable } from "node:stream"
-import { Refusal } from "../routes.ts"
-import { OutputBuffer, type RetainedBytes } from "./OutputBuffer.ts"
-import type { PipeOwner } from "./outputPipes.ts"
-import type { InputFile, Launch, Launched, LaunchFailure, LaunchRequest } from "./ProcessLaunch.ts"
-import type { ProcessTree, ProcessTrees } from "./ProcessTree.ts"
-import { awaitDevice, resizeTerminal, type TerminalSize, terminalArgv } from "./terminal.ts"
-import { folderRefusal } from "./workingDirectory.ts"
+import type { CommandHost } from "./CommandHost.ts"
+import { type CommandSpec, type Line, lineOf } from "./CommandSpec.ts"
+import { type LaunchedCommand, launchCommand } from "./launchCommand.ts"
+import type { OutputBuffer } from "./OutputBuffer.ts"
+import type { Launched } from "./ProcessLaunch.ts"
+import type { ProcessTree } from "./ProcessTree.ts"
+import { type EndingPhase, TreeEnding } from "./TreeEnding.ts"
+import { awaitDevice, resizeTerminal, type TerminalSize } from "./terminal.ts"
 
 const TIMEOUT_GRACE_MS = 2_000
-/** The first and the longest interval between two checks of a tree that is being ended. */
-const KILL_POLL_MS = 20
-const KILL_POLL_MAX_MS = 1_000
 const SECOND_PASS_MS = 5
-/** A tree that still exists this long after KILL (a process stuck in the kernel) is reported as unconfirmed; KILL is repeated until it is gone. */
-const KILL_CONFIRM_MS = 5_000
-
-export interface CommandSpec {
-  readonly argv: ReadonlyArray<string>
-  readonly cwd: string
-  readonly env: Readonly<Record<string, string>>
-  readonly stdin: Uint8Array | null
-  readonly timeoutMs: number | null
-  readonly output: { readonly mode: "window" | "head"; readonly bytes: number }
-  /** The caller waits for its end and does not use its start. */
-  readonly unwaited?: boolean
-  /** If set, the command waits: while this many commands with this field run, and while there is no room at all. */
-  readonly turnsMax?: number
-  /** If set, the command is an execute: it waits at most this long while the maximum number of executes run, for all callers. */
-  readonly waitMs?: number
-  /** If set, its input stays open (`stdin` is then null), on its own terminal if `terminal` is given. */
-  readonly interactive?: { readonly terminal: TerminalSize | null }
-}
-
-/** The two queues of waiting commands. */
-export type Line = "operations" | "executes"
-
-export const lineOf = ({ turnsMax, waitMs }: CommandSpec): Line | null => {
-  if (turnsMax !== undefined) return "operations"
-  return waitMs === undefined ? null : "executes"
-}
-
-export interface CommandHost {
-  readonly trees: ProcessTrees
-  /** For commands without an open input. */
-  readonly launch: Launch
-  /** For interactive commands. */
-  readonly launchInteractive: Launch
-  readonly retained: RetainedBytes
-  /** Commands run as this user; null: the agent's own. */
-  readonly runAs: PipeOwner | null
-  readonly defaultEnv: Readonly<Record<string, string>>
-  /** For short-lived files of the agent; not readable by commands when `runAs` is set. */
-  readonly scratchDir: string
-  /** See memoryKills.ts. */
-  readonly memoryKills: () => number
-  /** Runs one of the agent's own programs to its end. */
-  readonly runOwn: (argv: readonly [string, ...Array<string>]) => Promise<void>
-}
 
 export interface Exit {
   readonly exitCode: number | null
@@ -86,6 +37,20 @@ type Outcome = {
   readonly finishedAt: number
 }
 
+/** A command passes through these in their order. Only the tree of a settled one changes again. */
+type Life =
+  | { readonly name: "alive" }
+  /** Its own process has ended; output of it is still read. */
+  | { readonly name: "draining"; readonly outcome: Outcome }
+  /** All its output was read; whether others of its tree live is not known yet. */
+  | { readonly name: "exited"; readonly exit: Exit }
+  | { readonly name: "settled"; readonly exit: Exit; readonly tree: TreeState }
+
+type TimeLimit =
+  | { readonly name: "none" }
+  | { readonly name: "pending"; readonly timer: NodeJS.Timeout }
+  | { readonly name: "passed" }
+
 /** The exit code of `script` for a failure. */
 const TERMINAL_FAILED_CODE = 1
 /** The exit code with which a shell reports a kill. */
@@ -98,10 +63,6 @@ export class CommandProcess {
   readonly stdout: OutputBuffer
   readonly stderr: OutputBuffer
   readonly startedAt: number
-  /** Set once all output of the command itself was read. */
-  exit: Exit | null = null
-  /** Set after `exit`, when the state of the rest of the tree is known. */
-  settled: TreeState | null = null
   /** Open input of an interactive command. */
   readonly input: Writable | null
   /** Called when there is more for a reader. */
@@ -114,86 +75,50 @@ export class CommandProcess {
   private readonly isOnTerminal: boolean
   /** The counter before it started. */
   private readonly memoryKills: number
-  private outcome: Outcome | null = null
-  private timedOut = false
-  private timeout: NodeJS.Timeout | null = null
-  /** `isReported`: the result was reported, though the ending may still continue. */
-  private ending: { killAt: number; isReported: boolean; waitMs: number; timer: NodeJS.Timeout | null } | null = null
-  private disposed = false
+  private life: Life = { name: "alive" }
+  private timeLimit: TimeLimit = { name: "none" }
+  /** Null: no one asked for the tree's end. */
+  private ending: TreeEnding | null = null
 
   /** Throws a Refusal when the command cannot be started for a reason that the caller can fix. */
   static async start(key: string, spec: CommandSpec, host: CommandHost): Promise<CommandProcess> {
-    const startedAt = Date.now()
-    const memoryKills = host.memoryKills()
-    const tree = treeFor(host)
-    const stdout = new OutputBuffer(spec.output.mode, spec.output.bytes, host.retained)
-    const stderr = new OutputBuffer(spec.output.mode, spec.output.bytes, host.retained)
     let command: CommandProcess | null = null
-    let stdin: LaunchRequest["stdin"] = "ignore"
-    try {
-      if (spec.interactive) stdin = "pipe"
-      else if (spec.stdin !== null) stdin = stdinFile(spec.stdin, host)
-      const terminal = spec.interactive?.terminal ?? null
-      const launch = spec.interactive ? host.launchInteractive : host.launch
-      const launched = await launch(
-        {
-          argv: terminal === null ? spec.argv : terminalArgv(spec.argv, terminal),
-          cwd: spec.cwd,
-          env: { ...host.defaultEnv, ...spec.env },
-          runAs: host.runAs,
-          tree,
-          stdin,
-          unwaited: spec.unwaited === true
-        },
-        { stdout, stderr, onProgress: () => command?.progress() }
-      ).catch((cause: LaunchFailure) => {
-        const refusal = cause.atFolder ? folderRefusal(spec.cwd, cause) : refusalOf(cause)
-        if (refusal instanceof Refusal) throw refusal
-        return cause
-      })
-      const process = launched instanceof Error ? null : launched
-      command = new CommandProcess(key, spec, host, { startedAt, memoryKills, tree, stdout, stderr, process })
-      if (launched instanceof Error) command.notStarted(spec.argv[0]!, launched)
-      return command
-    } catch (cause) {
-      tree.dispose()
-      throw refusalOf(cause)
-    } finally {
-      if (typeof stdin === "object") unlinkSync(stdin.path)
-    }
+    const launched = await launchCommand(spec, host, () => command?.progress())
+    command = new CommandProcess(key, spec, host, launched)
+    if (launched.process instanceof Error) command.notStarted(spec.argv[0]!, launched.process)
+    return command
   }
 
-  private constructor(
-    key: string,
-    spec: CommandSpec,
-    host: CommandHost,
-    made: {
-      readonly startedAt: number
-      readonly memoryKills: number
-      readonly tree: ProcessTree
-      readonly stdout: OutputBuffer
-      readonly stderr: OutputBuffer
-      readonly process: Launched | null
-    }
-  ) {
+  private constructor(key: string, spec: CommandSpec, host: CommandHost, launched: LaunchedCommand) {
     this.key = key
     this.line = lineOf(spec)
     this.host = host
     this.isOnTerminal = spec.interactive !== undefined && spec.interactive.terminal !== null
-    this.startedAt = made.startedAt
-    this.memoryKills = made.memoryKills
-    this.tree = made.tree
-    this.process = made.process
-    this.input = made.process?.input ?? null
-    this.stdout = made.stdout
-    this.stderr = made.stderr
+    this.startedAt = launched.startedAt
+    this.memoryKills = launched.memoryKills
+    this.tree = launched.tree
+    this.process = launched.process instanceof Error ? null : launched.process
+    this.input = this.process?.input ?? null
+    this.stdout = launched.stdout
+    this.stderr = launched.stderr
     if (spec.timeoutMs !== null) {
-      this.timeout = setTimeout(() => {
-        this.timedOut = true
+      const timer = setTimeout(() => {
+        this.timeLimit = { name: "passed" }
         this.kill(TIMEOUT_GRACE_MS)
       }, spec.timeoutMs)
+      this.timeLimit = { name: "pending", timer }
     }
-    made.process?.onEnd((code, signal) => this.ended(code, signal))
+    this.process?.onEnd((code, signal) => this.ended(code, signal))
+  }
+
+  /** Null until all output of the command itself was read. */
+  get exit(): Exit | null {
+    return this.life.name === "exited" || this.life.name === "settled" ? this.life.exit : null
+  }
+
+  /** Null until, after `exit`, the state of the rest of the tree is known. */
+  get settled(): TreeState | null {
+    return this.life.name === "settled" ? this.life.tree : null
   }
 
   /** True until the outcome is known to the last byte and the tree is settled. */
@@ -203,12 +128,12 @@ export class CommandProcess {
 
   /** Its own process has ended; its output and its tree may still be checked. */
   get hasEnded(): boolean {
-    return this.outcome !== null
+    return this.life.name !== "alive"
   }
 
   /** True when processes of the tree may be left, even after `settled`. */
   get treeAlive(): boolean {
-    return !this.disposed
+    return this.settled !== "gone"
   }
 
   /** The name of the tree. */
@@ -229,26 +154,23 @@ export class CommandProcess {
 
   /** Sends TERM to the tree now and hangs up its terminal; sends KILL after `graceMs`. A second call can only bring the KILL forward. */
   kill(graceMs: number): void {
-    if (this.disposed) return
-    const killAt = performance.now() + graceMs
-    if (this.ending === null) {
-      this.ending = { killAt, isReported: false, waitMs: KILL_POLL_MS, timer: null }
-      if (graceMs > 0) {
-        // A shell at its prompt ignores TERM. Killing the program at the other end closes its terminal, and the kernel then sends the shell HUP.
-        if (this.isOnTerminal) this.signal("SIGKILL")
-        this.tree.terminate()
-      }
-    } else {
-      this.ending.killAt = Math.min(this.ending.killAt, killAt)
-      this.ending.waitMs = KILL_POLL_MS
-      if (this.ending.timer !== null) clearTimeout(this.ending.timer)
+    if (!this.treeAlive) return
+    if (this.ending !== null) {
+      this.ending.hasten(graceMs)
+      return
     }
-    this.pursue()
+    this.ending = new TreeEnding(this.tree, graceMs, (before) => this.treeChecked(before))
+    if (graceMs > 0) {
+      // A shell at its prompt ignores TERM. Killing the program at the other end closes its terminal, and the kernel then sends the shell HUP.
+      if (this.isOnTerminal) this.signal("SIGKILL")
+      this.tree.terminate()
+    }
+    this.ending.check()
   }
 
   /** Sends a signal to the command's own process. */
   signal(signal: NodeJS.Signals): void {
-    if (this.outcome === null) this.process?.signal(signal)
+    if (!this.hasEnded) this.process?.signal(signal)
   }
 
   /** Sizes the terminal of a command that has one. */
@@ -272,10 +194,8 @@ export class CommandProcess {
 
   /** Checks whether remaining background processes have ended. */
   sweep(): void {
-    if (this.disposed || this.settled === null || this.ending !== null) return
-    if (!this.tree.isEmpty()) return
-    this.settled = "gone"
-    this.dispose()
+    if (this.life.name !== "settled" || !this.treeAlive || this.ending !== null) return
+    if (this.tree.isEmpty()) this.settleAs(this.life.exit, "gone")
   }
 
   /** Keeps no output any more: further output is counted and dropped. */
@@ -286,11 +206,11 @@ export class CommandProcess {
   }
 
   private ended(code: number | null, signal: string | null): void {
-    if (this.outcome !== null) return
+    if (this.hasEnded) return
     const wasKilled = signal === "SIGKILL" || code === KILLED_CODE
     const outOfMemory = wasKilled && this.ending === null && this.host.memoryKills() > this.memoryKills
-    this.outcome = { code, signal, outOfMemory, finishedAt: Date.now() }
-    if (this.timeout !== null) clearTimeout(this.timeout)
+    this.life = { name: "draining", outcome: { code, signal, outOfMemory, finishedAt: Date.now() } }
+    if (this.timeLimit.name === "pending") clearTimeout(this.timeLimit.timer)
     this.progress()
   }
 
@@ -303,103 +223,52 @@ export class CommandProcess {
   }
 
   private progress(): void {
-    if (this.outcome !== null && this.exit === null && (this.process?.isDrained() ?? true)) {
-      this.exit = {
-        exitCode: this.outcome.signal === null ? this.outcome.code : null,
-        signal: this.outcome.signal,
-        timedOut: this.timedOut,
-        outOfMemory: this.outcome.outOfMemory,
-        startedAt: this.startedAt,
-        finishedAt: this.outcome.finishedAt,
-        stdoutBytes: this.stdout.end,
-        stderrBytes: this.stderr.end
-      }
+    if (this.life.name === "draining" && (this.process?.isDrained() ?? true)) {
+      this.life = { name: "exited", exit: this.exitOf(this.life.outcome) }
       this.settle()
     }
     for (const listener of this.listeners) listener()
   }
 
+  private exitOf({ code, signal, outOfMemory, finishedAt }: Outcome): Exit {
+    return {
+      exitCode: signal === null ? code : null,
+      signal,
+      timedOut: this.timeLimit.name === "passed",
+      outOfMemory,
+      startedAt: this.startedAt,
+      finishedAt,
+      stdoutBytes: this.stdout.end,
+      stderrBytes: this.stderr.end
+    }
+  }
+
   /** A tree that is not empty is checked twice: the kernel may take a moment to remove the ended command from the count. */
-  private settle(secondLook = false): void {
-    if (this.settled !== null || this.exit === null) return
-    if (this.ending !== null && !this.ending.isReported) return
-    if (this.process?.isAlone() || this.tree.isEmpty()) {
-      this.settled = "gone"
-      this.dispose()
-    } else if (!secondLook) {
+  private settle(isSecondPass = false): void {
+    if (this.life.name !== "exited" || this.ending?.phase === "confirming") return
+    if (this.process?.isAlone() || this.tree.isEmpty()) this.settleAs(this.life.exit, "gone")
+    else if (isSecondPass) this.settleAs(this.life.exit, this.ending === null ? "running" : "unconfirmed")
+    else {
       setTimeout(() => this.settle(true), SECOND_PASS_MS)
       return
-    } else {
-      this.settled = this.ending === null ? "running" : "unconfirmed"
     }
     for (const listener of this.listeners) listener()
   }
 
-  /** Checks the tree from TERM to its end, as long as a process lives. */
-  private pursue(): void {
-    const ending = this.ending
-    if (ending === null) return
-    ending.timer = null
-    const now = performance.now()
-    const gone = now >= ending.killAt ? this.tree.kill() : this.tree.isEmpty()
-    const isConfirming = !gone && now < ending.killAt + KILL_CONFIRM_MS
-    if (!gone) {
-      if (!isConfirming) ending.waitMs = Math.min(2 * ending.waitMs, KILL_POLL_MAX_MS)
-      const waitMs = now < ending.killAt ? Math.min(KILL_POLL_MS, ending.killAt - now) : ending.waitMs
-      ending.timer = setTimeout(() => this.pursue(), waitMs)
-    }
-    if (isConfirming) return
-    if (this.settled !== null) this.settled = gone ? "gone" : "unconfirmed"
-    if (this.settled === "gone") this.dispose()
-    if (ending.isReported) return
-    ending.isReported = true
-    if (this.outcome !== null) this.progress()
+  private treeChecked(before: EndingPhase): void {
+    const { life, ending } = this
+    if (life.name === "settled") this.settleAs(life.exit, ending?.phase === "gone" ? "gone" : "unconfirmed")
+    if (before !== "confirming") return
+    if (this.hasEnded) this.progress()
     this.settle()
   }
 
-  private dispose(): void {
-    if (this.disposed) return
-    this.disposed = true
+  /** An empty tree is released. */
+  private settleAs(exit: Exit, tree: TreeState): void {
+    const wasAlive = this.treeAlive
+    this.life = { name: "settled", exit, tree }
+    if (tree !== "gone" || !wasAlive) return
     this.process?.dispose()
     this.tree.dispose()
-  }
-}
-
-/** A file instead of a pipe: end of file comes by itself, and `/dev/stdin` can be opened. */
-const stdinFile = (bytes: Uint8Array, host: CommandHost): InputFile => {
-  const path = join(host.scratchDir, `stdin-${process.pid}-${process.hrtime.bigint()}`)
-  const write = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600)
-  try {
-    for (let written = 0; written < bytes.length; ) written += writeSync(write, bytes, written)
-    if (host.runAs !== null) fchownSync(write, host.runAs.uid, host.runAs.gid)
-    return { path }
-  } catch (cause) {
-    unlinkSync(path)
-    throw cause
-  } finally {
-    closeSync(write)
-  }
-}
-
-/** A Sandbox may have used up its cgroups: then it has no room for a command, and nothing was run. */
-const treeFor = ({ trees }: CommandHost): ProcessTree => {
-  try {
-    return trees.create()
-  } catch (cause) {
-    throw refusalOf(cause)
-  }
-}
-
-const refusalOf = (cause: unknown): unknown => {
-  switch ((cause as NodeJS.ErrnoException).code) {
-    case "E2BIG":
-      return new Refusal(409, "ARGUMENTS_TOO_LONG", "The arguments and the environment are too long for the kernel")
-    case "EAGAIN":
-    case "EMFILE":
-    case "ENFILE":
-    case "ENOMEM":
-      return new Refusal(409, "TOO_MANY_PROCESSES", "The Sandbox has no room for another process")
-    default:
-      return cause
   }
 }

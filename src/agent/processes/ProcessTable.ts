@@ -7,7 +7,9 @@
  */
 import { Refusal } from "../routes.ts"
 import { EXECUTES_MAX, RUNNING_MAX } from "../wire.ts"
-import { type CommandHost, CommandProcess, type CommandSpec, type Line, lineOf } from "./CommandProcess.ts"
+import type { CommandHost } from "./CommandHost.ts"
+import { CommandProcess } from "./CommandProcess.ts"
+import { type CommandSpec, type Line, lineOf } from "./CommandSpec.ts"
 
 const KNOWN_MAX = 1_024
 /** Keys whose command has ended for good. A late start, for example on another connection, is recognized by them. */

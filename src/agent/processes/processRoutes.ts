@@ -14,7 +14,8 @@
  */
 import { answerJson, Refusal, type Routes, readJson, readWanted } from "../routes.ts"
 import { RUNNING_MAX } from "../wire.ts"
-import type { CommandProcess, CommandSpec } from "./CommandProcess.ts"
+import type { CommandProcess } from "./CommandProcess.ts"
+import type { CommandSpec } from "./CommandSpec.ts"
 import { endOneProcess, listEveryProcess } from "./everyProcess.ts"
 import { writeFrames } from "./frameWriter.ts"
 import type { ProcessTable } from "./ProcessTable.ts"

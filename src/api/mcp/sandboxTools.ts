@@ -52,134 +52,146 @@ const createInput = Schema.Struct({
 
 const isLive = (status: SandboxStatus): boolean => !isRemoved(status) && !isBroken(status)
 
+const defaultWorkspace = Effect.fnUntraced(function* (
+  workspaces: Workspaces["Service"],
+  { accountId, scopes }: ToolCaller
+) {
+  const oldest = (yield* workspaces.list(accountId)).at(-1)
+  if (oldest !== undefined) return oldest.id
+  if (!scopes.has("workspace:create")) {
+    return yield* new NotFound({
+      message:
+        "The account has no workspace for the Sandbox, and this API key may not create one: create one in the console, or use a key with the scope workspace:create."
+    })
+  }
+  const request = { name: workspaceName }
+  const made = yield* workspaces.create({
+    accountId,
+    idempotencyKey: randomUUID(),
+    fingerprint: fingerprint("POST", "/mcp", JSON.stringify(request)),
+    request
+  })
+  return made.id
+})
+
+const createTool = (sandboxes: Sandboxes["Service"], workspaces: Workspaces["Service"]): Tool =>
+  defineTool({
+    name: "create_sandbox",
+    title: "Create a Sandbox",
+    description:
+      "Creates an isolated Linux computer with a volume at /workspace, and waits up to 30 s until it runs. It stays until it is deleted (or its lifetime ends), also when the connection is lost: reuse its id. If status is still pending, check again with list_sandboxes.",
+    action: "createSandbox",
+    hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
+    input: createInput,
+    output: One,
+    call: ({ idempotencyKey: key, workspaceId, ...request }, caller) =>
+      Effect.gen(function* () {
+        const { sandbox } = yield* sandboxes.create({
+          accountId: caller.accountId,
+          requestId: caller.requestId,
+          idempotencyKey: key ?? randomUUID(),
+          // A repetition may find another oldest workspace.
+          fingerprint: fingerprint("POST", "/mcp", JSON.stringify({ ...request, workspaceId: workspaceId ?? null })),
+          request: { ...request, workspaceId: workspaceId ?? (yield* defaultWorkspace(workspaces, caller)) },
+          wait: "running"
+        })
+        caller.made(sandbox.id)
+        return { sandbox: shown(sandbox) }
+      }).pipe(Effect.uninterruptible)
+  })
+
+const listTool = (sandboxes: Sandboxes["Service"]): Tool =>
+  defineTool({
+    name: "list_sandboxes",
+    title: "List Sandboxes",
+    description: "Lists the account's Sandboxes, newest first. By default only those that can be used or started.",
+    action: "listSandboxes",
+    hints: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    input: Schema.Struct({
+      status: Schema.optionalKey(
+        Schema.Array(SandboxStatus).check(Schema.isBetweenLength(1, sandboxStatuses.length)).annotate({
+          description: "Only those in one of these states. By default all but deleted, expired and failed ones."
+        })
+      ),
+      limit: Schema.optionalKey(
+        Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: listedMax })).annotate({
+          description: `Maximum entries of the answer. By default ${listedDefault}.`
+        })
+      ),
+      cursor: Schema.optionalKey(Cursor)
+    }),
+    output: Schema.Struct({ sandboxes: Schema.Array(Shown), nextCursor: NextCursor }),
+    call: ({ status, limit, cursor }, { accountId }) =>
+      Effect.map(
+        sandboxes.list(accountId, {
+          status: status ?? sandboxStatuses.filter(isLive),
+          workspaceId: null,
+          metadata: {},
+          limit: limit ?? listedDefault,
+          cursor: cursor ?? null
+        }),
+        (page) => ({ sandboxes: page.sandboxes.map(shown), nextCursor: page.nextCursor })
+      )
+  })
+
+const startTool = (sandboxes: Sandboxes["Service"]): Tool =>
+  defineTool({
+    name: "start_sandbox",
+    title: "Start a Sandbox",
+    description: "Boots a stopped or sleeping Sandbox with its volume, and waits up to 30 s until it runs.",
+    action: "startSandbox",
+    hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+    input: sandboxInput,
+    output: One,
+    call: ({ sandboxId }, { accountId, requestId, exhaustedAt }) =>
+      Effect.map(
+        sandboxes.start(accountId, sandboxId, { requestId, exhaustedAt, idempotencyKey: null, wait: "running" }),
+        (sandbox) => ({ sandbox: shown(sandbox) })
+      ).pipe(Effect.uninterruptible)
+  })
+
+const stopTool = (sandboxes: Sandboxes["Service"]): Tool =>
+  defineTool({
+    name: "stop_sandbox",
+    title: "Stop a Sandbox",
+    description:
+      "Ends all processes in a Sandbox. Its volume, and so /workspace, is kept; start_sandbox boots it again.",
+    action: "stopSandbox",
+    hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    input: sandboxInput,
+    output: One,
+    call: ({ sandboxId }, { accountId, requestId }) =>
+      Effect.map(sandboxes.stop(accountId, sandboxId, { requestId }), (sandbox) => ({
+        sandbox: shown(sandbox)
+      })).pipe(Effect.uninterruptible)
+  })
+
+const deleteTool = (sandboxes: Sandboxes["Service"]): Tool =>
+  defineTool({
+    name: "delete_sandbox",
+    title: "Delete a Sandbox",
+    description: "Permanently deletes a Sandbox with its volume and all files in it.",
+    action: "deleteSandbox",
+    hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+    input: sandboxInput,
+    output: Schema.Struct({
+      sandboxId: SandboxId,
+      deleted: Schema.Literal(true).annotate({ description: "The deletion is stored and cannot be undone." })
+    }),
+    call: ({ sandboxId }, { accountId, requestId }) =>
+      Effect.as(sandboxes.remove(accountId, sandboxId, { requestId }), { sandboxId, deleted: true as const }).pipe(
+        Effect.uninterruptible
+      )
+  })
+
 export const sandboxTools = Effect.gen(function* () {
   const sandboxes = yield* Sandboxes
   const workspaces = yield* Workspaces
-
-  const defaultWorkspace = Effect.fnUntraced(function* ({ accountId, scopes }: ToolCaller) {
-    const oldest = (yield* workspaces.list(accountId)).at(-1)
-    if (oldest !== undefined) return oldest.id
-    if (!scopes.has("workspace:create")) {
-      return yield* new NotFound({
-        message:
-          "The account has no workspace for the Sandbox, and this API key may not create one: create one in the console, or use a key with the scope workspace:create."
-      })
-    }
-    const request = { name: workspaceName }
-    const made = yield* workspaces.create({
-      accountId,
-      idempotencyKey: randomUUID(),
-      fingerprint: fingerprint("POST", "/mcp", JSON.stringify(request)),
-      request
-    })
-    return made.id
-  })
-
-  const tools: ReadonlyArray<Tool> = [
-    defineTool({
-      name: "create_sandbox",
-      title: "Create a Sandbox",
-      description:
-        "Creates an isolated Linux computer with a volume at /workspace, and waits up to 30 s until it runs. It stays until it is deleted (or its lifetime ends), also when the connection is lost: reuse its id. If status is still pending, check again with list_sandboxes.",
-      action: "createSandbox",
-      hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
-      input: createInput,
-      output: One,
-      call: ({ idempotencyKey: key, workspaceId, ...request }, caller) =>
-        Effect.gen(function* () {
-          const { sandbox } = yield* sandboxes.create({
-            accountId: caller.accountId,
-            requestId: caller.requestId,
-            idempotencyKey: key ?? randomUUID(),
-            // A repetition may find another oldest workspace.
-            fingerprint: fingerprint("POST", "/mcp", JSON.stringify({ ...request, workspaceId: workspaceId ?? null })),
-            request: { ...request, workspaceId: workspaceId ?? (yield* defaultWorkspace(caller)) },
-            wait: "running"
-          })
-          caller.made(sandbox.id)
-          return { sandbox: shown(sandbox) }
-        }).pipe(Effect.uninterruptible)
-    }),
-
-    defineTool({
-      name: "list_sandboxes",
-      title: "List Sandboxes",
-      description: "Lists the account's Sandboxes, newest first. By default only those that can be used or started.",
-      action: "listSandboxes",
-      hints: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-      input: Schema.Struct({
-        status: Schema.optionalKey(
-          Schema.Array(SandboxStatus).check(Schema.isBetweenLength(1, sandboxStatuses.length)).annotate({
-            description: "Only those in one of these states. By default all but deleted, expired and failed ones."
-          })
-        ),
-        limit: Schema.optionalKey(
-          Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: listedMax })).annotate({
-            description: `Maximum entries of the answer. By default ${listedDefault}.`
-          })
-        ),
-        cursor: Schema.optionalKey(Cursor)
-      }),
-      output: Schema.Struct({ sandboxes: Schema.Array(Shown), nextCursor: NextCursor }),
-      call: ({ status, limit, cursor }, { accountId }) =>
-        Effect.map(
-          sandboxes.list(accountId, {
-            status: status ?? sandboxStatuses.filter(isLive),
-            workspaceId: null,
-            metadata: {},
-            limit: limit ?? listedDefault,
-            cursor: cursor ?? null
-          }),
-          (page) => ({ sandboxes: page.sandboxes.map(shown), nextCursor: page.nextCursor })
-        )
-    }),
-
-    defineTool({
-      name: "start_sandbox",
-      title: "Start a Sandbox",
-      description: "Boots a stopped or sleeping Sandbox with its volume, and waits up to 30 s until it runs.",
-      action: "startSandbox",
-      hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-      input: sandboxInput,
-      output: One,
-      call: ({ sandboxId }, { accountId, requestId, exhaustedAt }) =>
-        Effect.map(
-          sandboxes.start(accountId, sandboxId, { requestId, exhaustedAt, idempotencyKey: null, wait: "running" }),
-          (sandbox) => ({ sandbox: shown(sandbox) })
-        ).pipe(Effect.uninterruptible)
-    }),
-
-    defineTool({
-      name: "stop_sandbox",
-      title: "Stop a Sandbox",
-      description:
-        "Ends all processes in a Sandbox. Its volume, and so /workspace, is kept; start_sandbox boots it again.",
-      action: "stopSandbox",
-      hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-      input: sandboxInput,
-      output: One,
-      call: ({ sandboxId }, { accountId, requestId }) =>
-        Effect.map(sandboxes.stop(accountId, sandboxId, { requestId }), (sandbox) => ({
-          sandbox: shown(sandbox)
-        })).pipe(Effect.uninterruptible)
-    }),
-
-    defineTool({
-      name: "delete_sandbox",
-      title: "Delete a Sandbox",
-      description: "Permanently deletes a Sandbox with its volume and all files in it.",
-      action: "deleteSandbox",
-      hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
-      input: sandboxInput,
-      output: Schema.Struct({
-        sandboxId: SandboxId,
-        deleted: Schema.Literal(true).annotate({ description: "The deletion is stored and cannot be undone." })
-      }),
-      call: ({ sandboxId }, { accountId, requestId }) =>
-        Effect.as(sandboxes.remove(accountId, sandboxId, { requestId }), { sandboxId, deleted: true as const }).pipe(
-          Effect.uninterruptible
-        )
-    })
+  return [
+    createTool(sandboxes, workspaces),
+    listTool(sandboxes),
+    startTool(sandboxes),
+    stopTool(sandboxes),
+    deleteTool(sandboxes)
   ]
-  return tools
 })

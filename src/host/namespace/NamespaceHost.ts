@@ -8,10 +8,9 @@ import { rm } from "node:fs/promises"
 import type { Socket } from "node:net"
 import { join } from "node:path"
 import { Effect } from "effect"
-import { type PublicText, publicText } from "../../../schemas/PublicText.ts"
 import { Semaphore } from "../../platform/concurrency/Semaphore.ts"
-import { agentHealth, makeAgentGuest } from "../../runtime/agentClient/AgentGuest.ts"
-import { type AgentSession, makeAgentSession } from "../../runtime/agentClient/AgentSession.ts"
+import { agentHealth } from "../../runtime/agentClient/AgentGuest.ts"
+import type { AgentSession } from "../../runtime/agentClient/AgentSession.ts"
 import type { Guest } from "../../runtime/Guest.ts"
 import type { InventoryEntry, ResourceSample, RuntimeDown, SandboxSpec } from "../../runtime/Runtime.ts"
 import {
@@ -19,32 +18,28 @@ import {
   cgroupCpuSeconds,
   cgroupMemoryBytes,
   cgroupNames,
-  cgroupOomKills,
   detectCgroups,
   NO_CGROUPS,
   releaseCgroups,
   servingCgroups
 } from "../linux/cgroups.ts"
-import { endsItsContainer } from "../linux/containerEnd.ts"
-import { diskObstacle } from "../linux/diskRoom.ts"
 import { HostMutex, heldTooLong } from "../linux/HostMutex.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { networkBytes } from "../linux/networkBytes.ts"
-import { type ConnectedNetwork, closeHostAddresses } from "../linux/networkNamespace.ts"
-import { isOfThisBoot, isSame, type ProcessIdentity, signal } from "../linux/ProcessIdentity.ts"
-import { networkRetryPause, type RetryPause } from "../linux/RetryPause.ts"
+import { closeHostAddresses } from "../linux/networkNamespace.ts"
+import { isSame, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
 import { isSandboxId } from "../linux/SandboxRecords.ts"
 import { Trash } from "../linux/Trash.ts"
 import { connectUnix } from "../linux/unixSocket.ts"
-import { allocatedBytes } from "../linux/volumeImage.ts"
 import { boot } from "./boot.ts"
-import { ConsoleTail } from "./ConsoleTail.ts"
 import { endProcesses } from "./endProcesses.ts"
 import { HostLayout } from "./HostLayout.ts"
+import { absentlyEnded, type LiveSandbox, LiveSandboxes } from "./LiveSandboxes.ts"
 import { markedProcesses, markOf, SANDBOX_USERS } from "./markedProcesses.ts"
-import { hasLostNetwork, hasNotAnswered, isUp, mayBeUp, type RuntimeRecord, type SandboxState } from "./SandboxState.ts"
+import { hasLostNetwork, hasNotAnswered, isUp, type RuntimeRecord, type SandboxState } from "./SandboxState.ts"
 import { reconnectSandbox } from "./sandboxNetwork.ts"
 import { closeVolume, removeVolume, volumeUsedBytes } from "./volume.ts"
+import { admitVolume, DiskPromised } from "./volumeAdmission.ts"
 import { thawAbandoned } from "./volumeHold.ts"
 
 export interface NamespaceOptions {
@@ -59,44 +54,19 @@ export interface NamespaceOptions {
   readonly run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
 }
 
-/** The disk has no room for another volume. The message is one sentence for the operator. */
-export class DiskPromised extends Error {}
-
-interface Live {
-  record: RuntimeRecord
-  readonly session: AgentSession
-  readonly guest: Guest
-  readonly console: ConsoleTail
-  /** Null without a network. */
-  readonly network: ConnectedNetwork | null
-  /** Spaces the restarts, and their log lines, of a network that keeps ending. */
-  readonly networkPause: RetryPause
-}
-
 /** A host that boots many Sandboxes concurrently is slow. */
 const HEALTH_TIMEOUT_MS = 40_000
 /** Longer than another process's boot may take, so only a frozen process is overruled. */
 const OTHERS_TIMEOUT_MS = 60_000
-const THOROUGH_EVERY_LOOKS = 10
-
-/** The reason for a Sandbox that was found dead at start. */
-const absentlyEnded = ({ monitor }: RuntimeRecord): PublicText =>
-  isOfThisBoot(monitor)
-    ? endsItsContainer()
-      ? publicText`The Sandbox ended with the container that it was in`
-      : publicText`The Sandbox ended while the service was not running`
-    : publicText`The Sandbox ended with its host, which was restarted`
 
 export class NamespaceHost {
   readonly layout: HostLayout
   readonly cgroups: CgroupHost
   private readonly options: NamespaceOptions
   private readonly users: HostUsers
-  private readonly live = new Map<string, Live>()
-  private readonly dead = new Map<string, RuntimeDown>()
+  private readonly live: LiveSandboxes
   private readonly turns: HostMutex
   private readonly watchers = new Set<() => void>()
-  private looks = 0
   private readonly starts: Semaphore
   /** One at a time: two must not both take the last room. */
   private readonly admissions = new Semaphore(1)
@@ -106,6 +76,7 @@ export class NamespaceHost {
     this.options = options
     this.layout = layout
     this.cgroups = layout.isRoot ? detectCgroups(layout.instance, true) : NO_CGROUPS
+    this.live = new LiveSandboxes(layout, this.cgroups)
     this.users = new HostUsers(layout.stateFolder, layout.isRoot ? SANDBOX_USERS : null)
     this.trash = new Trash(join(layout.stateFolder, ".trash"))
     this.starts = new Semaphore(options.parallelStarts)
@@ -129,8 +100,8 @@ export class NamespaceHost {
     for (const sandboxId of sandboxIds) {
       const record = layout.state(sandboxId).runtime()
       if (record === null || record.init === null) continue
-      if (isUp(record)) host.adopt(sandboxId, record)
-      else host.found(sandboxId, record, absentlyEnded(record))
+      if (isUp(record)) host.live.adopt(sandboxId, record)
+      else host.live.found(sandboxId, record, absentlyEnded(record))
     }
     return host
   }
@@ -138,7 +109,7 @@ export class NamespaceHost {
   /** Ends the sessions; the Sandboxes keep running. Without any Sandbox, removes everything outside of the data folder. */
   async close(): Promise<void> {
     const runs = this.live.size > 0
-    for (const sandboxId of [...this.live.keys()]) this.forget(sandboxId)
+    for (const sandboxId of this.live.ids()) this.live.forget(sandboxId)
     await this.trash.close()
     const isOver = () => this.layout.sandboxIds().length === 0
     await this.layout.release(isOver, runs, () => releaseCgroups(this.cgroups))
@@ -158,7 +129,7 @@ export class NamespaceHost {
         if (record !== null && isUp(record)) {
           if (record.generation > generation) return
           if (record.generation === generation) {
-            const live = this.live.get(sandboxId) ?? this.adopt(sandboxId, record)
+            const live = this.live.get(sandboxId) ?? this.live.adopt(sandboxId, record)
             await this.agentAnswers(live.session, generation)
             return
           }
@@ -261,13 +232,7 @@ export class NamespaceHost {
 
   /** Checks every Sandbox that should run. Returns all that are known to have ended by themselves. */
   look(): ReadonlyArray<RuntimeDown> {
-    // Checking that a pid exists is cheap. Checking that it is still the same process needs reads from /proc, so that is done only every few passes.
-    const isThorough = this.looks++ % THOROUGH_EVERY_LOOKS === 0
-    for (const [sandboxId, { record }] of this.live) {
-      if ((!isThorough && mayBeUp(record)) || isUp(record)) continue
-      this.found(sandboxId, record)
-    }
-    return [...this.dead.values()]
+    return this.live.look()
   }
 
   /**
@@ -275,11 +240,11 @@ export class NamespaceHost {
    * for each restart.
    */
   async mendNetworks(): Promise<ReadonlyArray<string>> {
-    for (const { network, record } of this.live.values()) {
+    for (const [, { network, record }] of this.live.entries()) {
       // A failure is retried at the next pass.
       if (network !== null && isUp(record)) await closeHostAddresses(network).catch(() => {})
     }
-    const lost = [...this.live].filter(
+    const lost = [...this.live.entries()].filter(
       ([, { record, networkPause }]) => hasLostNetwork(record) && networkPause.isDue(performance.now())
     )
     const told = await Promise.all(lost.map(([sandboxId, live]) => this.mendNetwork(sandboxId, live)))
@@ -289,14 +254,14 @@ export class NamespaceHost {
   /** Thaws volumes that a backup left frozen. Returns their Sandboxes. */
   async thawAbandoned(): Promise<ReadonlyArray<string>> {
     const thawed: Array<string> = []
-    for (const sandboxId of this.live.keys()) {
+    for (const [sandboxId] of this.live.entries()) {
       const { image, folder } = this.layout.volume(this.layout.state(sandboxId))
       if (image !== null && (await thawAbandoned(image, folder))) thawed.push(sandboxId)
     }
     return thawed
   }
 
-  private mendNetwork(sandboxId: string, live: Live): Promise<string | null> {
+  private mendNetwork(sandboxId: string, live: LiveSandbox): Promise<string | null> {
     return this.turns.pass(sandboxId, async () => {
       const { record } = live
       const { init, monitor, generation } = record
@@ -317,11 +282,8 @@ export class NamespaceHost {
   }
 
   /** Console bytes since the last call of any caller. */
-  readConsoles(): ReadonlyArray<{ sandboxId: string; generation: number; offset: number; bytes: Uint8Array }> {
-    return [...this.live].flatMap(([sandboxId, { record, console }]) => {
-      const chunk = console.read()
-      return chunk === null ? [] : [{ sandboxId, generation: record.generation, ...chunk }]
-    })
+  readConsoles(): ReturnType<LiveSandboxes["readConsoles"]> {
+    return this.live.readConsoles()
   }
 
   /** Calls back when a Sandbox may have ended, before the next pass would find it. */
@@ -330,31 +292,18 @@ export class NamespaceHost {
     return () => this.watchers.delete(wake)
   }
 
-  /** Checks that the disk has room for the full size of every volume image. */
   private async admit({ sandboxId, volumeBytes }: SandboxSpec, uid: number | null): Promise<void> {
-    if (!this.layout.volumesEnforced) return
-    const held = await Promise.all(
-      this.layout.sandboxIds().map(async (id) => {
-        const state = this.layout.state(id)
-        const { image } = this.layout.volume(state)
-        const bytes = image === null ? 0 : (state.spec()?.volumeBytes ?? 0)
-        return { bytes, allocatedBytes: image === null ? 0 : ((await allocatedBytes(image)) ?? 0) }
-      })
-    )
-    const obstacle = await diskObstacle({
-      folder: this.layout.stateFolder,
-      held,
-      wanted: [{ bytes: volumeBytes, allocatedBytes: 0 }],
-      reserveBytes: this.options.diskReserveBytes
-    })
-    if (obstacle === null) return
-    await this.users.release(uid, sandboxId)
-    throw new DiskPromised(obstacle)
+    try {
+      await admitVolume(this.layout, volumeBytes, this.options.diskReserveBytes)
+    } catch (cause) {
+      if (cause instanceof DiskPromised) await this.users.release(uid, sandboxId)
+      throw cause
+    }
   }
 
   private async start(state: SandboxState, spec: SandboxSpec, uid: number | null): Promise<void> {
     const { sandboxId, generation } = spec
-    const session = this.connectTo(state)
+    const session = this.live.connectTo(state)
     let begun: ProcessIdentity | null = null
     try {
       const { record, monitor } = await boot({
@@ -369,7 +318,7 @@ export class NamespaceHost {
         },
         agentAnswers: () => this.agentAnswers(session, generation)
       })
-      this.keep(sandboxId, record, session)
+      this.live.keep(sandboxId, record, session)
       monitor.on("exit", () => {
         for (const wake of [...this.watchers]) wake()
       })
@@ -384,81 +333,30 @@ export class NamespaceHost {
 
   /** Ends all processes of this Sandbox, recorded or not, and removes the record of its run. */
   private async end(state: SandboxState): Promise<void> {
-    this.forget(state.sandboxId)
-    this.dead.delete(state.sandboxId)
+    this.live.forget(state.sandboxId)
+    this.live.forgetEnd(state.sandboxId)
     await endProcesses(this.layout.instance, this.cgroups, state)
     await state.forgetRuntime()
   }
 
-  private running(sandboxId: string, generation: number): Live | null {
+  private running(sandboxId: string, generation: number): LiveSandbox | null {
     const known = this.live.get(sandboxId)
     const live = known?.record.generation === generation ? known : this.lookUp(sandboxId, generation)
     return live?.record.generation === generation ? live : null
   }
 
   /** Finds a runtime that another process of this service started in place of the one known here. */
-  private lookUp(sandboxId: string, generation: number): Live | null {
+  private lookUp(sandboxId: string, generation: number): LiveSandbox | null {
     if (this.turns.isHeldHere(sandboxId)) return null
     const record = this.upOnFile(sandboxId)
     if (record?.generation !== generation) return null
-    this.forget(sandboxId)
-    return this.adopt(sandboxId, record)
+    this.live.forget(sandboxId)
+    return this.live.adopt(sandboxId, record)
   }
 
   private upOnFile(sandboxId: string): RuntimeRecord | null {
     const record = this.layout.state(sandboxId).runtime()
     return record !== null && isUp(record) ? record : null
-  }
-
-  private adopt(sandboxId: string, record: RuntimeRecord): Live {
-    return this.keep(sandboxId, record, this.connectTo(this.layout.state(sandboxId)))
-  }
-
-  private keep(sandboxId: string, record: RuntimeRecord, session: AgentSession): Live {
-    const console = new ConsoleTail(this.layout.console(this.layout.state(sandboxId), record.generation))
-    const { isRoot } = this.layout
-    const pid = (isRoot ? record.init : record.monitor)?.pid
-    const network =
-      record.networkEnabled && pid !== undefined ? { pid, throughUserNamespace: !isRoot, closedTo: null } : null
-    const networkPause = networkRetryPause()
-    const live = { record, session, guest: makeAgentGuest(session), console, network, networkPause }
-    this.live.set(sandboxId, live)
-    return live
-  }
-
-  private forget(sandboxId: string): void {
-    const live = this.live.get(sandboxId)
-    if (live === undefined) return
-    live.session.close()
-    live.console.close()
-    this.live.delete(sandboxId)
-  }
-
-  /** Records that the Sandbox ended by itself. */
-  private found(
-    sandboxId: string,
-    record: RuntimeRecord,
-    ended = publicText`The Sandbox ended without being asked to`
-  ): void {
-    this.forget(sandboxId)
-    // The bwrap inside outlives the agent while any process of the Sandbox lives, but without the agent the Sandbox cannot be reached.
-    for (const it of [record.init, record.monitor]) if (it !== null) signal(it, "SIGKILL")
-    const { exitCode } = this.layout.state(sandboxId).readStatus()
-    const reason: RuntimeDown["reason"] =
-      exitCode === 0
-        ? { code: "EXITED", message: publicText`The Sandbox ended by itself.` }
-        : {
-            code: "CRASHED",
-            message:
-              cgroupOomKills(this.cgroups, sandboxId) > 0
-                ? publicText`${ended}; processes in it had been killed because it was out of memory.`
-                : publicText`${ended}.`
-          }
-    this.dead.set(sandboxId, { type: "down", sandboxId, generation: record.generation, reason })
-  }
-
-  private connectTo(state: SandboxState): AgentSession {
-    return makeAgentSession({ connect: () => connectUnix(state.socket) })
   }
 
   /** Resolves with the agent's pid inside the Sandbox. */

@@ -15,9 +15,10 @@ import {
 import { UsersExhausted } from "../linux/HostUsers.ts"
 import { hostFull } from "../linux/hostFull.ts"
 import { VolumeMissing, volumeMissing } from "../linux/VolumeRegister.ts"
-import { DiskPromised, NamespaceHost } from "./NamespaceHost.ts"
+import { NamespaceHost } from "./NamespaceHost.ts"
 import { networkObstacle, probe, statementsOf } from "./probe.ts"
 import { LoopDevicesExhausted } from "./volume.ts"
+import { DiskPromised } from "./volumeAdmission.ts"
 
 /** This host cannot run Sandboxes in namespaces. The message says what is missing and how to fix it. */
 export class NamespacesUnusable extends Schema.TaggedError<NamespacesUnusable>()("NamespacesUnusable", {

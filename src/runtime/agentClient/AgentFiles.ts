@@ -21,6 +21,7 @@ import { ExactBytes } from "./ExactBytes.ts"
 import { FramedBytes } from "./FramedBytes.ts"
 import { heldTo, ProtocolBreach } from "./heldToShape.ts"
 import { isAnswering } from "./isAnswering.ts"
+import { uploadBody } from "./uploadBody.ts"
 
 /** Time-out of calls that touch one file or one page. */
 const CALL_TIMEOUT_MS = 30_000
@@ -51,8 +52,9 @@ const refused = (it: RouteRefused): FileRefused | GuestUnavailable =>
 
 const broken = (rule: string) => protocolFault(new ProtocolBreach(rule))
 
-export const makeAgentFiles = (session: AgentSession): GuestFiles => {
-  const call = <A>(
+const jsonCalls =
+  (session: AgentSession) =>
+  <A>(
     route: JsonFileRoute,
     body: object,
     decode: (answer: unknown) => A,
@@ -73,7 +75,8 @@ export const makeAgentFiles = (session: AgentSession): GuestFiles => {
         session.held
       )
 
-  const read = Effect.fnUntraced(function* (
+const reads = (session: AgentSession): GuestFiles["read"] =>
+  Effect.fnUntraced(function* (
     path: string,
     options: { readonly offset: number; readonly maxBytes: number; readonly version: string | null }
   ): Effect.fn.Return<FileRead, FileRefused | GuestUnavailable, Scope.Scope> {
@@ -102,7 +105,9 @@ export const makeAgentFiles = (session: AgentSession): GuestFiles => {
     }
   }, session.held)
 
-  const write = <E>(path: string, body: FileUpload<E>): Effect.Effect<void, E | FileRefused | GuestUnavailable> =>
+const writes =
+  (session: AgentSession) =>
+  <E>(path: string, body: FileUpload<E>): Effect.Effect<void, E | FileRefused | GuestUnavailable> =>
     Effect.scoped(
       Effect.gen(function* () {
         const { stream, head } = yield* session.open({
@@ -119,30 +124,32 @@ export const makeAgentFiles = (session: AgentSession): GuestFiles => {
             new GuestUnavailable({ message: "The Sandbox's agent did not confirm a write in time", fault: "lost" })
           )
         )
-        const { status } = yield* Effect.raceFirst(head, Effect.andThen(upload(stream, body), late))
+        const { status } = yield* Effect.raceFirst(head, Effect.andThen(uploadBody(stream, body), late))
         yield* Effect.catchTag(answerOf(routes.fileWrite, status, stream, decodeNothing), "RouteRefused", (it) =>
           Effect.fail(refused(it))
         )
       })
     ).pipe(session.held)
 
-  /** The agent did not answer within the time and then missed a ping, or did not answer within its whole patience. */
-  const given = (stream: ClientHttp2Stream): Effect.Effect<never, GuestUnavailable> =>
-    Effect.gen(function* () {
-      const waitMs = session.within(CALL_TIMEOUT_MS)
-      const until = performance.now() + session.within(ARCHIVE_PATIENCE_MS)
-      for (let answers = true; answers && performance.now() < until; ) {
-        yield* Effect.sleep(waitMs)
-        const { session: carrier } = stream
-        answers = carrier !== undefined && (yield* Effect.promise(() => isAnswering(carrier, waitMs)))
-      }
-      return yield* new GuestUnavailable({
-        message: "The Sandbox's agent did not say in time how an archive was unpacked",
-        fault: "lost"
-      })
+/** The agent did not answer within the time and then missed a ping, or did not answer within its whole patience. */
+const silentUnpacking = (session: AgentSession, stream: ClientHttp2Stream): Effect.Effect<never, GuestUnavailable> =>
+  Effect.gen(function* () {
+    const waitMs = session.within(CALL_TIMEOUT_MS)
+    const until = performance.now() + session.within(ARCHIVE_PATIENCE_MS)
+    for (let answers = true; answers && performance.now() < until; ) {
+      yield* Effect.sleep(waitMs)
+      const { session: carrier } = stream
+      answers = carrier !== undefined && (yield* Effect.promise(() => isAnswering(carrier, waitMs)))
+    }
+    return yield* new GuestUnavailable({
+      message: "The Sandbox's agent did not say in time how an archive was unpacked",
+      fault: "lost"
     })
+  })
 
-  const unpack = <E>(
+const unpacks =
+  (session: AgentSession) =>
+  <E>(
     path: string,
     archive: FileUpload<E>,
     encoding: ArchiveEncoding
@@ -156,7 +163,10 @@ export const makeAgentFiles = (session: AgentSession): GuestFiles => {
           body: "open",
           headTimeoutMs: null
         })
-        const { status } = yield* Effect.raceFirst(head, Effect.andThen(upload(stream, archive), given(stream)))
+        const { status } = yield* Effect.raceFirst(
+          head,
+          Effect.andThen(uploadBody(stream, archive), silentUnpacking(session, stream))
+        )
         return yield* Effect.catchTag(
           answerOf(routes.unpackArchive, status, stream, decodeUnpacked),
           "RouteRefused",
@@ -165,7 +175,8 @@ export const makeAgentFiles = (session: AgentSession): GuestFiles => {
       })
     ).pipe(session.held)
 
-  const pack = Effect.fnUntraced(function* (path: string, encoding: ArchiveEncoding) {
+const packs = (session: AgentSession): GuestFiles["pack"] =>
+  Effect.fnUntraced(function* (path: string, encoding: ArchiveEncoding) {
     const { status, stream } = yield* session.request({
       method: "POST",
       path: routes.packDirectory.path,
@@ -177,11 +188,13 @@ export const makeAgentFiles = (session: AgentSession): GuestFiles => {
     return new FramedBytes(stream, broken)
   }, session.held)
 
+export const makeAgentFiles = (session: AgentSession): GuestFiles => {
+  const call = jsonCalls(session)
   return {
-    read,
-    write,
-    unpack,
-    pack,
+    read: reads(session),
+    write: writes(session),
+    unpack: unpacks(session),
+    pack: packs(session),
     stat: (path) => call(routes.fileStat, { path }, decodeStat),
     edit: (path, edit) => call(routes.fileEdit, { path, ...edit }, decodeEdited),
     list: (path, { pageSize, after }) =>
@@ -200,46 +213,3 @@ export const makeAgentFiles = (session: AgentSession): GuestFiles => {
       Effect.asVoid(call(routes.removeFile, { path, recursive }, decodeNothing, { patienceMs: REMOVE_PATIENCE_MS }))
   }
 }
-
-/** 4 bytes of length before each piece; length 0 ends the content. */
-const frameHeader = (bytes: number): Uint8Array => {
-  const header = Buffer.allocUnsafe(4)
-  header.writeUInt32BE(bytes)
-  return header
-}
-
-/** Bytes of an upload in flight to the agent before more of the body is read. */
-const UPLOAD_AHEAD_BYTES = 512 * 1024
-
-/** Sends the body at the agent's pace. If the agent closes the stream meanwhile, its answer decides, so this then waits. */
-const upload = <E>(stream: ClientHttp2Stream, { bytes, broken }: FileUpload<E>): Effect.Effect<void, E> =>
-  Effect.callback<void, E>((resume) => {
-    const stop = () => {
-      bytes.off("data", send).off("end", end).off("close", breakOff).off("error", breakOff)
-      bytes.pause()
-    }
-    const send = (chunk: Uint8Array) => {
-      if (chunk.byteLength === 0 || stream.destroyed || stream.writableEnded) return
-      stream.cork()
-      stream.write(frameHeader(chunk.byteLength))
-      stream.write(chunk, sent)
-      stream.uncork()
-      if (stream.writableLength >= UPLOAD_AHEAD_BYTES) bytes.pause()
-    }
-    const sent = (failure?: Error | null) => {
-      if (!failure && bytes.isPaused() && stream.writableLength < UPLOAD_AHEAD_BYTES) bytes.resume()
-    }
-    const end = () => {
-      stop()
-      if (stream.destroyed || stream.writableEnded) return
-      stream.end(frameHeader(0))
-      resume(Effect.void)
-    }
-    const breakOff = () => {
-      stop()
-      resume(Effect.fail(broken()))
-    }
-    if (bytes.destroyed && !bytes.readableEnded) return breakOff()
-    bytes.on("end", end).on("close", breakOff).on("error", breakOff).on("data", send)
-    return Effect.sync(stop)
-  })

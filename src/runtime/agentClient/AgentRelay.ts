@@ -15,7 +15,8 @@ import {
 import { type Duplex, duplexPair } from "node:stream"
 import { Effect, Exit } from "effect"
 import type { GuestUnavailable } from "../Guest.ts"
-import type { AgentHead, AgentRequest, AgentSession } from "./AgentSession.ts"
+import type { AgentHead, AgentRequest } from "./AgentRequest.ts"
+import type { AgentSession } from "./AgentSession.ts"
 
 /** The same as the agent's own (src/agent/server.ts). */
 const STREAM_WINDOW_BYTES = 1024 ** 2

@@ -3,8 +3,8 @@ import type { ClientHttp2Stream } from "node:http2"
 import { Effect } from "effect"
 import { refusalShape } from "../../agent/wire.ts"
 import { GuestUnavailable } from "../Guest.ts"
-import { readAnswer } from "./AgentSession.ts"
 import { heldTo, ProtocolBreach } from "./heldToShape.ts"
+import { readAnswer } from "./readAnswer.ts"
 
 interface Route {
   readonly path: string | null
@@ -46,6 +46,9 @@ export const protocolFault = (cause: unknown): GuestUnavailable =>
     message: `The Sandbox's agent broke its protocol${cause instanceof ProtocolBreach ? `: ${cause.message}` : ""}`,
     fault: "protocol"
   })
+
+export const brokenOff = () =>
+  new GuestUnavailable({ message: "The Sandbox's agent broke off a stream", fault: "lost" })
 
 export const held = <A>(decode: () => A): Effect.Effect<A, GuestUnavailable> =>
   Effect.suspend(() => {

@@ -5,7 +5,7 @@
  * fields that they leave open (`distantRuntime`).
  */
 import { Schema } from "effect"
-import { Rpc, RpcGroup } from "effect/rpc"
+import { Rpc, type RpcClient, type RpcClientError, RpcGroup } from "effect/rpc"
 import { RuntimeRefused, RuntimeUnavailable, RuntimeUnsupported } from "../Runtime.ts"
 import { HostDescription } from "./HostDescription.ts"
 import { FAULT_MAX_CHARS, Generation, Id, Prose } from "./hostTold.ts"
@@ -94,3 +94,5 @@ export const HostRpcs = RpcGroup.make(
   /** Serves one service at a time: the last one that asked. The last bytes delivered before come again. */
   Rpc.make("Console", { payload: host, success: ToldConsole, error: RuntimeUnavailable, stream: true })
 )
+
+export type HostClient = RpcClient.RpcClient<RpcGroup.Rpcs<typeof HostRpcs>, RpcClientError.RpcClientError>

@@ -8,7 +8,6 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { gunzipped, gzipped } from "../../../src/agent/files/archive/gzip.ts"
 import { openToPack, pack } from "../../../src/agent/files/archive/pack.ts"
-import { writeHeader } from "../../../src/agent/files/archive/tarHeader.ts"
 import { unpack } from "../../../src/agent/files/archive/unpack.ts"
 import { FileRefusal } from "../../../src/agent/files/FileRefusal.ts"
 import { acceptsGzip } from "../../../src/api/http/acceptsGzip.ts"
@@ -121,7 +120,7 @@ describe("an archive of the real tar", () => {
     expect(listed).toContain(" 3000001 ")
     await unpacked(at, await packed(at), `${W}/copy`)
     expect(fs.readFileSync(at.on("copy/large")).equals(content)).toBe(true)
-    const header = writeHeader({ name: "huge", target: "", mode: 0o600, size: 2 ** 34, mtime: 0, type: "0" })
+    const header = entry({ name: "huge", mode: 0o600, size: 2 ** 34, mtime: 0 })
     const { stderr } = spawnSync("tar", ["tv"], { input: header })
     expect(String(stderr)).toContain("Unexpected EOF")
     expect(await refusalOf(() => unpacked(at, header))).toMatchObject({ reason: "truncated", entries: 0 })

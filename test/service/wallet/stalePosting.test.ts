@@ -3,8 +3,8 @@ import { assert, layer } from "@effect/vitest"
 import { Cause, Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
 import { type FoldedTransition, fold, newMeter } from "../../../src/wallet/Fold.ts"
-import { readMeters } from "../../../src/wallet/LedgerReads.ts"
 import { writeMeters } from "../../../src/wallet/LedgerWrites.ts"
+import { readMeters } from "../../../src/wallet/meterReads.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 
 const sandbox = {

@@ -1,14 +1,23 @@
 /** Tar archives made by hand, honest ones and others; and what a tree of files is, to compare two. */
 import fs from "node:fs"
 import path from "node:path"
-import { blockBytes, type Header, paddingOf, writeHeader } from "../../../src/agent/files/archive/tarHeader.ts"
+import { blockBytes, paddingOf, type TarHeader, writeHeader } from "../../../src/platform/tar/tarHeader.ts"
+
+/** Names are byte strings. */
+interface Header extends Omit<TarHeader, "name" | "target"> {
+  readonly name: string
+  readonly target: string
+}
+
+const bytesOf = (byteString: string) => Buffer.from(byteString, "latin1")
 
 const some: Header = { name: "f", target: "", mode: 0o644, size: 0, mtime: 1_000_000_000, type: "0" }
 
-/** One entry with its content; names are byte strings. */
+/** One entry with its content. */
 export const entry = (told: Partial<Header>, content: string | Uint8Array = ""): Buffer => {
   const bytes = typeof content === "string" ? Buffer.from(content) : content
-  const header = writeHeader({ ...some, size: bytes.byteLength, ...told })
+  const { name, target, ...rest } = { ...some, size: bytes.byteLength, ...told }
+  const header = writeHeader({ ...rest, name: bytesOf(name), target: bytesOf(target) })
   return Buffer.concat([header, bytes, Buffer.alloc(paddingOf(bytes.byteLength))])
 }
 

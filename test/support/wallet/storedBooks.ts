@@ -4,7 +4,8 @@ import type { SqlClient } from "effect/sql"
 import type { SandboxInput } from "../../../machines/sandbox.ts"
 import type { Allocation, Entry } from "../../../src/wallet/Allocation.ts"
 import type { FoldedTransition, Segment } from "../../../src/wallet/Fold.ts"
-import { readAllGrants, readCards, readMeters } from "../../../src/wallet/LedgerReads.ts"
+import { readAllGrants, readCards } from "../../../src/wallet/LedgerReads.ts"
+import { readMeters } from "../../../src/wallet/meterReads.ts"
 import type { Logs } from "./Witness.ts"
 
 const numbers = <A extends Record<string, unknown>>(row: A, names: ReadonlyArray<keyof A>) =>

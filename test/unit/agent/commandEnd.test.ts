@@ -1,6 +1,7 @@
 /** How the agent ends a command's tree, whatever the tree does. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
-import { type CommandHost, CommandProcess } from "../../../src/agent/processes/CommandProcess.ts"
+import type { CommandHost } from "../../../src/agent/processes/CommandHost.ts"
+import { CommandProcess } from "../../../src/agent/processes/CommandProcess.ts"
 import type { ProcessTree } from "../../../src/agent/processes/ProcessTree.ts"
 
 /** A tree of so many processes, of which each kill ends some. */

@@ -1,4 +1,8 @@
-"""Files and directories of this machine as a tar archive, made as it is read: however large they are, little is in memory."""
+"""Files and directories of this machine as a tar archive, made as it is read: however large they are, little is in memory.
+
+`tarfile` finds the files and makes the headers. `TarFile.add` itself does not serve: it writes into a file object, and httpx takes the body
+from an iterator, so that each upload would need a thread and a pipe.
+"""
 
 from __future__ import annotations
 

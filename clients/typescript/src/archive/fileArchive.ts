@@ -1,7 +1,8 @@
 /** A tar archive of one file, made as it is sent. */
 import { iterable } from "../content.ts"
+import { blockBytes, entryTypes, paddingOf, writeHeader } from "../generated/tar/tarHeader.ts"
 import { streamOf } from "../http/streamOf.ts"
-import { blockBytes, paddingOf, writeHeader } from "./tarHeader.ts"
+import { bytesOfName } from "./names.ts"
 
 export interface ArchivedFile {
   /** Without its directory. */
@@ -13,8 +14,14 @@ export interface ArchivedFile {
   readonly mtime: number
 }
 
-const headerOf = ({ mtime, ...file }: ArchivedFile) =>
-  writeHeader({ ...file, mtime: Math.floor(mtime), target: "", type: "0" })
+const headerOf = ({ name, mtime, ...file }: ArchivedFile) =>
+  writeHeader({
+    ...file,
+    name: bytesOfName(name),
+    mtime: Math.floor(mtime),
+    target: new Uint8Array(),
+    type: entryTypes.file
+  })
 
 /** Behind the content, and two blocks of nothing that end the archive. */
 const endOf = ({ size }: ArchivedFile) => new Uint8Array(paddingOf(size) + 2 * blockBytes)

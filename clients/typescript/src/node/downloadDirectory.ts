@@ -4,10 +4,12 @@
  * of the directory, no link is made that does, and what is put in place was a temporary file beside it, so nothing is written through a link.
  */
 import { chmod, link, lstat, lutimes, mkdir, open, rename, rm, symlink, utimes } from "node:fs/promises"
-import { ByteSource } from "../archive/ByteSource.ts"
-import { ArchiveCut, type TarEntry, tarEntries } from "../archive/tarEntries.ts"
-import { broken, paddingOf } from "../archive/tarHeader.ts"
+import { ArchiveCut, broken, withoutTarFault } from "../archive/archiveFaults.ts"
+import { nameOfBytes } from "../archive/names.ts"
 import type { DirectoryTransfer, DownloadOptions } from "../DirectoryOptions.ts"
+import { ByteSource } from "../generated/tar/ByteSource.ts"
+import { type TarEntry, tarEntries } from "../generated/tar/tarEntries.ts"
+import { paddingOf } from "../generated/tar/tarHeader.ts"
 import { readAhead } from "../http/readAhead.ts"
 import type { Transport } from "../http/Transport.ts"
 import { canBeNamed, type LocalPath, ownName, ownPath, within } from "./localPath.ts"
@@ -52,6 +54,21 @@ export const downloadDirectory = async (
   return done
 }
 
+/** Names are text, as the service shows them. */
+interface Entry extends Omit<TarEntry, "name" | "target"> {
+  readonly name: string
+  readonly target: string
+}
+
+async function* entriesOf(source: ByteSource): AsyncGenerator<Entry, void, undefined> {
+  try {
+    for await (const { name, target, ...entry } of tarEntries(source))
+      yield { ...entry, name: nameOfBytes(name), target: nameOfBytes(target) }
+  } catch (thrown) {
+    throw withoutTarFault(thrown)
+  }
+}
+
 class ConnectionFailure extends Error {}
 
 /** The body's pieces; its failure told apart from those of files. */
@@ -73,7 +90,7 @@ class Unpacking {
   readonly #options: DownloadOptions
   readonly #leftOut: Array<string> = []
   /** Of directories: what is put into one afterwards changes its time, and its mode may forbid that. */
-  readonly #delayed = new Map<string, TarEntry>()
+  readonly #delayed = new Map<string, Entry>()
   /** The directory that was last found to be one, with all above it. */
   #known = ""
   #entries = 0
@@ -89,7 +106,7 @@ class Unpacking {
   async run(): Promise<DirectoryTransfer> {
     await mkdir(this.#root, { recursive: true })
     try {
-      for await (const entry of tarEntries(this.#source)) {
+      for await (const entry of entriesOf(this.#source)) {
         this.#options.signal?.throwIfAborted()
         await this.#take(entry)
       }
@@ -101,7 +118,7 @@ class Unpacking {
     return { entries: this.#entries, bytes: this.#bytes, leftOut: this.#leftOut }
   }
 
-  async #take(entry: TarEntry): Promise<void> {
+  async #take(entry: Entry): Promise<void> {
     this.#count()
     const components = componentsOf(entry.name)
     const path = components.join("/")
@@ -122,7 +139,7 @@ class Unpacking {
   }
 
   /** False: it is left out. */
-  async #put(entry: TarEntry, components: ReadonlyArray<string>): Promise<boolean> {
+  async #put(entry: Entry, components: ReadonlyArray<string>): Promise<boolean> {
     const path = components.join("/")
     if (!components.every(canBeNamed)) return false
     switch (entry.kind) {
@@ -157,7 +174,7 @@ class Unpacking {
     }
   }
 
-  async #file({ mode, mtime, size }: TarEntry, components: ReadonlyArray<string>): Promise<void> {
+  async #file({ mode, mtime, size }: Entry, components: ReadonlyArray<string>): Promise<void> {
     await this.#replace(components, async (temporary) => {
       const file = await open(temporary, "wx", 0o600)
       try {

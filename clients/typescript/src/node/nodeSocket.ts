@@ -2,6 +2,10 @@
 /**
  * A WebSocket over node:http, for Node, Deno and Bun: with headers, and with back-pressure both ways, of which the global one has neither.
  *
+ * Why not `ws`: the library has no dependencies, and a tunnel carries bulk. Measured in one run with Node 24 and ws 8.23 (without compression), the
+ * median of five: this takes 0.87 s of CPU to receive a GiB, and 1.06 s to send one; ws takes 1.02 and 1.89 s. Both have a peak of about 150 MiB,
+ * and both hold a server back at 5 MiB while nothing is read.
+ *
  * @source RFC 6455
  */
 import { createHash, randomBytes } from "node:crypto"

@@ -1,9 +1,10 @@
 /// <reference types="node" />
 /** A directory of this machine as a tar archive, made while it is sent. */
+import type { BigIntStats } from "node:fs"
 import { type FileHandle, lstat, open, readdir, readlink, stat } from "node:fs/promises"
-import { nameOfBytes } from "../archive/names.ts"
-import { paddingOf, type TarHeader, writeHeader } from "../archive/tarHeader.ts"
+import { bytesOfName, nameOfBytes } from "../archive/names.ts"
 import type { DirectoryOptions, DirectoryTransfer } from "../DirectoryOptions.ts"
+import { blockBytes, entryTypes, paddingOf, writeHeader } from "../generated/tar/tarHeader.ts"
 import type { Transport } from "../http/Transport.ts"
 import { type LocalPath, ownPath, within } from "./localPath.ts"
 
@@ -80,98 +81,116 @@ const targetOf = async (link: LocalPath): Promise<string> => {
   return mayBeNoText(target) ? nameOfBytes(await readlink(link, { encoding: "buffer" })) : target
 }
 
-interface Packing extends Pick<DirectoryOptions, "onProgress" | "filter"> {
+interface PackingOptions extends Pick<DirectoryOptions, "onProgress" | "filter"> {
   readonly leftOut: Array<string>
 }
 
 /** The archive in pieces that are the reader's to keep. */
-export async function* packed(
-  root: LocalPath,
-  { onProgress, filter, leftOut }: Packing
-): AsyncGenerator<Uint8Array, void, undefined> {
-  let gathered = new Uint8Array(pieceBytes)
-  let length = 0
-  let entries = 0
-  let bytes = 0
-  const linked = new Map<string, string>()
+export const packed = (root: LocalPath, options: PackingOptions): AsyncGenerator<Uint8Array, void, undefined> =>
+  new Packing(root, options).pieces()
 
-  function* gather(part: Uint8Array): Generator<Uint8Array, void, undefined> {
-    for (let rest = part; rest.length > 0; ) {
-      const taken = rest.subarray(0, gathered.length - length)
-      gathered.set(taken, length)
-      length += taken.length
-      rest = rest.subarray(taken.length)
-      if (length < gathered.length) continue
-      yield gathered
-      gathered = new Uint8Array(pieceBytes)
-      length = 0
-    }
+class Packing {
+  readonly #root: LocalPath
+  readonly #options: PackingOptions
+  /** The first name of each file that has several, by device and inode. */
+  readonly #linked = new Map<string, string>()
+  #gathered = new Uint8Array(pieceBytes)
+  #gatheredBytes = 0
+  #entries = 0
+  #bytes = 0
+
+  constructor(root: LocalPath, options: PackingOptions) {
+    this.#root = root
+    this.#options = options
   }
 
-  async function* content(file: FileHandle, path: string, head: (size: number) => TarHeader) {
-    const { size } = await file.stat()
-    const small = new Uint8Array(Math.min(size, smallBytes))
-    let { bytesRead } = await file.read(small, 0, small.length, 0)
-    if (size <= smallBytes) {
-      yield* gather(writeHeader(head(bytesRead)))
-      yield* gather(small.subarray(0, bytesRead))
-      bytes += bytesRead
-      yield* gather(new Uint8Array(paddingOf(bytesRead)))
-      return
-    }
-    yield* gather(writeHeader(head(size)))
-    yield* gather(small.subarray(0, bytesRead))
-    bytes += bytesRead
-    const piece = new Uint8Array(pieceBytes)
-    for (let done = bytesRead; done < size; done += bytesRead) {
-      ;({ bytesRead } = await file.read(piece, 0, Math.min(piece.length, size - done), done))
-      if (bytesRead === 0) throw new Error(`${root}/${path} was cut while it was being read.`)
-      yield* gather(piece.subarray(0, bytesRead))
-      bytes += bytesRead
-      onProgress?.({ entries, bytes, path })
-    }
-    yield* gather(new Uint8Array(paddingOf(size)))
+  async *pieces(): AsyncGenerator<Uint8Array, void, undefined> {
+    yield* this.#directory("", this.#root)
+    // Two blocks of zeros are the end.
+    yield* this.#gather(new Uint8Array(2 * blockBytes))
+    if (this.#gatheredBytes > 0) yield this.#gathered.subarray(0, this.#gatheredBytes)
   }
 
-  async function* directory(above: string, folder: LocalPath): AsyncGenerator<Uint8Array, void, undefined> {
+  async *#directory(above: string, folder: LocalPath): AsyncGenerator<Uint8Array, void, undefined> {
+    const { filter, leftOut } = this.#options
     for (const name of await namesIn(folder)) {
       const path = above === "" ? textOf(name) : `${above}/${textOf(name)}`
       if (filter !== undefined && !filter(path)) continue
       const local = within(folder, name)
       const found = await lstat(local, { bigint: true })
-      const head = (type: string, name: string, size = 0, target = ""): TarHeader => ({
-        name,
-        target,
+      if (!found.isFile() && !found.isDirectory() && !found.isSymbolicLink()) {
+        if (leftOut.length < leftOutMax) leftOut.push(path)
+        continue
+      }
+      yield* this.#entry(path, local, found)
+      this.#entries++
+      this.#tell(path)
+      if (found.isDirectory()) yield* this.#directory(path, local)
+    }
+  }
+
+  async *#entry(path: string, local: LocalPath, found: BigIntStats): AsyncGenerator<Uint8Array, void, undefined> {
+    const header = (type: string, name: string, size = 0, target = "") =>
+      writeHeader({
+        name: bytesOfName(name),
+        target: bytesOfName(target),
         mode: Number(found.mode) & 0o777,
         size,
         mtime: Math.floor(Number(found.mtimeMs) / 1000),
         type
       })
-      const key = found.nlink > 1n && found.isFile() ? `${found.dev} ${found.ino}` : null
-      const first = key === null ? undefined : linked.get(key)
-      if (first !== undefined) yield* gather(writeHeader(head("1", path, 0, first)))
-      else if (found.isSymbolicLink()) yield* gather(writeHeader(head("2", path, 0, await targetOf(local))))
-      else if (found.isDirectory()) yield* gather(writeHeader(head("5", `${path}/`)))
-      else if (found.isFile()) {
-        const file = await open(local, "r")
-        try {
-          yield* content(file, path, (size) => head("0", path, size))
-        } finally {
-          await file.close()
-        }
-        if (key !== null && linked.size < linkedMax) linked.set(key, path)
-      } else {
-        if (leftOut.length < leftOutMax) leftOut.push(path)
-        continue
-      }
-      entries++
-      onProgress?.({ entries, bytes, path })
-      if (found.isDirectory()) yield* directory(path, local)
+    if (found.isSymbolicLink()) return yield* this.#gather(header(entryTypes.symlink, path, 0, await targetOf(local)))
+    if (found.isDirectory()) return yield* this.#gather(header(entryTypes.directory, `${path}/`))
+    const key = found.nlink > 1n ? `${found.dev} ${found.ino}` : null
+    const first = key === null ? undefined : this.#linked.get(key)
+    if (first !== undefined) return yield* this.#gather(header(entryTypes.hardLink, path, 0, first))
+    const file = await open(local, "r")
+    try {
+      yield* this.#content(file, path, (size) => header(entryTypes.file, path, size))
+    } finally {
+      await file.close()
+    }
+    if (key !== null && this.#linked.size < linkedMax) this.#linked.set(key, path)
+  }
+
+  async *#content(
+    file: FileHandle,
+    path: string,
+    header: (size: number) => Uint8Array
+  ): AsyncGenerator<Uint8Array, void, undefined> {
+    const { size } = await file.stat()
+    const small = new Uint8Array(Math.min(size, smallBytes))
+    let { bytesRead } = await file.read(small, 0, small.length, 0)
+    const isSmall = size <= smallBytes
+    const length = isSmall ? bytesRead : size
+    yield* this.#gather(header(length))
+    yield* this.#gather(small.subarray(0, bytesRead))
+    this.#bytes += bytesRead
+    const piece = isSmall ? small : new Uint8Array(pieceBytes)
+    for (let done = bytesRead; done < length; done += bytesRead) {
+      ;({ bytesRead } = await file.read(piece, 0, Math.min(piece.length, length - done), done))
+      if (bytesRead === 0) throw new Error(`${this.#root}/${path} was cut while it was being read.`)
+      yield* this.#gather(piece.subarray(0, bytesRead))
+      this.#bytes += bytesRead
+      this.#tell(path)
+    }
+    yield* this.#gather(new Uint8Array(paddingOf(length)))
+  }
+
+  *#gather(part: Uint8Array): Generator<Uint8Array, void, undefined> {
+    for (let rest = part; rest.length > 0; ) {
+      const taken = rest.subarray(0, this.#gathered.length - this.#gatheredBytes)
+      this.#gathered.set(taken, this.#gatheredBytes)
+      this.#gatheredBytes += taken.length
+      rest = rest.subarray(taken.length)
+      if (this.#gatheredBytes < this.#gathered.length) continue
+      yield this.#gathered
+      this.#gathered = new Uint8Array(pieceBytes)
+      this.#gatheredBytes = 0
     }
   }
 
-  yield* directory("", root)
-  // Two blocks of zeros are the end.
-  yield* gather(new Uint8Array(1024))
-  if (length > 0) yield gathered.subarray(0, length)
+  #tell(path: string): void {
+    this.#options.onProgress?.({ entries: this.#entries, bytes: this.#bytes, path })
+  }
 }

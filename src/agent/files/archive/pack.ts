@@ -8,11 +8,11 @@
 import fs from "node:fs"
 import { setImmediate as turn } from "node:timers/promises"
 import { promisify } from "node:util"
+import { blockBytes, entryTypes, paddingOf, writeHeader } from "../../../platform/tar/tarHeader.ts"
 import { errnoOf, FileRefusal, refusalFor } from "../FileRefusal.ts"
 import { archiveLinksMaxBytes, archiveNamesMaxBytes } from "../limits.ts"
 import { NameList } from "../NameList.ts"
 import { at, Held, held, O_PATH, stagingName, type Workspace } from "../Workspace.ts"
-import { blockBytes, entryTypes, paddingOf, writeHeader } from "./tarHeader.ts"
 
 const readFrom = promisify(fs.read)
 
@@ -28,6 +28,9 @@ const namesAtOnce = 1024
 
 /** Removed since its directory was read, not a link any more, or not readable for the Sandbox's user. */
 const leftOut: ReadonlySet<string> = new Set(["ENOENT", "EINVAL", "EACCES", "EPERM"])
+
+const nothing = Buffer.alloc(0)
+const bytesOf = (byteString: string): Buffer => (byteString === "" ? nothing : Buffer.from(byteString, "latin1"))
 
 /** The file system's own directory at the top of a volume. */
 const lostAndFound = "lost+found"
@@ -112,7 +115,7 @@ class Packing implements Disposable {
       const mtime = Math.floor(Number(stat.mtimeMs) / 1000)
       const mode = Number(stat.mode) & 0o777
       const header = (type: string, name: string, size: number, target = "") =>
-        writeHeader({ name, target, mode, size, mtime, type })
+        writeHeader({ name: bytesOf(name), target: bytesOf(target), mode, size, mtime, type })
       if (stat.isDirectory()) {
         const opened = new Held(fs.openSync(held(named.descriptor), O_RDONLY | O_DIRECTORY))
         try {
@@ -141,7 +144,7 @@ class Packing implements Disposable {
     }
   }
 
-  async *#file(file: Held, header: (size: number) => Buffer): AsyncGenerator<Buffer> {
+  async *#file(file: Held, header: (size: number) => Uint8Array): AsyncGenerator<Buffer> {
     const size = fs.fstatSync(file.descriptor).size
     if (size <= smallBytes) {
       const content = Buffer.allocUnsafe(size)
@@ -167,11 +170,12 @@ class Packing implements Disposable {
     yield* this.#gather(Buffer.alloc(paddingOf(size)))
   }
 
-  *#gather(bytes: Buffer): Generator<Buffer> {
+  *#gather(bytes: Uint8Array): Generator<Buffer> {
     for (let rest = bytes; rest.byteLength > 0; ) {
-      const taken = rest.copy(this.#gathered, this.#gatheredBytes)
-      this.#gatheredBytes += taken
-      rest = rest.subarray(taken)
+      const taken = rest.subarray(0, this.#gathered.byteLength - this.#gatheredBytes)
+      this.#gathered.set(taken, this.#gatheredBytes)
+      this.#gatheredBytes += taken.byteLength
+      rest = rest.subarray(taken.byteLength)
       if (this.#gatheredBytes === this.#gathered.byteLength) yield this.#takeGathered()
     }
   }

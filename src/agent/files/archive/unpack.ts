@@ -7,6 +7,9 @@
  */
 import fs from "node:fs"
 import { setImmediate as turn } from "node:timers/promises"
+import { ByteSource } from "../../../platform/tar/ByteSource.ts"
+import { tarEntries } from "../../../platform/tar/tarEntries.ts"
+import { paddingOf } from "../../../platform/tar/tarHeader.ts"
 import { errnoOf, FileRefusal } from "../FileRefusal.ts"
 import { archiveDelayedMaxBytes, archiveEntriesMax } from "../limits.ts"
 import { nameText } from "../names.ts"
@@ -14,10 +17,8 @@ import type { Staging } from "../Staging.ts"
 import { held, type Workspace } from "../Workspace.ts"
 import { writeAll } from "../write.ts"
 import { ArchiveFault, archiveFaultFor, malformed, truncated } from "./ArchiveFault.ts"
-import { ByteSource } from "./ByteSource.ts"
+import { type ArchiveEntry, archiveEntry, refuseUnsupported, withoutTarFault } from "./archiveEntry.ts"
 import { componentsOf, Destination } from "./Destination.ts"
-import { type Entry, tarEntries } from "./tarEntries.ts"
-import { paddingOf } from "./tarHeader.ts"
 
 export interface Unpacked {
   /** Files, directories and links that were made or replaced. */
@@ -83,7 +84,8 @@ class Unpacking {
   async run(): Promise<Unpacked> {
     using _ = this.#keepStaging()
     try {
-      for await (const entry of tarEntries(this.#source)) {
+      for await (const told of tarEntries(this.#source, refuseUnsupported)) {
+        const entry = archiveEntry(told)
         if (this.#entries >= this.#entriesMax) {
           throw new ArchiveFault("too_large", `An archive has at most ${this.#entriesMax} entries.`)
         }
@@ -96,7 +98,7 @@ class Unpacking {
       await this.#pastEnd()
     } catch (cause) {
       this.#attributeAll()
-      throw this.#told(archiveFaultFor(cause))
+      throw this.#told(archiveFaultFor(withoutTarFault(cause)))
     }
     return { entries: this.#entries, bytes: this.#bytes }
   }
@@ -126,7 +128,7 @@ class Unpacking {
     })
   }
 
-  async #take(entry: Entry): Promise<void> {
+  async #take(entry: ArchiveEntry): Promise<void> {
     const components = componentsOf(entry.name)
     if (components.length === 0) {
       // The directory itself keeps its mode.
@@ -138,7 +140,7 @@ class Unpacking {
     if (!(await this.#source.skip(entry.size + paddingOf(entry.size)))) throw truncated()
   }
 
-  #takeDirectory(components: ReadonlyArray<string>, { mode, mtime }: Entry): void {
+  #takeDirectory(components: ReadonlyArray<string>, { mode, mtime }: ArchiveEntry): void {
     this.#unsealing(components, () => this.#destination.directory(components))
     const name = components.join("/")
     if (this.#delayed.delete(name)) this.#delayedBytes -= costOf(name)
@@ -151,7 +153,7 @@ class Unpacking {
     }
   }
 
-  async #takeFile(components: ReadonlyArray<string>, { size, mode, mtime }: Entry): Promise<void> {
+  async #takeFile(components: ReadonlyArray<string>, { size, mode, mtime }: ArchiveEntry): Promise<void> {
     using staged = this.#staging.create()
     await this.#pour(staged.descriptor, size)
     fs.futimesSync(staged.descriptor, timeOf(mtime), timeOf(mtime))
@@ -183,14 +185,14 @@ class Unpacking {
     if (!(await this.#source.skip(paddingOf(size)))) throw truncated()
   }
 
-  #takeSymlink(components: ReadonlyArray<string>, { target, mtime }: Entry): void {
+  #takeSymlink(components: ReadonlyArray<string>, { target, mtime }: ArchiveEntry): void {
     if (target === "") throw malformed("a symbolic link points to nothing")
     using staged = this.#staging.symlink(target)
     fs.lutimesSync(staged.path, timeOf(mtime), timeOf(mtime))
     this.#rename(staged.path, components)
   }
 
-  #takeHardLink(components: ReadonlyArray<string>, { target }: Entry): void {
+  #takeHardLink(components: ReadonlyArray<string>, { target }: ArchiveEntry): void {
     const first = componentsOf(target)
     if (first.length === 0) throw missingTarget()
     using staged = this.#secondName(first)

@@ -1,7 +1,9 @@
 /** A source of bytes that arrive in pieces and are read in any sizes. It buffers at most one piece. */
 export class ByteSource {
   readonly #pieces: AsyncIterator<Uint8Array>
-  #piece: Buffer = Buffer.alloc(0)
+  #piece: Uint8Array = new Uint8Array()
+  /** The bytes that were read so far. */
+  taken = 0
 
   constructor(pieces: AsyncIterable<Uint8Array>) {
     this.#pieces = pieces[Symbol.asyncIterator]()
@@ -9,29 +11,29 @@ export class ByteSource {
 
   /** Fetches the next piece if the current one is used up. False at the end. */
   async #more(): Promise<boolean> {
-    while (this.#piece.byteLength === 0) {
+    while (this.#piece.length === 0) {
       const { done, value } = await this.#pieces.next()
-      if (done) return false
-      this.#piece = Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+      if (done === true) return false
+      this.#piece = value
     }
     return true
   }
 
-  /** Reads exactly `count` bytes; fewer only at the end. */
-  async exactly(count: number): Promise<Buffer> {
-    if (this.#piece.byteLength >= count) return this.#cut(count)
-    const parts: Array<Buffer> = []
+  /** Reads exactly `count` bytes; fewer only at the end. Bytes of one piece are not copied. */
+  async exactly(count: number): Promise<Uint8Array> {
+    if (this.#piece.length >= count) return this.#cut(count)
+    const all = new Uint8Array(count)
     let length = 0
     while (length < count && (await this.#more())) {
       const part = this.#cut(count - length)
-      parts.push(part)
-      length += part.byteLength
+      all.set(part, length)
+      length += part.length
     }
-    return Buffer.concat(parts, length)
+    return all.subarray(0, length)
   }
 
   /** Reads the buffered bytes, at most `max`; null at the end. */
-  async some(max: number): Promise<Buffer | null> {
+  async some(max: number): Promise<Uint8Array | null> {
     return (await this.#more()) ? this.#cut(max) : null
   }
 
@@ -40,7 +42,7 @@ export class ByteSource {
     for (let left = count; left > 0; ) {
       const part = await this.some(left)
       if (part === null) return false
-      left -= part.byteLength
+      left -= part.length
     }
     return true
   }
@@ -50,9 +52,10 @@ export class ByteSource {
     await this.#pieces.return?.()
   }
 
-  #cut(max: number): Buffer {
+  #cut(max: number): Uint8Array {
     const part = this.#piece.subarray(0, max)
-    this.#piece = this.#piece.subarray(part.byteLength)
+    this.#piece = this.#piece.subarray(part.length)
+    this.taken += part.length
     return part
   }
 }

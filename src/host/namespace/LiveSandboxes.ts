@@ -1,0 +1,136 @@
+/** The Sandboxes that this process knows to run on this host, and those that it saw end. */
+import { type PublicText, publicText } from "../../../schemas/PublicText.ts"
+import { makeAgentGuest } from "../../runtime/agentClient/AgentGuest.ts"
+import { type AgentSession, makeAgentSession } from "../../runtime/agentClient/AgentSession.ts"
+import type { Guest } from "../../runtime/Guest.ts"
+import type { RuntimeDown } from "../../runtime/Runtime.ts"
+import { type CgroupHost, cgroupOomKills } from "../linux/cgroups.ts"
+import { endsItsContainer } from "../linux/containerEnd.ts"
+import type { ConnectedNetwork } from "../linux/networkNamespace.ts"
+import { isOfThisBoot, signal } from "../linux/ProcessIdentity.ts"
+import { networkRetryPause, type RetryPause } from "../linux/RetryPause.ts"
+import { connectUnix } from "../linux/unixSocket.ts"
+import { ConsoleTail } from "./ConsoleTail.ts"
+import type { HostLayout } from "./HostLayout.ts"
+import { isUp, mayBeUp, type RuntimeRecord, type SandboxState } from "./SandboxState.ts"
+
+export interface LiveSandbox {
+  record: RuntimeRecord
+  readonly session: AgentSession
+  readonly guest: Guest
+  readonly console: ConsoleTail
+  /** Null without a network. */
+  readonly network: ConnectedNetwork | null
+  /** Spaces the restarts, and their log lines, of a network that keeps ending. */
+  readonly networkPause: RetryPause
+}
+
+const THOROUGH_EVERY_LOOKS = 10
+
+/** The reason for a Sandbox that was found dead at start. */
+export const absentlyEnded = ({ monitor }: RuntimeRecord): PublicText =>
+  isOfThisBoot(monitor)
+    ? endsItsContainer()
+      ? publicText`The Sandbox ended with the container that it was in`
+      : publicText`The Sandbox ended while the service was not running`
+    : publicText`The Sandbox ended with its host, which was restarted`
+
+export class LiveSandboxes {
+  readonly #layout: HostLayout
+  readonly #cgroups: CgroupHost
+  readonly #live = new Map<string, LiveSandbox>()
+  readonly #dead = new Map<string, RuntimeDown>()
+  #looks = 0
+
+  constructor(layout: HostLayout, cgroups: CgroupHost) {
+    this.#layout = layout
+    this.#cgroups = cgroups
+  }
+
+  get size(): number {
+    return this.#live.size
+  }
+
+  get(sandboxId: string): LiveSandbox | undefined {
+    return this.#live.get(sandboxId)
+  }
+
+  ids(): ReadonlyArray<string> {
+    return [...this.#live.keys()]
+  }
+
+  entries(): Iterable<readonly [sandboxId: string, live: LiveSandbox]> {
+    return this.#live.entries()
+  }
+
+  connectTo(state: SandboxState): AgentSession {
+    return makeAgentSession({ connect: () => connectUnix(state.socket) })
+  }
+
+  adopt(sandboxId: string, record: RuntimeRecord): LiveSandbox {
+    return this.keep(sandboxId, record, this.connectTo(this.#layout.state(sandboxId)))
+  }
+
+  keep(sandboxId: string, record: RuntimeRecord, session: AgentSession): LiveSandbox {
+    const console = new ConsoleTail(this.#layout.console(this.#layout.state(sandboxId), record.generation))
+    const { isRoot } = this.#layout
+    const pid = (isRoot ? record.init : record.monitor)?.pid
+    const network =
+      record.networkEnabled && pid !== undefined ? { pid, throughUserNamespace: !isRoot, closedTo: null } : null
+    const networkPause = networkRetryPause()
+    const live = { record, session, guest: makeAgentGuest(session), console, network, networkPause }
+    this.#live.set(sandboxId, live)
+    return live
+  }
+
+  forget(sandboxId: string): void {
+    const live = this.#live.get(sandboxId)
+    if (live === undefined) return
+    live.session.close()
+    live.console.close()
+    this.#live.delete(sandboxId)
+  }
+
+  /** Records that the Sandbox ended by itself. */
+  found(sandboxId: string, record: RuntimeRecord, ended = publicText`The Sandbox ended without being asked to`): void {
+    this.forget(sandboxId)
+    // The bwrap inside outlives the agent while any process of the Sandbox lives, but without the agent the Sandbox cannot be reached.
+    for (const it of [record.init, record.monitor]) if (it !== null) signal(it, "SIGKILL")
+    const { exitCode } = this.#layout.state(sandboxId).readStatus()
+    const reason: RuntimeDown["reason"] =
+      exitCode === 0
+        ? { code: "EXITED", message: publicText`The Sandbox ended by itself.` }
+        : {
+            code: "CRASHED",
+            message:
+              cgroupOomKills(this.#cgroups, sandboxId) > 0
+                ? publicText`${ended}; processes in it had been killed because it was out of memory.`
+                : publicText`${ended}.`
+          }
+    this.#dead.set(sandboxId, { type: "down", sandboxId, generation: record.generation, reason })
+  }
+
+  /** The Sandbox is being ended, or started again: its earlier end is not reported any more. */
+  forgetEnd(sandboxId: string): void {
+    this.#dead.delete(sandboxId)
+  }
+
+  /** Checks every Sandbox that should run. Returns all that are known to have ended by themselves. */
+  look(): ReadonlyArray<RuntimeDown> {
+    // Checking that a pid exists is cheap. Checking that it is still the same process needs reads from /proc, so that is done only every few passes.
+    const isThorough = this.#looks++ % THOROUGH_EVERY_LOOKS === 0
+    for (const [sandboxId, { record }] of this.#live) {
+      if ((!isThorough && mayBeUp(record)) || isUp(record)) continue
+      this.found(sandboxId, record)
+    }
+    return [...this.#dead.values()]
+  }
+
+  /** Console bytes since the last call of any caller. */
+  readConsoles(): ReadonlyArray<{ sandboxId: string; generation: number; offset: number; bytes: Uint8Array }> {
+    return [...this.#live].flatMap(([sandboxId, { record, console }]) => {
+      const chunk = console.read()
+      return chunk === null ? [] : [{ sandboxId, generation: record.generation, ...chunk }]
+    })
+  }
+}
