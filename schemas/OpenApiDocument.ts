@@ -71,13 +71,19 @@ const errorResponse = (status: number, codes: ReadonlyArray<ErrorCode>, mayChang
   }
 })
 
+/** The parser answers it before any endpoint is known, so every operation may. */
+const headTooLarge = {
+  ...errorResponse(431, ["INVALID_REQUEST"], false),
+  description: "`INVALID_REQUEST`\n\nThe URL and the headers have more than 64 KiB."
+}
+
 const notAllowed = errorResponse(0, ["METHOD_NOT_ALLOWED"], false)
 
 /** What comes before the endpoint is asked: of every path. */
 const otherResponse = {
   ...notAllowed,
   description:
-    "Any other failure: a method that the path does not have (405, with Allow), and what is no well-formed HTTP (400, 408, 431). The body is an Error too.",
+    "Any other failure: a method that the path does not have (405, with Allow), and what is no well-formed HTTP (400, 408). The body is an Error too.",
   headers: { ...(notAllowed["headers"] as Json), Allow: { $ref: "#/components/headers/Allow" } }
 }
 
@@ -280,6 +286,7 @@ const completed = (
   }
   const mayChange = isGuarded && endpoint.method !== "GET" && !Context.get(endpoint.annotations, ReadOnly)
   for (const [status, codes] of codesOf(failures)) responses[status] = errorResponse(status, codes, mayChange)
+  responses[431] = headTooLarge
   const parameters = (operation["parameters"] as ReadonlyArray<Parameter>).map((parameter) =>
     described(parameterOf(parameter, types, required))
   )
@@ -307,6 +314,7 @@ const tunnelItem = (): Json => ({
       ...Object.fromEntries(
         [...tunnelFailures].map(([status, codes]) => [status, errorResponse(status, codes, false)])
       ),
+      431: headTooLarge,
       default: otherResponse
     }
   }
