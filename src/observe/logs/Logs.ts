@@ -83,7 +83,7 @@ export class Logs extends Context.Service<
         follow: Effect.fn("Logs.follow")(function* (accountId, sandboxId, following) {
           yield* find(accountId, sandboxId)
           if (following.after !== null && (yield* newestNumber) < following.after.seq) return yield* stale()
-          return reading(sandboxId, following)
+          return reading(accountId, sandboxId, following)
         })
       })
     })
