@@ -89,6 +89,18 @@ const readStatement = `
 const rememberedKind = "sandbox"
 const rememberedMax = 512
 
+/** Reads it once. */
+const eraOf = (maintenance: MaintenanceDatabase["Service"]): Effect.Effect<string> => {
+  let known: string | null = null
+  const found = transitionEra(maintenance).pipe(
+    Effect.catchTag(["SchemaError", "NoSuchElementError"], Effect.die),
+    Effect.retry(forAMoment),
+    Effect.orDie,
+    Effect.tap((era) => Effect.sync(() => (known = era)))
+  )
+  return Effect.suspend(() => (known === null ? found : Effect.succeed(known)))
+}
+
 export class Actors extends Context.Service<
   Actors,
   {
@@ -147,16 +159,8 @@ export class Actors extends Context.Service<
       )
       for (let reader = 0; reader < 2; reader++) yield* vitalWorker("actor reads", Effect.forever(readBatch))
 
-      let knownEra: string | null = null
-      const findEra = Effect.catchTag(transitionEra(maintenance), ["SchemaError", "NoSuchElementError"], Effect.die)
-      const era = Effect.suspend(() =>
-        knownEra === null
-          ? Effect.tap(readable(findEra), (found) => Effect.sync(() => (knownEra = found)))
-          : Effect.succeed(knownEra)
-      )
-
       return Actors.of({
-        era,
+        era: eraOf(maintenance),
         read: (id) =>
           patiently<ActorRecord | null, never>((resume) => {
             Queue.offerUnsafe(asked, {

@@ -100,6 +100,15 @@ class UnreadBytes {
   }
 }
 
+const onceSent = (request: HttpServerRequest.HttpServerRequest, stalledMs: number, then: () => void): void => {
+  const answer = NodeHttpServerRequest.toServerResponse(request) as ServerResponse
+  if (answer.closed) then()
+  else {
+    answer.once("close", then)
+    answer.setTimeout(stalledMs, () => answer.destroy())
+  }
+}
+
 type Handler<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 
 export class LargeAnswers extends Context.Service<
@@ -171,15 +180,6 @@ export class LargeAnswers extends Context.Service<
           return Effect.timeoutOrElse(admitted, { duration: patienceMs, orElse: () => Effect.fail(busy()) })
         })
 
-      const onceSent = (request: HttpServerRequest.HttpServerRequest, then: () => void): void => {
-        const answer = NodeHttpServerRequest.toServerResponse(request) as ServerResponse
-        if (answer.closed) then()
-        else {
-          answer.once("close", then)
-          answer.setTimeout(stalledMs, () => answer.destroy())
-        }
-      }
-
       return LargeAnswers.of({
         inTurn: (accountId, request, handler) =>
           Effect.suspend(() => {
@@ -188,7 +188,7 @@ export class LargeAnswers extends Context.Service<
               Effect.sync(() => {
                 const isSmall = Exit.isFailure(exit) || lengthOf(exit.value) <= smallMaxBytes
                 if (isSmall) leave(place)
-                else onceSent(request, () => leave(place))
+                else onceSent(request, stalledMs, () => leave(place))
               })
             )
           }),
@@ -198,7 +198,7 @@ export class LargeAnswers extends Context.Service<
               const bytes = lengthOf(response)
               if (bytes <= smallMaxBytes) return
               unread.add(accountId, bytes)
-              onceSent(request, () => unread.add(accountId, -bytes))
+              onceSent(request, stalledMs, () => unread.add(accountId, -bytes))
             })
           )
       })

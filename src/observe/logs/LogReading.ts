@@ -12,7 +12,6 @@ import { Clock, Effect, FiberSet, Option, Queue, Schema, Scope } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { heartbeatSeconds } from "../../../schemas/Limits.ts"
 import { type PullStream, pullStream } from "../../operation/pullStream.ts"
-import { lockByKey } from "../../platform/concurrency/lockByKey.ts"
 import { Actors } from "../../store/Actors.ts"
 import { Int8, int8Column } from "../../store/Columns.ts"
 import { Output } from "../../store/Output.ts"
@@ -62,14 +61,15 @@ export type LogReading = PullStream<LogEvent>
 
 const Beyond = Schema.Struct({ ...Wanted.fields, floor: Int8, told: Schema.Array(Schema.Number) })
 
-/** Makes the stream for a Sandbox of which the caller has checked that it is the account's. */
+type InTurn = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+/** Makes the stream for a Sandbox of which the caller has checked the owner. `inTurn`: runs each of its reads. */
 export const logReadings = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const actors = yield* Actors
   const output = yield* Output
   const newest = yield* newestChunks
   const run = yield* FiberSet.makeRuntime()
-  const inTurn = yield* lockByKey
 
   const findBeyond = SqlSchema.findAll({
     Request: Beyond,
@@ -90,7 +90,7 @@ export const logReadings = Effect.gen(function* () {
     }
   })
 
-  return (accountId: string, sandboxId: string, { after, since, limit, ...filter }: LogFollowing): LogReading => {
+  return (sandboxId: string, { after, since, limit, ...filter }: LogFollowing, inTurn: InTurn): LogReading => {
     const scope = Scope.makeUnsafe()
     let position = after ?? { at: 0, seq: 0 }
     let told: ReadonlyArray<{ readonly seq: number; readonly at: number }> = []
@@ -122,7 +122,7 @@ export const logReadings = Effect.gen(function* () {
       )
       position = { ...position, at: Math.max(position.at, now) }
       return { rows, truncated }
-    }).pipe(inTurn(accountId))
+    }).pipe(inTurn)
 
     const read = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
@@ -140,7 +140,7 @@ export const logReadings = Effect.gen(function* () {
       // All matches are delivered: later chunks are new, and older ones need not be read again.
       if (rows.length === 0) position = { ...position, at: Math.max(position.at, now) }
       return rows
-    }).pipe(inTurn(accountId))
+    }).pipe(inTurn)
 
     let heard: Queue.Queue<void> | null = null
     const changes = Effect.gen(function* () {

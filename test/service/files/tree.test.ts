@@ -150,7 +150,7 @@ describe("remove", () => {
     expect(at.leakedDescriptors()).toBe(0)
   })
 
-  it("a failure is told once nothing of the removal is under way, for the descriptor in its paths is closed then", async () => {
+  it("a failure is reported once nothing of the removal is under way, for the descriptor in its paths is closed then", async () => {
     using at = make()
     for (let file = 0; file < 100; file += 1) at.put(`full/${file}`)
     const { unlink } = fs.promises

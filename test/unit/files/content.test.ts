@@ -150,7 +150,7 @@ describe("write", () => {
     expect(at.leakedDescriptors()).toBe(0)
   })
 
-  it("a failure is told once nothing flushes any more, for the descriptor is closed then", async () => {
+  it("a failure is reported once nothing flushes any more, for the descriptor is closed then", async () => {
     using at = new TestWorkspace()
     const { fsync } = fs
     let underWay = 0

@@ -13,11 +13,11 @@ const small = { ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2) }
 /** Two MiB of control characters, each of which is six bytes in JSON. */
 const flood = "for stream in 1 2; do head -c 1048576 /dev/zero | tr '\\0' '\\1' >&$stream; done"
 
-describe.skipIf(skipped(unusable))("executes whose answers nobody reads", () => {
+describe.skipIf(skipped(unusable))("executes whose answers stay unread", () => {
   layer(ServedAtoll.layer(freshDriver(small), small).pipe(Layer.provideMerge(TestDatabase.layer)), {
     excludeTestServices: true
   })((it) => {
-    it.effect("end with 429 for their account, whatever their status was, and other accounts go on", () =>
+    it.effect("end with 429 for their account, with any status, and other accounts go on", () =>
       Effect.flatMap(ServedAtoll, (atoll) =>
         Effect.promise(async () => {
           const other = (await atoll.newKey(scopes, "other")).secret

@@ -46,7 +46,7 @@ describe("readBytes", () => {
     const taken = process.memoryUsage().arrayBuffers - before
     assert.strictEqual(bytes.length, sizeBytes)
     for (let piece = 0; piece * pieceBytes < sizeBytes; piece++) assert.strictEqual(bytes[piece * pieceBytes], piece)
-    // Beside the file, pieces that nobody holds any more.
+    // Beside the file, pieces that are not collected yet.
     assert.isBelow(taken, 1.6 * sizeBytes)
   })
 
