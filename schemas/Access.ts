@@ -39,7 +39,10 @@ export const ReadOnly = Context.Reference<boolean>("atoll/schemas/ReadOnly", { d
 /** Endpoint annotation: it changes nothing, and yet stands in the audit log, for it gives out the content of a Sandbox or what opens it. */
 export const ReadsContent = Context.Reference<boolean>("atoll/schemas/ReadsContent", { defaultValue: () => false })
 
-/** Endpoint annotation: its answer may have megabytes, so an account gets few of them at a time; one more waits, then is 429. */
+/**
+ * Endpoint annotation: its answer may have megabytes, so an account gets few of them at a time; one more waits, then is 429. Of an endpoint with a
+ * body, whose answer's size is known only at its end, so many bytes may be unread.
+ */
 export const MayBeLarge = Context.Reference<boolean>("atoll/schemas/MayBeLarge", { defaultValue: () => false })
 
 /** Endpoint annotation: beside its named query parameters it takes any whose name begins with this. */

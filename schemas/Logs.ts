@@ -62,7 +62,7 @@ const query = {
   )
 }
 
-/** What earlier versions gave has no mark of the Sandbox. */
+/** One without its mark, as earlier versions gave it and as a cut one is, is stale. */
 const Position = Schema.String.check(
   isMatching(/^\d{1,16}-\d{1,16}(?:-[0-9a-f]{12})?$/, { expected: "the id of an event" })
 )

@@ -13,6 +13,7 @@ import { HttpApi, type HttpApiEndpoint, type HttpApiGroup, OpenApi } from "effec
 import { Authorized, OptionalBody, ReadOnly, RequiredScope } from "./Access.ts"
 import { bodyName, ErrorBody, type ErrorCode, errorStatus, errors } from "./Errors.ts"
 import { errorExamples, exampleOf, withExample } from "./OpenApiExamples.ts"
+import { errorResponse, headTooLarge, otherResponse, requestId } from "./OpenApiFailures.ts"
 import { carried } from "./OpenApiShapes.ts"
 import { capabilityScheme, capabilitySecurity, tunnel, tunnelFailures, tunnelPath } from "./OpenApiTunnel.ts"
 
@@ -42,44 +43,6 @@ const codesOf = (
       [...new Set(schemas.map((schema) => SchemaAST.resolveIdentifier(schema.ast)).filter(isErrorCode))]
     ])
   )
-
-const requestId = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } }
-
-const outcomeUnknown =
-  "With `details.outcome` `unknown` it may have been done: the database, the service or the Sandbox went away before its end was seen. Look before you repeat it; with the same Idempotency-Key, where there is one, it is not done twice. Retry-After, where there is one, says when the service can be asked again, not that the change may be repeated. Without `details.outcome` nothing was changed."
-
-/** Codes of a change that was begun and whose result is unknown. */
-const tellsOutcome: ReadonlySet<ErrorCode> = new Set(["INTERNAL", "SANDBOX_UNAVAILABLE", "SERVICE_UNAVAILABLE"])
-
-const errorResponse = (status: number, codes: ReadonlyArray<ErrorCode>, mayChange: boolean): Json => ({
-  description: [
-    codes.map((code) => `\`${code}\``).join(", "),
-    ...(mayChange && codes.some((code) => tellsOutcome.has(code)) ? [outcomeUnknown] : [])
-  ].join("\n\n"),
-  headers: {
-    ...requestId,
-    ...(status === 401 ? { "WWW-Authenticate": { $ref: "#/components/headers/WwwAuthenticate" } } : {}),
-    ...(codes.includes("RATE_LIMITED") || codes.includes("SERVICE_UNAVAILABLE")
-      ? { "Retry-After": { $ref: "#/components/headers/RetryAfter" } }
-      : {})
-  },
-  content: {
-    "application/json": {
-      schema: { $ref: "#/components/schemas/Error" },
-      examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${bodyName(code)}` }]))
-    }
-  }
-})
-
-const notAllowed = errorResponse(0, ["METHOD_NOT_ALLOWED"], false)
-
-/** What comes before the endpoint is asked: of every path. */
-const otherResponse = {
-  ...notAllowed,
-  description:
-    "Any other failure: a method that the path does not have (405, with Allow), and what is no well-formed HTTP (400, 408, 431). The body is an Error too.",
-  headers: { ...(notAllowed["headers"] as Json), Allow: { $ref: "#/components/headers/Allow" } }
-}
 
 /** JSON Schema of each query parameter as a value. */
 const queryTypes = (endpoint: HttpApiEndpoint.Top): ReadonlyMap<string, Json> => {
@@ -280,6 +243,7 @@ const completed = (
   }
   const mayChange = isGuarded && endpoint.method !== "GET" && !Context.get(endpoint.annotations, ReadOnly)
   for (const [status, codes] of codesOf(failures)) responses[status] = errorResponse(status, codes, mayChange)
+  responses[431] = headTooLarge
   const parameters = (operation["parameters"] as ReadonlyArray<Parameter>).map((parameter) =>
     described(parameterOf(parameter, types, required))
   )
@@ -307,6 +271,7 @@ const tunnelItem = (): Json => ({
       ...Object.fromEntries(
         [...tunnelFailures].map(([status, codes]) => [status, errorResponse(status, codes, false)])
       ),
+      431: headTooLarge,
       default: otherResponse
     }
   }

@@ -157,15 +157,16 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
         identifier: "ExecuteResponse",
         description: "How a command ended."
       }),
-      error: [...jsonBody, CreditExhausted, ExecutionTimeout, ...reached]
+      error: [...jsonBody, CreditExhausted, ExecutionTimeout, RateLimited, ...reached]
     })
+      .annotate(MayBeLarge, true)
       .annotate(RequiredScope, "sandbox:execute")
       .annotateMerge(
         OpenApi.annotations({
           identifier: "execute",
           summary: "Run a command and wait for its end",
           description:
-            "When the time is over, or the caller goes away, the whole process tree is ended. 408 carries in details what the result held so far. A cwd that does not exist: 400. 502 with details.outcome unknown: the command may have run; look before you repeat it."
+            "When the time is over, or the caller goes away, the whole process tree is ended. 408 carries in details what the result held so far. A cwd that does not exist: 400. 429 while the account's clients leave too much of earlier answers unread: nothing was run. 502 with details.outcome unknown: the command may have run; look before you repeat it."
         })
       ),
     HttpApiEndpoint.post("startOperation", "/sandboxes/:id/operations", {

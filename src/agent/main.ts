@@ -7,6 +7,7 @@
  * `ATOLL_AGENT_VCPUS` (the number of processors that commands should use; absent: they detect it), `ATOLL_AGENT_SPAWNER` (a program that starts
  * commands, see processes/SpawnerProgram.ts; absent: the agent does).
  */
+import { join } from "node:path"
 import { makeFileRoutes } from "./files/fileRoutes.ts"
 import { healthRoutes } from "./health.ts"
 import { listen } from "./listen.ts"
@@ -21,6 +22,7 @@ import { OutputPipes, type PipeOwner, runToEnd } from "./processes/outputPipes.t
 import { ProcessTable } from "./processes/ProcessTable.ts"
 import { processRoutes } from "./processes/processRoutes.ts"
 import { openSpawnerProgram } from "./processes/SpawnerProgram.ts"
+import { StartedKeys } from "./processes/StartedKeys.ts"
 import { makeServer } from "./server.ts"
 
 /** Bounds the unread output of all commands together. */
@@ -95,7 +97,7 @@ process.on("SIGPIPE", () => {})
 // Without a listener, this signal from any process would open Node's inspector.
 process.on("SIGUSR1", () => {})
 
-const table = new ProcessTable(host)
+const table = new ProcessTable(host, new StartedKeys(join(runDir, "started")))
 const server = makeServer({
   ...healthRoutes({
     generation: generation === undefined ? null : Number(generation),

@@ -9,7 +9,10 @@ import { hash } from "node:crypto"
 import { Effect } from "effect"
 import { InvalidRequest } from "../../schemas/Errors.ts"
 
-/** The account, the name of the list, then all that decides what is in it. */
+/**
+ * The account, the name of the list, then all that decides what is in it. A list whose positions are revisions names the database's era, too: in a
+ * restored copy a revision may be another entry.
+ */
 export type ListBinding = readonly [accountId: string, list: string, ...rest: ReadonlyArray<unknown>]
 
 /** 72 bits. */

@@ -25,7 +25,7 @@ export const transitionLog = Effect.fn("transitionLog")(function* (
   page: { readonly limit: number; readonly cursor: string | null }
 ) {
   const actors = yield* Actors
-  const list: ListBinding = [accountId, "transitions", record.id]
+  const list: ListBinding = [accountId, "transitions", record.id, yield* actors.era]
   const after = yield* openCursor(list, page.cursor, /^\d{1,15}$/)
   const log = yield* actors.log(record.id, Number(after ?? 0), page.limit + 1)
   const { entries, nextCursor } = pageOf(list, log, page.limit, (entry) => String(entry.revision))

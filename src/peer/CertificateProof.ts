@@ -8,6 +8,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto"
 import { createSecureContext, type SecureContext, type SecureContextOptions, type TLSSocket } from "node:tls"
 import { Effect } from "effect"
+import { worker } from "../platform/worker/Worker.ts"
 import { followed } from "./followed.ts"
 import { isNamed } from "./hostName.ts"
 import type { PeerProtocol } from "./PeerSockets.ts"
@@ -49,7 +50,9 @@ const isFor = (certificate: X509Certificate, name: Name): boolean =>
 interface Credentials {
   readonly options: SecureContextOptions
   readonly context: SecureContext
-  readonly until: string
+  /** Epoch milliseconds between which the certificate is valid. */
+  readonly validFrom: number
+  readonly validUntil: number
   /** SHA-256 fingerprints. */
   readonly revoked: ReadonlySet<string>
 }
@@ -87,8 +90,47 @@ const parsed = Effect.fnUntraced(function* (
     catch: (cause) => unusable(`The certificates in ${certFile} and ${caFile} cannot be used: ${String(cause)}.`)
   })
   const revoked = yield* revokedIn(revokedFile ?? "", denied)
-  return { options, context, until: new Date(certificate.validTo).toISOString(), revoked }
+  const [validFrom, validUntil] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)]
+  return { options, context, validFrom, validUntil, revoked }
 })
+
+const iso = (ms: number): string => new Date(ms).toISOString()
+
+const day = 24 * 3_600_000
+
+/** A certificate that is renewed every day is not reported each time. */
+const reportedBeforeMs = ({ validFrom, validUntil }: Credentials): number =>
+  Math.min(7 * day, (validUntil - validFrom) / 4)
+
+/** What is the matter with the time of this process's certificate: a clause, and whether it is refused by all. */
+const timeFault = (credentials: Credentials, certFile: string, now: number) => {
+  const { validFrom, validUntil } = credentials
+  const name = `this process's certificate, ${certEnv}, ${certFile},`
+  if (now < validFrom) return { isRefused: true, clause: `${name} is not valid before ${iso(validFrom)}` }
+  if (now >= validUntil) return { isRefused: true, clause: `${name} has expired at ${iso(validUntil)}` }
+  return now >= validUntil - reportedBeforeMs(credentials)
+    ? { isRefused: false, clause: `${name} expires at ${iso(validUntil)}` }
+    : null
+}
+
+const reportEveryMs = 1000
+
+/** Warns once of each fault of the time of the present certificate. */
+const reportTime = (fault: () => ReturnType<typeof timeFault>) =>
+  Effect.gen(function* () {
+    let told: string | null = null
+    const look = Effect.suspend(() => {
+      const clause = fault()?.clause ?? null
+      const isNew = clause !== null && clause !== told
+      told = clause
+      return isNew
+        ? Effect.logWarning(
+            `${clause[0]!.toUpperCase()}${clause.slice(1)}. Put a new certificate and its key in place.`
+          )
+        : Effect.void
+    })
+    yield* worker("fleet certificate", Effect.forever(Effect.andThen(look, Effect.sleep(reportEveryMs))))
+  })
 
 /** Read again whenever the files change, until the scope closes. @param role ATOLL_ROLE. */
 export const certificateProof = Effect.fnUntraced(function* (
@@ -108,8 +150,8 @@ export const certificateProof = Effect.fnUntraced(function* (
         files.revokedFile === null ? Effect.succeed("") : readFileOf(revokedEnv, files.revokedFile, false)
       ]),
       parse: ([cert, key, ca, revoked]) => parsed([cert!, key!, ca!, revoked!], files, own),
-      describe: ({ until, revoked: { size } }) =>
-        `This process is ${own} by ${files.certFile}, valid until ${until}${size === 0 ? "" : `; ${size} certificates are revoked`}`
+      describe: ({ validUntil, revoked: { size } }) =>
+        `This process is ${own} by ${files.certFile}, valid until ${iso(validUntil)}${size === 0 ? "" : `; ${size} certificates are revoked`}`
     },
     (found) => {
       current = found
@@ -117,6 +159,8 @@ export const certificateProof = Effect.fnUntraced(function* (
       for (const [socket, { fingerprint256 }] of open) if (found.revoked.has(fingerprint256)) socket.destroy()
     }
   )
+  const fault = () => timeFault(current, files.certFile, Date.now())
+  yield* reportTime(fault)
   return {
     client: (protocol, name) => ({
       secureContext: current.context,
@@ -153,6 +197,11 @@ export const certificateProof = Effect.fnUntraced(function* (
       listeners.add(use)
       return () => listeners.delete(use)
     },
-    lacks: `which has a certificate for that by those in ${caEnv}`
+    lacks: `which has a certificate for that by those in ${caEnv}`,
+    ownFault: () => {
+      const found = fault()
+      return found?.isRefused ? found.clause : null
+    },
+    refusal: ", or it refuses this process's certificate, which may be revoked there or by another authority"
   } satisfies Proof as Proof
 })

@@ -15,6 +15,10 @@ export interface Proof {
   readonly onChange: (use: (context: SecureContextOptions) => void) => () => void
   /** What the peer lacks, as a clause "which …" that ends a sentence. */
   readonly lacks: string
+  /** Why no peer accepts this process now, as a clause; null: nothing is known. */
+  readonly ownFault: () => string | null
+  /** Why a peer that this process has verified may refuse it, as a clause that ends a sentence. */
+  readonly refusal: string
 }
 
 /** No session resumption: the secrets of an earlier connection may have been withdrawn. */

@@ -84,6 +84,8 @@ export const secretProof = Effect.fnUntraced(function* (path: string) {
     // A secret does not identify the peer, so a single connection cannot be revoked.
     hold: () => {},
     onChange: () => () => {},
-    lacks: `which has this one's secret (${env})`
+    lacks: `which has this one's secret (${env})`,
+    ownFault: () => null,
+    refusal: ""
   } satisfies Proof as Proof
 })

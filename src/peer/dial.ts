@@ -18,13 +18,21 @@ const whyNobody: Readonly<Record<string, string>> = {
   EAI_AGAIN: "the name cannot be looked up now",
   EHOSTUNREACH: "there is no way to that machine",
   ENETUNREACH: "there is no way to that network",
-  ETIMEDOUT: "that machine does not answer"
+  ETIMEDOUT: "that machine does not answer",
+  CERT_HAS_EXPIRED: "the certificate of what is there has expired",
+  CERT_NOT_YET_VALID: "the certificate of what is there is not valid yet, by the clock of this machine"
 }
 
-const reason = (cause: Error | null, { lacks }: Proof, protocol: PeerProtocol): string => {
+/** `isVerified`: this process has accepted the peer, so the peer may have refused this process. */
+const reason = (
+  cause: Error | null,
+  { lacks, ownFault, refusal }: Proof,
+  protocol: PeerProtocol,
+  isVerified: boolean
+): string => {
   const code = String((cause as NodeJS.ErrnoException | null)?.code)
   if (code.includes("NO_APPLICATION_PROTOCOL")) return `what is there does not speak ${protocol}`
-  return whyNobody[code] ?? `nothing is there ${lacks}`
+  return whyNobody[code] ?? ownFault() ?? `nothing is there ${lacks}${isVerified ? refusal : ""}`
 }
 
 /** The connection counts as open once the peer has accepted it. */
@@ -51,7 +59,8 @@ export const dial = (proof: Proof, to: PeerPlace, protocol: PeerProtocol) =>
     socket.setMaxListeners(0)
     socket.setKeepAlive(true, keepAliveMs)
     yield* Effect.callback<void, PeerUnreachable>((resume) => {
-      const fail = (cause: Error | null) => resume(Effect.fail(fails(reason(cause, proof, protocol))))
+      const fail = (cause: Error | null) =>
+        resume(Effect.fail(fails(reason(cause, proof, protocol, socket.authorized))))
       const closed = () => fail(null)
       const readable = () => {
         const first: Buffer | null = socket.read(1)

@@ -85,7 +85,9 @@ const make = Effect.gen(function* () {
     }),
     history: Effect.fn("Sandboxes.history")(function* (accountId, sandboxId, page) {
       yield* find(accountId, sandboxId)
-      return yield* sandboxHistory(accountId, sandboxId, page).pipe(Effect.provideService(SqlClient.SqlClient, sql))
+      return yield* sandboxHistory(accountId, sandboxId, { ...page, era: yield* actors.era }).pipe(
+        Effect.provideService(SqlClient.SqlClient, sql)
+      )
     })
   })
 })

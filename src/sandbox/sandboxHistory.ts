@@ -64,13 +64,14 @@ const statement = `
   where c.ahead < $5::int4
   order by c.created_at desc, c.id desc, t.revision limit $5::int4`
 
+/** `era`: of `Actors`. */
 export const sandboxHistory = Effect.fn("sandboxHistory")(function* (
   accountId: string,
   sandboxId: string,
-  { limit, cursor }: { readonly limit: number; readonly cursor: string | null }
+  { limit, cursor, era }: { readonly limit: number; readonly cursor: string | null; readonly era: string }
 ) {
   const sql = yield* SqlClient.SqlClient
-  const list: ListBinding = [accountId, "history", sandboxId]
+  const list: ListBinding = [accountId, "history", sandboxId, era]
   const { createdAt, id, seen } = yield* positionOf(list, cursor)
   const rows = yield* sql
     .unsafe<Raw>(statement, [sandboxId, createdAt, id, BigInt(seen), limit + 1])

@@ -8,10 +8,12 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { vitalWorker } from "../platform/worker/Worker.ts"
 import { BoundedMap } from "./BoundedMap.ts"
 import { int8Column, textColumn } from "./Columns.ts"
+import { MaintenanceDatabase } from "./Database.ts"
 import { forAMoment } from "./DatabaseFault.ts"
 import { DatabaseWatch } from "./DatabaseWatch.ts"
 import type { PendingCommand } from "./JournalRecord.ts"
 import { stillPendingOf } from "./StillPending.ts"
+import { transitionEra } from "./TransitionEra.ts"
 
 export interface ActorRecord<C = unknown, P = unknown> {
   readonly id: string
@@ -87,6 +89,18 @@ const readStatement = `
 const rememberedKind = "sandbox"
 const rememberedMax = 512
 
+/** Reads it once. */
+const eraOf = (maintenance: MaintenanceDatabase["Service"]): Effect.Effect<string> => {
+  let known: string | null = null
+  const found = transitionEra(maintenance).pipe(
+    Effect.catchTag(["SchemaError", "NoSuchElementError"], Effect.die),
+    Effect.retry(forAMoment),
+    Effect.orDie,
+    Effect.tap((era) => Effect.sync(() => (known = era)))
+  )
+  return Effect.suspend(() => (known === null ? found : Effect.succeed(known)))
+}
+
 export class Actors extends Context.Service<
   Actors,
   {
@@ -96,12 +110,15 @@ export class Actors extends Context.Service<
     readonly list: (filter: ActorFilter) => Effect.Effect<ReadonlyArray<ActorRecord>>
     /** Oldest first, after a revision. */
     readonly log: (id: string, afterRevision: number, limit: number) => Effect.Effect<ReadonlyArray<LogEntry>>
+    /** Differs in a restored copy, where a revision may be another entry. */
+    readonly era: Effect.Effect<string>
   }
 >()("atoll/store/Actors") {
   static readonly layer = Layer.effect(
     Actors,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const maintenance = yield* MaintenanceDatabase
       const { patiently } = yield* DatabaseWatch
       const asked = yield* Queue.unbounded<{
         readonly id: string
@@ -143,6 +160,7 @@ export class Actors extends Context.Service<
       for (let reader = 0; reader < 2; reader++) yield* vitalWorker("actor reads", Effect.forever(readBatch))
 
       return Actors.of({
+        era: eraOf(maintenance),
         read: (id) =>
           patiently<ActorRecord | null, never>((resume) => {
             Queue.offerUnsafe(asked, {

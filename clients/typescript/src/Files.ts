@@ -2,7 +2,7 @@
 import { type ArchivedFile, archiveOfBlob, archiveOfStream, WrongSize } from "./archive/fileArchive.ts"
 import { begun, type FileContent, iterable } from "./content.ts"
 import type { DirectoryOptions, DirectoryTransfer, DownloadOptions } from "./DirectoryOptions.ts"
-import { AtollError } from "./errors.ts"
+import { AtollError, UnreadableAnswer } from "./errors.ts"
 import type { EditFileResponse, FileStat, FileStatResponse } from "./generated/schemas.ts"
 import { paged } from "./http/paged.ts"
 import { streamOf } from "./http/streamOf.ts"
@@ -30,6 +30,29 @@ const divided = (path: string): readonly [directory: string, name: string] => {
 /** As it was begun to be read is no longer there, so often. */
 const changedTimesMax = 5
 
+/** What engines hold in one piece; some hold less. */
+const readMaxBytes = 4 * 1024 ** 3
+
+/** One piece for the whole file: pieces that are put together at the end would need twice the memory. */
+const roomFor = (path: string, sizeBytes: number): Uint8Array<ArrayBuffer> => {
+  const tooLarge = (cause?: unknown) =>
+    new RangeError(
+      `${path} has ${sizeBytes} bytes, more than can be read in one piece. Read it by readStream or chunks.`,
+      { cause }
+    )
+  if (sizeBytes > readMaxBytes) throw tooLarge()
+  try {
+    return new Uint8Array(sizeBytes)
+  } catch (cause) {
+    throw tooLarge(cause)
+  }
+}
+
+interface FilePiece {
+  readonly bytes: Uint8Array
+  readonly sizeBytes: number
+}
+
 export interface ReadOptions extends Waiting {
   /** Absolute byte offset. By default 0. */
   readonly from?: number | undefined
@@ -53,25 +76,31 @@ export class Files {
     return { id: this.#id, path: absolute(path) }
   }
 
-  /**
-   * The bytes of a file in pieces of at most 8 MiB, `from` an offset or the beginning, all of one content: a file that changes meanwhile fails
-   * with `CURSOR_STALE`. A piece whose connection is lost is asked for again.
-   */
-  async *chunks(path: string, { from, ...options }: ReadOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+  /** Pieces of one content, each with the size of the whole file. */
+  async *#pieces(path: string, { from, ...options }: ReadOptions): AsyncGenerator<FilePiece, void, undefined> {
     let cursor: string | undefined
     do {
       const offset = cursor === undefined ? from : undefined
-      const { bytes, next } = await this.#transport.read(
+      const { bytes, sizeBytes, next } = await this.#transport.read(
         "readFile",
         { parameters: { ...this.#at(path), offset, cursor }, ...options },
         async (answer) => ({
           bytes: new Uint8Array(await answer.arrayBuffer()),
+          sizeBytes: Number(answer.headers.get("x-service-file-size")),
           next: answer.headers.get("x-service-eof") === "true" ? null : answer.headers.get("x-service-next-cursor")
         })
       )
       cursor = next ?? undefined
-      if (bytes.length > 0) yield bytes
+      if (bytes.length > 0) yield { bytes, sizeBytes }
     } while (cursor !== undefined)
+  }
+
+  /**
+   * The bytes of a file in pieces of at most 8 MiB, `from` an offset or the beginning, all of one content: a file that changes meanwhile fails
+   * with `CURSOR_STALE`. A piece whose connection is lost is asked for again.
+   */
+  async *chunks(path: string, options: ReadOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
+    for await (const { bytes } of this.#pieces(path, options)) yield bytes
   }
 
   /** The same as a stream, of which one piece at a time is in memory. Fails as `chunks` does. */
@@ -82,18 +111,22 @@ export class Files {
     return streamOf(chunks, (reason) => ending.abort(reason))
   }
 
-  /** A whole file, however large. One that changes while it is read is read anew. */
+  /**
+   * A whole file of at most 4 GiB, in about as much memory. A larger one fails with a RangeError: `chunks` and `readStream` have no limit. One
+   * that changes while it is read is read anew.
+   */
   async readBytes(path: string, options: Waiting = {}): Promise<Uint8Array> {
     for (let attempt = 1; ; attempt++) {
       try {
-        const chunks: Array<Uint8Array> = []
-        for await (const chunk of this.chunks(path, options)) chunks.push(chunk)
-        const all = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0))
+        let all = new Uint8Array(0)
         let at = 0
-        for (const chunk of chunks) {
-          all.set(chunk, at)
-          at += chunk.length
+        for await (const { bytes, sizeBytes } of this.#pieces(path, options)) {
+          if (at === 0) all = roomFor(path, sizeBytes)
+          if (at + bytes.length > all.length) throw new UnreadableAnswer("A file has more bytes than its size.")
+          all.set(bytes, at)
+          at += bytes.length
         }
+        if (at < all.length) throw new UnreadableAnswer("A file has fewer bytes than its size.")
         return all
       } catch (thrown) {
         if (attempt < changedTimesMax && thrown instanceof AtollError && thrown.is("CURSOR_STALE")) continue

@@ -114,8 +114,11 @@ const emptyLevel = async (directory: Held): Promise<string | null> => {
       if (batch.length === batchEntries) break
     }
     if (batch.length === 0) return null
-    const left = await Promise.all(batch.map((entry) => removeEntry(directory, entry.name)))
-    const below = left.find((name) => name !== null)
+    // All must end before the descriptor in their paths is closed: another directory would get its number.
+    const ended = await Promise.allSettled(batch.map((entry) => removeEntry(directory, entry.name)))
+    const failed = ended.find((one) => one.status === "rejected")
+    if (failed !== undefined) throw failed.reason
+    const below = ended.map((one) => (one as PromiseFulfilledResult<string | null>).value).find((name) => name !== null)
     if (below !== undefined) return below
   }
 }

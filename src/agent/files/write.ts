@@ -12,7 +12,7 @@ import type { StagedFile, Staging } from "./Staging.ts"
 import type { Place, Workspace } from "./Workspace.ts"
 
 const writeVector = promisify(fs.writev)
-const flush = promisify(fs.fsync)
+const flush = (descriptor: number): Promise<void> => promisify(fs.fsync)(descriptor)
 
 /** Flushes to the disk after this many bytes while the rest arrives, so that the last flush has little left. */
 const flushBytes = 2 * 1024 * 1024
@@ -73,29 +73,35 @@ const pour = async (staged: StagedFile, body: AsyncIterable<Uint8Array>): Promis
   let gathered = 0
   let total = 0
   let flushed = 0
-  let flushing: Promise<void> = Promise.resolve()
-  for await (const piece of body) {
-    total += piece.byteLength
-    if (total > contentMaxBytes) {
-      throw new FileRefusal("PAYLOAD_TOO_LARGE", `A file is written with at most ${contentMaxBytes} bytes.`, {
-        limitBytes: contentMaxBytes
-      })
+  const flushes: Array<Promise<void>> = []
+  try {
+    for await (const piece of body) {
+      total += piece.byteLength
+      if (total > contentMaxBytes) {
+        throw new FileRefusal("PAYLOAD_TOO_LARGE", `A file is written with at most ${contentMaxBytes} bytes.`, {
+          limitBytes: contentMaxBytes
+        })
+      }
+      pieces.push(piece)
+      gathered += piece.byteLength
+      if (gathered < gatherBytes) continue
+      await writeAll(staged.descriptor, pieces)
+      pieces = []
+      gathered = 0
+      if (total - flushed < flushBytes) continue
+      flushed = total
+      // The kernel reports a failure only once per descriptor, so it must not be lost here. (The handler is attached immediately: the failure may come
+      // before it is awaited.)
+      const flushing = flush(staged.descriptor)
+      flushing.catch(() => {})
+      flushes.push(flushing)
     }
-    pieces.push(piece)
-    gathered += piece.byteLength
-    if (gathered < gatherBytes) continue
     await writeAll(staged.descriptor, pieces)
-    pieces = []
-    gathered = 0
-    if (total - flushed < flushBytes) continue
-    flushed = total
-    // The kernel reports a failure only once per descriptor, so it must not be lost here. (The handler is attached immediately: the failure may come
-    // before it is awaited.)
-    flushing = Promise.all([flushing, flush(staged.descriptor)]).then(() => {})
-    flushing.catch(() => {})
+  } finally {
+    // They use the descriptor, which is closed after a failure: another file would get its number.
+    await Promise.allSettled(flushes)
   }
-  await writeAll(staged.descriptor, pieces)
-  await flushing
+  await Promise.all(flushes)
 }
 
 /** writev may write less than asked (a full disk first writes what fits). */

@@ -10,6 +10,7 @@ import { EXECUTES_MAX, RUNNING_MAX } from "../wire.ts"
 import type { CommandHost } from "./CommandHost.ts"
 import { CommandProcess } from "./CommandProcess.ts"
 import { type CommandSpec, type Line, lineOf } from "./CommandSpec.ts"
+import type { StartedKeys } from "./StartedKeys.ts"
 
 const KNOWN_MAX = 1_024
 /** Keys whose command has ended for good. A late start, for example on another connection, is recognized by them. */
@@ -25,6 +26,9 @@ interface Starting {
   readonly command: Promise<CommandProcess>
   readonly line: Line | null
 }
+
+/** The service repeats the start of a command that it does not stay connected to. */
+const isRepeatable = ({ unwaited, interactive }: CommandSpec): boolean => !unwaited && interactive === undefined
 
 /** A command that waits until fewer than `most` commands of its queue run. */
 interface Waiting {
@@ -44,14 +48,16 @@ export class ProcessTable {
   private readonly ended = new Set<string>()
   private sweeper: NodeJS.Timeout | null = null
   private readonly host: CommandHost
+  private readonly started: StartedKeys
 
-  constructor(host: CommandHost) {
+  constructor(host: CommandHost, started: StartedKeys) {
     this.host = host
+    this.started = started
   }
 
   /**
-   * Starts the command, or returns the command that this key already has. Null when it was killed or forgotten before, which is final, or when it
-   * left the queue.
+   * Starts the command, or returns the command that this key already has. Null when it was killed or forgotten before, or started by an earlier
+   * agent, which are final, or when it left the queue.
    *
    * @param leaves Called for a command that waits, with a function that removes it from the queue.
    */
@@ -60,7 +66,7 @@ export class ProcessTable {
     spec: CommandSpec,
     leaves: (leave: () => void) => void = () => {}
   ): Promise<CommandProcess | null> {
-    if (this.ended.has(key)) return null
+    if (this.ended.has(key) || this.started.isEarlier(key)) return null
     const known = this.known(key)
     if (known !== undefined) return known
     const line = lineOf(spec)
@@ -92,6 +98,7 @@ export class ProcessTable {
   }
 
   private async begin(key: string, spec: CommandSpec): Promise<CommandProcess> {
+    if (isRepeatable(spec)) this.started.note(key)
     const starting = CommandProcess.start(key, spec, this.host)
     this.starting.set(key, { command: starting, line: lineOf(spec) })
     try {
@@ -101,6 +108,9 @@ export class ProcessTable {
       this.changed(command)
       this.evict()
       return command
+    } catch (refusal) {
+      this.started.drop(key)
+      throw refusal
     } finally {
       this.starting.delete(key)
       this.nextTurns()
@@ -140,6 +150,7 @@ export class ProcessTable {
 
   forget(key: string): void {
     this.end(key)
+    this.started.drop(key)
     this.remove(key)
     this.nextTurns()
   }

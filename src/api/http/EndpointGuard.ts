@@ -97,7 +97,9 @@ const guard = (
       return Effect.flatMap(admitBody(request, kind), (admitted) => {
         const refused = refuseQuery(request, known)
         if (refused !== null) return Effect.fail(refused)
-        return Effect.provideService(surrounded(caller, request), HttpServerRequest.HttpServerRequest, admitted)
+        const answer = Effect.provideService(surrounded(caller, request), HttpServerRequest.HttpServerRequest, admitted)
+        // A failure may be large, too: that of a command that took too long has its output.
+        return mayBeLarge ? largeAnswers.onceRead(caller.accountId, request, answerFailures(answer)) : answer
       })
     })
   })

@@ -1,6 +1,6 @@
 /** Converts every failure to the contract's Error body. */
 import { SchemaAST, SchemaIssue } from "effect"
-import { HttpServerResponse } from "effect/http"
+import type { HttpServerResponse } from "effect/http"
 import type { HttpApiError } from "effect/http-api"
 import {
   type ContractError,
@@ -11,6 +11,7 @@ import {
   type Issue,
   NotFound
 } from "../../../schemas/Errors.ts"
+import { jsonTextAnswer } from "./JsonAnswer.ts"
 import { unknownName } from "./UnknownName.ts"
 
 export const isContractError = (fault: unknown): fault is ContractError =>
@@ -43,11 +44,7 @@ export const errorBody = (error: ContractError, requestId: string): string =>
 const codes = new WeakMap<HttpServerResponse.HttpServerResponse, ErrorCode>()
 
 export const errorResponse = (error: ContractError, requestId: string): HttpServerResponse.HttpServerResponse => {
-  const response = HttpServerResponse.text(errorBody(error, requestId), {
-    status: errorStatus[error._tag],
-    contentType: "application/json",
-    headers: headersOf(error)
-  })
+  const response = jsonTextAnswer(errorBody(error, requestId), errorStatus[error._tag], headersOf(error))
   codes.set(response, error._tag)
   return response
 }

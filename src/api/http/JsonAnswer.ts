@@ -7,9 +7,23 @@ import { HttpServerResponse } from "effect/http"
 export const jsonAnswer = <A>(body: A, status = 200): HttpServerResponse.HttpServerResponse =>
   jsonTextAnswer(JSON.stringify(body), status)
 
-/** `text`: JSON. */
-export const jsonTextAnswer = (text: string, status = 200): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.text(text, { status, contentType: "application/json" })
+/** The kernel takes this much immediately. */
+const smallMaxCharacters = 64 * 1024
+
+/**
+ * `text`: JSON. Of a large one only the bytes are kept until its client has read it. Node would keep the text beside a copy of three bytes for each
+ * character.
+ */
+export const jsonTextAnswer = (
+  text: string,
+  status = 200,
+  headers: Readonly<Record<string, string>> | undefined = undefined
+): HttpServerResponse.HttpServerResponse => {
+  const given = { status, contentType: "application/json", ...(headers === undefined ? {} : { headers }) }
+  return text.length <= smallMaxCharacters
+    ? HttpServerResponse.text(text, given)
+    : HttpServerResponse.uint8Array(Buffer.from(text), given)
+}
 
 /**
  * The same for an object with one large base64 member. The member is ASCII, so it is inserted without a scan;

@@ -2,6 +2,9 @@
  * A semaphore for responses of several megabytes, for each account and for this process. A response holds its place from the read of its
  * content until its last byte is sent.
  *
+ * The size of a command's answer is known only at its end, and a command must not wait for its turn here. So its answer is counted in bytes once it
+ * is there. While clients of an account leave too many bytes unread, the account's next command is refused.
+ *
  * Such a response is completely in memory until its client has read it. Without this bound one account could exhaust the memory with clients
  * that send requests and do not read: a response of a log took 100 MB, and 20 of them took 6 GB.
  */
@@ -14,13 +17,25 @@ import { RateLimited } from "../../../schemas/Errors.ts"
 export interface LargeAnswerBounds {
   readonly perAccount: number
   readonly perProcess: number
-  /** How long a request waits for a place. */
+  /** Bytes of commands' answers that clients have not read. */
+  readonly unreadPerAccount: number
+  readonly unreadPerProcess: number
+  /** How long a request waits for a place, or until answers are read. */
   readonly patienceMs: number
   /** A client that reads no byte for so long is disconnected. */
   readonly stalledMs: number
 }
 
-const bounds: LargeAnswerBounds = { perAccount: 4, perProcess: 8, patienceMs: 3_000, stalledMs: 60_000 }
+const mebibyte = 1024 ** 2
+
+const bounds: LargeAnswerBounds = {
+  perAccount: 4,
+  perProcess: 8,
+  unreadPerAccount: 32 * mebibyte,
+  unreadPerProcess: 128 * mebibyte,
+  patienceMs: 3_000,
+  stalledMs: 60_000
+}
 
 /** The kernel's buffer takes this much immediately, so the end of the response is not awaited. */
 const smallMaxBytes = 64 * 1024
@@ -42,6 +57,58 @@ const busy = () =>
     details: { retryAfterSeconds: askAgainSeconds }
   })
 
+/** Bytes of answers that are there and not read. */
+class UnreadBytes {
+  readonly #bounds: LargeAnswerBounds
+  readonly #ofAccounts = new Map<string, number>()
+  readonly #waiting = new Set<{ readonly accountId: string; readonly goOn: () => void }>()
+  #total = 0
+
+  constructor(bounds: LargeAnswerBounds) {
+    this.#bounds = bounds
+  }
+
+  /** An account without unread answers always has room: other accounts cannot keep it out. */
+  #hasRoom(accountId: string): boolean {
+    const own = this.#ofAccounts.get(accountId) ?? 0
+    return own === 0 || (own < this.#bounds.unreadPerAccount && this.#total < this.#bounds.unreadPerProcess)
+  }
+
+  /** Succeeds once the account has room. */
+  room(accountId: string): Effect.Effect<void, RateLimited> {
+    return Effect.suspend(() => {
+      if (this.#hasRoom(accountId)) return Effect.void
+      const read = Effect.callback<void>((resume) => {
+        const one = { accountId, goOn: () => resume(Effect.void) }
+        this.#waiting.add(one)
+        return Effect.sync(() => void this.#waiting.delete(one))
+      })
+      return Effect.timeoutOrElse(read, { duration: this.#bounds.patienceMs, orElse: () => Effect.fail(busy()) })
+    })
+  }
+
+  add(accountId: string, bytes: number): void {
+    this.#total += bytes
+    const own = (this.#ofAccounts.get(accountId) ?? 0) + bytes
+    if (own === 0) this.#ofAccounts.delete(accountId)
+    else this.#ofAccounts.set(accountId, own)
+    for (const one of this.#waiting) {
+      if (!this.#hasRoom(one.accountId)) continue
+      this.#waiting.delete(one)
+      one.goOn()
+    }
+  }
+}
+
+const onceSent = (request: HttpServerRequest.HttpServerRequest, stalledMs: number, then: () => void): void => {
+  const answer = NodeHttpServerRequest.toServerResponse(request) as ServerResponse
+  if (answer.closed) then()
+  else {
+    answer.once("close", then)
+    answer.setTimeout(stalledMs, () => answer.destroy())
+  }
+}
+
 type Handler<E, R> = Effect.Effect<HttpServerResponse.HttpServerResponse, E, R>
 
 export class LargeAnswers extends Context.Service<
@@ -53,10 +120,18 @@ export class LargeAnswers extends Context.Service<
       request: HttpServerRequest.HttpServerRequest,
       handler: Handler<E, R>
     ) => Handler<E | RateLimited, R>
+    /** Runs the handler once few enough of the account's answers are unread, and counts its own. */
+    readonly onceRead: <E, R>(
+      accountId: string,
+      request: HttpServerRequest.HttpServerRequest,
+      handler: Handler<E, R>
+    ) => Handler<E | RateLimited, R>
   }
 >()("atoll/api/http/LargeAnswers") {
-  static readonly layerOf = ({ perAccount, perProcess, patienceMs, stalledMs }: LargeAnswerBounds) =>
+  static readonly layerOf = (given: LargeAnswerBounds) =>
     Layer.sync(LargeAnswers, () => {
+      const { perAccount, perProcess, patienceMs, stalledMs } = given
+      const unread = new UnreadBytes(given)
       const taken = new Map<string, number>()
       let waiting: ReadonlyArray<Place> = []
       let total = 0
@@ -105,15 +180,6 @@ export class LargeAnswers extends Context.Service<
           return Effect.timeoutOrElse(admitted, { duration: patienceMs, orElse: () => Effect.fail(busy()) })
         })
 
-      const leaveOnceSent = (place: Place, request: HttpServerRequest.HttpServerRequest): void => {
-        const answer = NodeHttpServerRequest.toServerResponse(request) as ServerResponse
-        if (answer.closed) leave(place)
-        else {
-          answer.once("close", () => leave(place))
-          answer.setTimeout(stalledMs, () => answer.destroy())
-        }
-      }
-
       return LargeAnswers.of({
         inTurn: (accountId, request, handler) =>
           Effect.suspend(() => {
@@ -122,10 +188,19 @@ export class LargeAnswers extends Context.Service<
               Effect.sync(() => {
                 const isSmall = Exit.isFailure(exit) || lengthOf(exit.value) <= smallMaxBytes
                 if (isSmall) leave(place)
-                else leaveOnceSent(place, request)
+                else onceSent(request, stalledMs, () => leave(place))
               })
             )
-          })
+          }),
+        onceRead: (accountId, request, handler) =>
+          Effect.tap(Effect.andThen(unread.room(accountId), handler), (response) =>
+            Effect.sync(() => {
+              const bytes = lengthOf(response)
+              if (bytes <= smallMaxBytes) return
+              unread.add(accountId, bytes)
+              onceSent(request, stalledMs, () => unread.add(accountId, -bytes))
+            })
+          )
       })
     })
 

@@ -10,7 +10,7 @@ import type { PulledStream } from "./EventStreamAnswer.ts"
 
 const stale = () =>
   new CursorStale({
-    message: "This id is from another Sandbox's log. Open the stream without it."
+    message: "This id is cut, or from another Sandbox's log. Open the stream without it."
   })
 
 const sealLogPosition = (sandboxId: string, { at, seq }: LogPosition): string => {
@@ -24,11 +24,9 @@ export const openLogPosition = (
   id: string | null
 ): Effect.Effect<LogPosition | null, CursorStale> => {
   if (id === null) return Effect.succeed(null)
-  const [at, seq, mark] = id.split("-") as [string, string, string?]
+  const [at, seq] = id.split("-") as [string, string]
   const position = { at: Number(at), seq: Number(seq) }
-  // Ids of earlier versions have no mark.
-  const isOwn = mark === undefined || sealLogPosition(sandboxId, position) === id
-  return isOwn ? Effect.succeed(position) : Effect.fail(stale())
+  return sealLogPosition(sandboxId, position) === id ? Effect.succeed(position) : Effect.fail(stale())
 }
 
 const frame = (sandboxId: string, event: LogEvent): Buffer => {

@@ -7,7 +7,7 @@
 import { createHmac } from "node:crypto"
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { chown, open, readdir, readFile, rmdir, writeFile } from "node:fs/promises"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 
 type Controller = "memory" | "pids" | "cpu" | "cpuacct"
 
@@ -143,6 +143,25 @@ export const enterCgroups = async (files: ReadonlyArray<string>, pid: number): P
   await Promise.all(files.map((file) => writeFile(file, String(pid)).catch(() => {})))
 }
 
+/** The kernel allows no more cgroups on this host. */
+export class CgroupsExhausted extends Error {}
+
+/** Not Node's recursive mkdir, which reports a cgroup that the kernel refuses as a missing parent. */
+const makeGroup = (path: string, makesParent = true): void => {
+  try {
+    mkdirSync(path)
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    if (code === "EEXIST") return
+    // The limits of an ancestor (cgroup.max.descendants), and of the kernel's ids.
+    if (code === "EAGAIN" || code === "ENOSPC")
+      throw new CgroupsExhausted(`No more cgroups are allowed here: ${message}`)
+    if (code !== "ENOENT" || !makesParent) throw cause
+    makeGroup(dirname(path))
+    makeGroup(path, false)
+  }
+}
+
 /** Creates the Sandbox's cgroups with their limits. `owner` may use the delegated directory; with null, none is delegated. */
 export const makeCgroups = async (
   host: CgroupHost,
@@ -167,7 +186,7 @@ export const makeCgroups = async (
   ]
   const joins = new Set<string>()
   for (const path of new Set(Object.values(host.v1))) {
-    mkdirSync(join(path, name), { recursive: true })
+    makeGroup(join(path, name))
     joins.add(join(path, name, "cgroup.procs"))
   }
   for (const [controller, file, value] of v1Limits) {
@@ -178,7 +197,7 @@ export const makeCgroups = async (
   if (host.v2 === null) return { joins: [...joins], serves: [...joins], delegated: null }
   const own = join(host.v2, name)
   const delegated = join(own, "tree")
-  mkdirSync(owner === null ? own : delegated, { recursive: true })
+  makeGroup(owner === null ? own : delegated)
   for (const [controller, file, value] of v2Limits) {
     if (host.v2Controllers.has(controller) && existsSync(join(own, file))) writeFileSync(join(own, file), value)
   }

@@ -12,6 +12,7 @@ import {
   RuntimeUnsupported,
   type SandboxSpec
 } from "../../runtime/Runtime.ts"
+import { CgroupsExhausted } from "../linux/cgroups.ts"
 import { UsersExhausted } from "../linux/HostUsers.ts"
 import { hostFull } from "../linux/hostFull.ts"
 import { VolumeMissing, volumeMissing } from "../linux/VolumeRegister.ts"
@@ -55,6 +56,7 @@ const provision = (host: NamespaceHost, spec: SandboxSpec, turn: (() => void) | 
 
 const isFull = (cause: unknown): cause is Error =>
   cause instanceof LoopDevicesExhausted ||
+  cause instanceof CgroupsExhausted ||
   cause instanceof UsersExhausted ||
   cause instanceof DiskPromised ||
   (cause instanceof Error && /ENOSPC|No space left on device/.test(cause.message))

@@ -4,6 +4,9 @@
  * Chunks are numbered at their insertion, and two inserts may be committed in the other order. So a position is a number below which no chunk can
  * appear any more, and newer delivered chunks are remembered for a moment. A client that returns with a position gets that moment again, and
  * recognizes known entries by their ids.
+ *
+ * The reads of one account take turns. A thousand streams of one account, which is as many as it may have, would otherwise take every connection and
+ * the processor for as long as their reads last: requests of other accounts waited for 23 s.
  */
 import { Clock, Effect, FiberSet, Option, Queue, Schema, Scope } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -58,7 +61,9 @@ export type LogReading = PullStream<LogEvent>
 
 const Beyond = Schema.Struct({ ...Wanted.fields, floor: Int8, told: Schema.Array(Schema.Number) })
 
-/** Makes the stream for a Sandbox of which the caller has checked the owner. */
+type InTurn = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+
+/** Makes the stream for a Sandbox of which the caller has checked the owner. `inTurn`: runs each of its reads. */
 export const logReadings = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const actors = yield* Actors
@@ -85,7 +90,7 @@ export const logReadings = Effect.gen(function* () {
     }
   })
 
-  return (sandboxId: string, { after, since, limit, ...filter }: LogFollowing): LogReading => {
+  return (sandboxId: string, { after, since, limit, ...filter }: LogFollowing, inTurn: InTurn): LogReading => {
     const scope = Scope.makeUnsafe()
     let position = after ?? { at: 0, seq: 0 }
     let told: ReadonlyArray<{ readonly seq: number; readonly at: number }> = []
@@ -117,7 +122,7 @@ export const logReadings = Effect.gen(function* () {
       )
       position = { ...position, at: Math.max(position.at, now) }
       return { rows, truncated }
-    })
+    }).pipe(inTurn)
 
     const read = Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
@@ -135,7 +140,7 @@ export const logReadings = Effect.gen(function* () {
       // All matches are delivered: later chunks are new, and older ones need not be read again.
       if (rows.length === 0) position = { ...position, at: Math.max(position.at, now) }
       return rows
-    })
+    }).pipe(inTurn)
 
     let heard: Queue.Queue<void> | null = null
     const changes = Effect.gen(function* () {

@@ -11,6 +11,7 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { CursorStale, type NotFound } from "../../../schemas/Errors.ts"
+import { lockByKey } from "../../platform/concurrency/lockByKey.ts"
 import { ownSandbox } from "../../sandbox/ownSandbox.ts"
 import { Actors } from "../../store/Actors.ts"
 import { Int8 } from "../../store/Columns.ts"
@@ -59,6 +60,7 @@ export class Logs extends Context.Service<
       const actors = yield* Actors
       const newest = yield* newestChunks
       const reading = yield* logReadings
+      const inTurn = yield* lockByKey
 
       const find = (accountId: string, sandboxId: string) => ownSandbox(actors, accountId, sandboxId)
 
@@ -83,7 +85,7 @@ export class Logs extends Context.Service<
         follow: Effect.fn("Logs.follow")(function* (accountId, sandboxId, following) {
           yield* find(accountId, sandboxId)
           if (following.after !== null && (yield* newestNumber) < following.after.seq) return yield* stale()
-          return reading(sandboxId, following)
+          return reading(sandboxId, following, inTurn(accountId))
         })
       })
     })

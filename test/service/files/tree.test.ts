@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process"
 import fs from "node:fs"
-import { describe, expect, it } from "vitest"
+import { setTimeout as sleep } from "node:timers/promises"
+import { describe, expect, it, vi } from "vitest"
 import { makeDirectory } from "../../../src/agent/files/directory.ts"
 import { removePath } from "../../../src/agent/files/remove.ts"
 import { renamePath } from "../../../src/agent/files/rename.ts"
@@ -146,6 +147,33 @@ describe("remove", () => {
     expect(fs.existsSync(at.on("deep"))).toBe(false)
     expect(fs.readFileSync(at.on("full/inside"), "utf8")).toBe("inside")
     expect(fs.readdirSync(at.outside)).toEqual(["secret"])
+    expect(at.leakedDescriptors()).toBe(0)
+  })
+
+  it("a failure is reported once nothing of the removal is under way, for the descriptor in its paths is closed then", async () => {
+    using at = make()
+    for (let file = 0; file < 100; file += 1) at.put(`full/${file}`)
+    const { unlink } = fs.promises
+    let begun = 0
+    let underWay = 0
+    const slow = vi.spyOn(fs.promises, "unlink").mockImplementation(async (path) => {
+      const isFirst = begun++ === 0
+      underWay += 1
+      try {
+        if (isFirst) throw Object.assign(new Error("EROFS: read-only file system, unlink"), { code: "EROFS" })
+        await sleep(5)
+        await unlink(path)
+      } finally {
+        underWay -= 1
+      }
+    })
+    try {
+      expect(await remove(at, `${W}/full`, true)).toBe("VOLUME_READ_ONLY")
+      expect(begun).toBeGreaterThan(50)
+      expect(underWay).toBe(0)
+    } finally {
+      slow.mockRestore()
+    }
     expect(at.leakedDescriptors()).toBe(0)
   })
 

@@ -112,6 +112,38 @@ describe("a fleet with certificates", () => {
     })
   )
 
+  it.live(
+    "names the certificate whose time is over, of either side, and a refusal that only the other side explains",
+    () =>
+      Effect.gen(function* () {
+        const expired = ours.sign("over", "DNS:atoll-service", true)
+        const late = yield* service(expired)
+        const { port } = yield* listening(yield* host(), ["atoll-host/1"])
+        const own = `this process's certificate, ATOLL_FLEET_CERT_FILE, ${expired.certFile}, has expired at `
+        assert.include(yield* refusal(late, port, "atoll-host/1"), own)
+        yield* until(
+          Effect.sync(() => logged.some((it) => it.includes(`${own[0]!.toUpperCase()}${own.slice(1)}`))),
+          "a warning names the file"
+        )
+        const old = yield* listening(yield* host(ours.sign("old", "DNS:atoll-host", true)), ["atoll-host/1"])
+        const aService = yield* service()
+        assert.include(
+          yield* refusal(aService, old.port, "atoll-host/1"),
+          "the certificate of what is there has expired"
+        )
+
+        const revokedFile = join(yield* testFolder, "revoked")
+        const print = ["x509", "-noout", "-fingerprint", "-sha256", "-in", serviceCertificate.certFile]
+        writeFileSync(revokedFile, execFileSync("openssl", print))
+        const strict = yield* peer({
+          ...environment(hostCertificate, "host"),
+          ATOLL_FLEET_REVOKED_FILE: revokedFile
+        })
+        const closed = yield* listening(strict, ["atoll-host/1"])
+        assert.include(yield* refusal(aService, closed.port, "atoll-host/1"), "it refuses this process's certificate")
+      })
+  )
+
   it.live("comes to another authority without a stop: both are taken for a while, and what is open stays", () =>
     Effect.gen(function* () {
       const own = yield* testFolder

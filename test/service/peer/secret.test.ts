@@ -52,7 +52,7 @@ describe("a fleet that shares a secret", () => {
       const { port } = yield* listening(host, ["atoll-host/1", "atoll-agent/1"])
       assert.isNull(yield* refusal(service, port, "atoll-host/1"))
       assert.isNull(yield* refusal(service, port, "atoll-agent/1"))
-      assert.include(yield* refusal(service, port, "atoll-join/1"), "does not speak atoll-join/1")
+      assert.include(yield* refusal(service, port, "atoll-join/1"), "what is there does not speak atoll-join/1")
     })
   )
 

@@ -1,6 +1,9 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { createMachine } from "xstate"
+import { transitionLog } from "../../../src/engine/TransitionLog.ts"
+import { sandboxHistory } from "../../../src/sandbox/sandboxHistory.ts"
 import { type ActorFilter, Actors } from "../../../src/store/Actors.ts"
 import { fillColumns } from "../../support/derivedColumns.ts"
 import { rowsRead, settle } from "../../support/rowsRead.ts"
@@ -36,6 +39,44 @@ layer(Actors.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
       yield* sql`delete from actors where id = 'sbx_1'`
       assert.isNull(yield* actors.read("sbx_1"))
     })
+  )
+
+  it.effect(
+    "a restored copy has another era: a log's next page is not read there, for its revisions may be others",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const original = yield* Actors
+        yield* insert("op_era", "operation", {})
+        yield* sql`update actors set sandbox_id = 'sbx_era', account_id = 'acc' where id = 'op_era'`
+        yield* sql`
+        insert into transitions (actor_id, revision, at, event, from_state, to_state, commands, cause, commit_token)
+        select 'op_era', n, n, '{"type": "X"}'::jsonb, null, 'pending', '[]'::jsonb, 'test', '' from generate_series(1, 3) n`
+        const machine = createMachine({ initial: "pending", states: { pending: {} } })
+        const pages = (actors: Actors["Service"]) => ({
+          transitions: (cursor: string | null) =>
+            Effect.flatMap(actors.read("op_era"), (record) =>
+              transitionLog(machine, record!, "acc", { limit: 1, cursor }).pipe(Effect.provideService(Actors, actors))
+            ),
+          history: (cursor: string | null) =>
+            Effect.flatMap(actors.era, (era) => sandboxHistory("acc", "sbx_era", { limit: 1, cursor, era }))
+        })
+        const here = pages(original)
+        const cursors = {
+          transitions: (yield* here.transitions(null)).nextCursor,
+          history: (yield* here.history(null)).nextCursor
+        }
+        assert.deepStrictEqual((yield* here.transitions(cursors.transitions)).transitions[0]?.revision, 2)
+        assert.deepStrictEqual((yield* here.history(cursors.history)).transitions[0]?.revision, 2)
+
+        yield* sql`update transition_eras set server = '1'`
+        const copy = Context.get(yield* Layer.build(Layer.fresh(Actors.layer)), Actors)
+        assert.notStrictEqual(yield* copy.era, yield* original.era)
+        const there = pages(copy)
+        assert.strictEqual((yield* Effect.flip(there.transitions(cursors.transitions)))._tag, "INVALID_REQUEST")
+        assert.strictEqual((yield* Effect.flip(there.history(cursors.history)))._tag, "INVALID_REQUEST")
+        assert.strictEqual((yield* there.transitions(null)).transitions[0]?.revision, 1)
+      })
   )
 
   it.effect("what changes without a new revision is read each time, for every other kind", () =>

@@ -1,7 +1,7 @@
 /** Own process: it measures the memory of the process. */
 import { createHash } from "node:crypto"
 import fs from "node:fs"
-import { describe, expect, it } from "vitest"
+import { describe, expect, it, vi } from "vitest"
 import { contentMaxBytes } from "../../../src/agent/files/limits.ts"
 import { openRange } from "../../../src/agent/files/read.ts"
 import { writePath } from "../../../src/agent/files/write.ts"
@@ -147,6 +147,35 @@ describe("write", () => {
     }
     await expect(writePath(at.workspace, at.staging, "/workspace/file", broken())).rejects.toThrow("connection lost")
     expect(at.tree()).toEqual(["file: old"])
+    expect(at.leakedDescriptors()).toBe(0)
+  })
+
+  it("a failure is reported once nothing flushes any more, for the descriptor is closed then", async () => {
+    using at = new TestWorkspace()
+    const { fsync } = fs
+    let underWay = 0
+    let begun = 0
+    const slow = vi.spyOn(fs, "fsync").mockImplementation((descriptor, done) => {
+      begun += 1
+      underWay += 1
+      setTimeout(() => {
+        fsync(descriptor, (error) => {
+          underWay -= 1
+          done(error)
+        })
+      }, 20)
+    })
+    const broken = async function* () {
+      for (let mebibyte = 0; mebibyte < 6; mebibyte += 1) yield Buffer.alloc(1024 ** 2)
+      throw new Error("It breaks off.")
+    }
+    try {
+      await expect(writePath(at.workspace, at.staging, "/workspace/file", broken())).rejects.toThrow("It breaks off.")
+      expect(begun).toBeGreaterThan(1)
+      expect(underWay).toBe(0)
+    } finally {
+      slow.mockRestore()
+    }
     expect(at.leakedDescriptors()).toBe(0)
   })
 

@@ -149,7 +149,10 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
       yield* settle("actors")
       yield* settle("transitions")
       const page = (cursor: string | null) =>
-        rowsRead("transitions", rowsRead("actors", sandboxHistory("acc_long", "sbx_long", { limit: 100, cursor })))
+        rowsRead(
+          "transitions",
+          rowsRead("actors", sandboxHistory("acc_long", "sbx_long", { limit: 100, cursor, era: "era" }))
+        )
       let cursor: string | null = null
       for (let count = 0; count < 3; count++) {
         const { result, rows }: Effect.Success<ReturnType<typeof page>> = yield* page(cursor)

@@ -156,10 +156,25 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
           const { schema, examples } = response.content!["application/json"]!
           assert.deepStrictEqual(schema, { $ref: "#/components/schemas/Error" })
           for (const code of Object.keys(examples!)) {
-            if (status !== "default") assert.strictEqual(errorStatus[code as ErrorCode], Number(status), code)
+            if (status === "431") assert.strictEqual(code, "INVALID_REQUEST")
+            else if (status !== "default") assert.strictEqual(errorStatus[code as ErrorCode], Number(status), code)
             assert.include(response.description, status === "default" ? "Error" : `\`${code}\``)
           }
         }
+      }
+    })
+  )
+
+  it.effect("every operation says what becomes of a URL and headers that are too long, and that is so", () =>
+    withApi(async (api) => {
+      const document = await fetched(api)
+      for (const { path, method, operation } of operationsOf(document)) {
+        assert.property(operation.responses, "431", `${method} ${path}`)
+        const target = path.replaceAll(/\{\w+\}/g, "x")
+        const head = `${method.toUpperCase()} ${target}?${"x".repeat(70_000)} HTTP/1.1\r\nHost: x\r\n\r\n`
+        const answer = await api.raw(head)
+        assert.match(answer, /^HTTP\/1.1 431 /, `${method} ${path}`)
+        assert.strictEqual(JSON.parse(answer.split("\r\n\r\n")[1]!).code, "INVALID_REQUEST")
       }
     })
   )

@@ -56,7 +56,11 @@ const pretended = async (size: number, upload: (body: ReadableStream<Uint8Array>
       const offset = Number(searchParams.get("cursor") ?? searchParams.get("offset") ?? 0)
       const next = Math.min(size, offset + 8 * mebibyte)
       return new Response(new Uint8Array(next - offset), {
-        headers: { "x-service-eof": String(next === size), "x-service-next-cursor": String(next) }
+        headers: {
+          "x-service-file-size": String(size),
+          "x-service-eof": String(next === size),
+          "x-service-next-cursor": String(next)
+        }
       })
     }
   })

@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import {
   type CgroupHost,
+  CgroupsExhausted,
   cgroupNames,
   detectCgroups,
   makeCgroups,
@@ -49,6 +50,24 @@ describe.skipIf(!usable)("cgroups", () => {
       expect(await ended).toBe("SIGKILL")
       expect(await removeCgroups(host, "idle")).toBe(true)
       expect(await removeCgroups(host, "never")).toBe(true)
+    }))
+
+  it("one that the kernel refuses is reported as that, and not as a missing folder", () =>
+    lend(async (host, v2) => {
+      const limits = { memoryBytes: 256 * 1024 ** 2, vcpus: 1, processes: 10 }
+      writeFileSync(join(v2, "cgroup.max.descendants"), "1")
+      for (const owner of [0, null]) {
+        await makeCgroups(host, "first", limits, null)
+        await expect(makeCgroups(host, "second", limits, owner)).rejects.toBeInstanceOf(CgroupsExhausted)
+        expect(await removeCgroups(host, "first")).toBe(true)
+        // The Sandbox's folder fits, and the one for its agent does not.
+        if (owner !== null)
+          await expect(makeCgroups(host, "second", limits, owner)).rejects.toBeInstanceOf(CgroupsExhausted)
+        expect(await removeCgroups(host, "second")).toBe(true)
+      }
+      writeFileSync(join(v2, "cgroup.max.descendants"), "max")
+      expect((await makeCgroups(host, "first", limits, 0)).delegated).toBe(join(v2, "first", "tree"))
+      expect(await removeCgroups(host, "first")).toBe(true)
     }))
 
   it("where socket buffers have a counter beside the memory's, it has a limit", () =>

@@ -1,15 +1,17 @@
 /** A log that is followed: each entry once, whatever order commits come in, and none is lost between two readings. */
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts"
 import type { LogEvent, LogFollowing, LogReading } from "../../../../src/observe/logs/LogReading.ts"
 import { Logs } from "../../../../src/observe/logs/Logs.ts"
+import { MaintenanceDatabase } from "../../../../src/store/Database.ts"
 import { Output } from "../../../../src/store/Output.ts"
 import type { OutputSource } from "../../../../src/store/OutputChunk.ts"
 import { newAccount, testAtoll } from "../../../support/TestAtoll.ts"
 import { TestDatabase } from "../../../support/TestDatabase.ts"
 import { createIn } from "../../../support/TestSandboxes.ts"
+import { untilFound } from "../../../support/until.ts"
 
 const all: LogFollowing = { since: null, stream: null, source: null, operationId: null, limit: 1000, after: null }
 
@@ -55,6 +57,36 @@ const world = Layer.unwrap(Effect.map(SimulatedWorld.make, (made) => testAtoll(m
 layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true })(
   "a log that is followed",
   (it) => {
+    it.effect("by a hundred readers of one account leaves connections to everybody else", () =>
+      Effect.gen(function* () {
+        const { write, follow } = yield* newSandbox
+        yield* write("op_a", "one")
+        const sql = yield* SqlClient.SqlClient
+        const maintenance = yield* MaintenanceDatabase
+        const readings = yield* Effect.forEach(Array.from({ length: 100 }), () => follow())
+        const first = yield* maintenance.withTransaction(
+          Effect.gen(function* () {
+            // Each read lasts until this transaction has ended.
+            yield* maintenance`lock table output_chunks in access exclusive mode`
+            const begun = yield* Effect.forEach(readings, (reading) => Effect.forkScoped(next(reading)))
+            yield* Effect.promise(() =>
+              untilFound(() =>
+                Effect.runPromise(
+                  Effect.map(
+                    maintenance`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+                    ({ length }) => length > 0
+                  )
+                )
+              )
+            )
+            yield* sql`select 1`.pipe(Effect.timeout("5 seconds"))
+            return begun
+          })
+        )
+        for (const fiber of first) assert.strictEqual((yield* Fiber.join(fiber))?.type, "log")
+      })
+    )
+
     it.effect(
       "begins with the newest that match and says whether there are more; then tells each as it is stored",
       () =>

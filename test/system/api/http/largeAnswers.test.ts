@@ -87,15 +87,17 @@ layer(TestApi.layer(), { excludeTestServices: true })("large answers", (it) => {
   )
 })
 
-/** A server of nothing but large answers, for the account that a request names. */
+/** A server of nothing but large answers, for the account that a request names: a GET's wait for a place, a POST's are counted. */
 const serving = (bounds: Partial<LargeAnswerBounds>, test: (port: number) => Promise<void>) =>
   Effect.gen(function* () {
     const largeAnswers = yield* LargeAnswers
     const body = "x".repeat(answerMinBytes)
     const app = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) =>
-      largeAnswers
-        .inTurn(request.url, request, Effect.succeed(HttpServerResponse.text(body)))
-        .pipe(Effect.catchTag("RATE_LIMITED", () => Effect.succeed(HttpServerResponse.empty({ status: 429 }))))
+      largeAnswers[request.method === "GET" ? "inTurn" : "onceRead"](
+        request.url,
+        request,
+        Effect.succeed(HttpServerResponse.text(body))
+      ).pipe(Effect.catchTag("RATE_LIMITED", () => Effect.succeed(HttpServerResponse.empty({ status: 429 }))))
     )
     yield* HttpServer.serveEffect(app)
     const { address } = yield* HttpServer.HttpServer
@@ -103,21 +105,29 @@ const serving = (bounds: Partial<LargeAnswerBounds>, test: (port: number) => Pro
   }).pipe(
     Effect.scoped,
     Effect.provide(
-      LargeAnswers.layerOf({ perAccount: 2, perProcess: 1, patienceMs: 10_000, stalledMs: 60_000, ...bounds })
+      LargeAnswers.layerOf({
+        perAccount: 2,
+        perProcess: 1,
+        unreadPerAccount: 2 * answerMinBytes,
+        unreadPerProcess: 3 * answerMinBytes,
+        patienceMs: 10_000,
+        stalledMs: 60_000,
+        ...bounds
+      })
     ),
     Effect.provide(NodeHttpServer.layer(() => createServer(), { host: "127.0.0.1", port: 0 }))
   )
 
-const statusOf = (port: number, account: string) =>
-  fetch(`http://127.0.0.1:${port}${account}`).then(async (answer) => {
+const statusOf = (port: number, account: string, method = "GET") =>
+  fetch(`http://127.0.0.1:${port}${account}`, { method }).then(async (answer) => {
     await answer.arrayBuffer()
     return answer.status
   })
 
 /** Asks for one, and never reads it. */
-const unread = async (port: number, account: string) => {
+const unread = async (port: number, account: string, method = "GET") => {
   const socket = connect(port, "127.0.0.1").on("error", () => {})
-  socket.write(`GET ${account} HTTP/1.1\r\nHost: x\r\n\r\n`)
+  socket.write(`${method} ${account} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`)
   await once(socket, "readable")
   return socket
 }
@@ -135,5 +145,28 @@ it.live("an account that has none gets its first, whatever others keep unread", 
     const socket = await unread(port, "/one")
     assert.deepStrictEqual([await statusOf(port, "/two"), await statusOf(port, "/one")], [200, 429])
     socket.destroy()
+  })
+)
+
+it.live("of commands are counted at their end: past the bound an account runs no further one until some are read", () =>
+  serving({ patienceMs: 200 }, async (port) => {
+    const kept = [await unread(port, "/one", "POST"), await unread(port, "/one", "POST")]
+    assert.strictEqual(await statusOf(port, "/one", "POST"), 429)
+    kept.push(await unread(port, "/two", "POST"))
+    // The process has its most. Who has nothing unread goes on.
+    assert.deepStrictEqual(
+      [await statusOf(port, "/two", "POST"), await statusOf(port, "/three", "POST"), await statusOf(port, "/one")],
+      [429, 200, 200]
+    )
+    for (const socket of kept) socket.destroy()
+    assert.strictEqual(await statusOf(port, "/one", "POST"), 200)
+  })
+)
+
+it.live("of commands make the next one wait only until one is read, or cut off", () =>
+  serving({ stalledMs: 300 }, async (port) => {
+    const kept = [await unread(port, "/one", "POST"), await unread(port, "/one", "POST")]
+    assert.strictEqual(await statusOf(port, "/one", "POST"), 200)
+    for (const socket of kept) socket.destroy()
   })
 )

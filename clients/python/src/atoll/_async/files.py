@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import posixpath
 import tempfile
 import uuid
@@ -59,7 +60,11 @@ class AsyncFiles:
         attempt = 1
         while True:
             try:
-                return b"".join([chunk async for chunk in self.chunks(path)])
+                # Its value is not copied, so no more than the file is in memory.
+                whole = io.BytesIO()
+                async for chunk in self.chunks(path):
+                    whole.write(chunk)
+                return whole.getvalue()
             except CursorStaleError:
                 if attempt == _CHANGED_TIMES_MAX:
                     raise

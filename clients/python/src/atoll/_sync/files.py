@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import posixpath
 import tempfile
 import uuid
@@ -60,7 +61,11 @@ class Files:
         attempt = 1
         while True:
             try:
-                return b"".join([chunk for chunk in self.chunks(path)])
+                # Its value is not copied, so no more than the file is in memory.
+                whole = io.BytesIO()
+                for chunk in self.chunks(path):
+                    whole.write(chunk)
+                return whole.getvalue()
             except CursorStaleError:
                 if attempt == _CHANGED_TIMES_MAX:
                     raise
