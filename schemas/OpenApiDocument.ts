@@ -3,7 +3,7 @@
  *
  * - every error status names its codes, with an example of each, and has the one body Error, a union by code;
  * - every operation names its scope, and the bearer key as its security;
- * - every request and answer has an example (OpenApiExamples.ts);
+ * - every request and answer has an example (OpenApiExamples.ts), and every operation is shown in three languages (OpenApiSamples.ts);
  * - integers and bytes say how they are carried (OpenApiShapes.ts);
  * - objects of answers stay open, since clients ignore unknown fields; those of requests are closed, since the server refuses them;
  * - query parameters have the type that they mean, not the string that carries them.
@@ -11,8 +11,10 @@
 import { Context, Schema, SchemaAST } from "effect"
 import { HttpApi, type HttpApiEndpoint, type HttpApiGroup, OpenApi } from "effect/http-api"
 import { Authorized, OptionalBody, ReadOnly, RequiredScope } from "./Access.ts"
-import { bodyName, ErrorBody, type ErrorCode, errorStatus, errors } from "./Errors.ts"
-import { errorExamples, exampleOf, withExample } from "./OpenApiExamples.ts"
+import { ErrorBody } from "./Errors.ts"
+import { errorExamples } from "./OpenApiErrorExamples.ts"
+import { codesOf, errorResponse, isErrorCode, requestId, withErrorUnion } from "./OpenApiErrors.ts"
+import { withSamples } from "./OpenApiSamples.ts"
 import { carried } from "./OpenApiShapes.ts"
 import { capabilityScheme, capabilitySecurity, tunnel, tunnelFailures, tunnelPath } from "./OpenApiTunnel.ts"
 
@@ -29,47 +31,10 @@ const RetryAfter = { description: "Seconds to wait.", schema: { type: "integer",
 const WwwAuthenticate = { description: "Always Bearer.", required: true, schema: { type: "string" } }
 
 const Allow = { description: "The methods that the path has.", schema: { type: "string" } }
-
-const isErrorCode = (name: string | undefined): name is ErrorCode => name !== undefined && Object.hasOwn(errors, name)
-
-/** Status to the codes that an endpoint answers with it. */
-const codesOf = (
-  failures: ReadonlyMap<number, ReadonlyArray<Schema.Top>>
-): ReadonlyMap<number, ReadonlyArray<ErrorCode>> =>
-  new Map(
-    [...failures].map(([status, schemas]) => [
-      status,
-      [...new Set(schemas.map((schema) => SchemaAST.resolveIdentifier(schema.ast)).filter(isErrorCode))]
-    ])
-  )
-
-const requestId = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } }
-
-const outcomeUnknown =
-  "With `details.outcome` `unknown` it may have been done: the database, the service or the Sandbox went away before its end was seen. Look before you repeat it; with the same Idempotency-Key, where there is one, it is not done twice. Retry-After, where there is one, says when the service can be asked again, not that the change may be repeated. Without `details.outcome` nothing was changed."
-
-/** Codes of a change that was begun and whose result is unknown. */
-const tellsOutcome: ReadonlySet<ErrorCode> = new Set(["INTERNAL", "SANDBOX_UNAVAILABLE", "SERVICE_UNAVAILABLE"])
-
-const errorResponse = (status: number, codes: ReadonlyArray<ErrorCode>, mayChange: boolean): Json => ({
-  description: [
-    codes.map((code) => `\`${code}\``).join(", "),
-    ...(mayChange && codes.some((code) => tellsOutcome.has(code)) ? [outcomeUnknown] : [])
-  ].join("\n\n"),
-  headers: {
-    ...requestId,
-    ...(status === 401 ? { "WWW-Authenticate": { $ref: "#/components/headers/WwwAuthenticate" } } : {}),
-    ...(codes.includes("RATE_LIMITED") || codes.includes("SERVICE_UNAVAILABLE")
-      ? { "Retry-After": { $ref: "#/components/headers/RetryAfter" } }
-      : {})
-  },
-  content: {
-    "application/json": {
-      schema: { $ref: "#/components/schemas/Error" },
-      examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${bodyName(code)}` }]))
-    }
-  }
-})
+const Help = {
+  description: 'Where this service explains the code: `</docs#CODE>; rel="help"`.',
+  schema: { type: "string" }
+}
 
 const notAllowed = errorResponse(0, ["METHOD_NOT_ALLOWED"], false)
 
@@ -312,73 +277,6 @@ const tunnelItem = (): Json => ({
   }
 })
 
-/** The body of every error, told apart by its code; what a later module knows of `details` is said here. */
-const withErrorUnion = (schemas: Record<string, Json>): Record<string, Json> => {
-  const codes = Object.keys(errors) as ReadonlyArray<ErrorCode>
-  const refOf = (code: ErrorCode) => `#/components/schemas/${bodyName(code)}`
-  const { anyOf: _, ...told } = schemas["Error"]!
-  const detailed = (code: ErrorCode, change: (details: Json) => Json): Record<string, Json> => {
-    const schema = explained(code)
-    const properties = schema["properties"] as Record<string, Json>
-    return { [bodyName(code)]: { ...schema, properties: { ...properties, details: change(properties["details"]!) } } }
-  }
-  /** With its status, and its default sentence. */
-  const explained = (code: ErrorCode): Json => {
-    const { message } = errorExamples[bodyName(code)]!.value
-    return { ...schemas[bodyName(code)], description: `${errorStatus[code]}. ${message}` }
-  }
-  return {
-    ...schemas,
-    ...Object.fromEntries(codes.map((code) => [bodyName(code), explained(code)])),
-    ...detailed("EXECUTION_TIMEOUT", () => ({ $ref: "#/components/schemas/ExecutionResult" })),
-    ...detailed("SCOPE_REQUIRED", (details) => ({
-      ...details,
-      properties: { scope: { $ref: "#/components/schemas/Scope" } }
-    })),
-    Error: {
-      ...told,
-      oneOf: codes.map((code) => ({ $ref: refOf(code) })),
-      discriminator: {
-        propertyName: "code",
-        mapping: Object.fromEntries(codes.map((code) => [code, refOf(code)]))
-      }
-    }
-  }
-}
-
-type Content = Parameters<typeof withExample>[1]
-
-/** Once all names are what they stay: an example for each request, answer and parameter that has to be given. */
-const withExamples = (document: Json): Json => {
-  const { schemas } = document["components"] as { readonly schemas: Record<string, Json> }
-  const filled = (holder: Json, { operationId }: Json): Json =>
-    "content" in holder
-      ? { ...holder, content: withExample(String(operationId), holder["content"] as Content, schemas) }
-      : holder
-  const operations = Object.entries(document["paths"] as Record<string, Record<string, Json>>).map(([path, item]) => [
-    path,
-    Object.fromEntries(
-      Object.entries(item).map(([method, operation]) => [
-        method,
-        {
-          ...operation,
-          parameters: (operation["parameters"] as ReadonlyArray<Parameter>).map((parameter) =>
-            parameter.required ? { ...parameter, example: exampleOf(parameter.schema, schemas) } : parameter
-          ),
-          ...("requestBody" in operation ? { requestBody: filled(operation["requestBody"] as Json, operation) } : {}),
-          responses: Object.fromEntries(
-            Object.entries(operation["responses"] as Record<string, Json>).map(([status, response]) => [
-              status,
-              filled(response, operation)
-            ])
-          )
-        }
-      ])
-    )
-  ])
-  return { ...document, paths: Object.fromEntries(operations) }
-}
-
 /** A JSON document, OpenAPI 3.1. */
 export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>
@@ -416,7 +314,7 @@ export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.C
           components: {
             schemas: withErrorUnion(schemas),
             examples: errorExamples,
-            headers: { RequestId, WwwAuthenticate, Allow, ...(usesRetryAfter ? { RetryAfter } : {}) },
+            headers: { RequestId, WwwAuthenticate, Allow, Help, ...(usesRetryAfter ? { RetryAfter } : {}) },
             securitySchemes: {
               ...(hasTunnels ? { [capabilityScheme]: capabilitySecurity } : {}),
               [securityScheme]: {
@@ -432,5 +330,5 @@ export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.C
       ) as Json
     )
   )
-  return withExamples(carried(complete) as Json)
+  return withSamples(carried(complete) as Json)
 }
