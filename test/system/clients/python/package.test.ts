@@ -6,9 +6,10 @@ import { promisify } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { pythonSamples, pythonStart } from "../../../../schemas/samples/python.ts"
+import { plainEnvironment } from "../../../../scripts/release/Pythons.ts"
 import { skipped } from "../../../support/host/namespace/TestHost.ts"
 import { testFolder } from "../../../support/testFolder.ts"
-import { libraryFolder, packagingObstacle, plainEnvironment, programNames, python, writeProgram } from "./Python.ts"
+import { libraryFolder, packagingObstacle, programNames, python, writeProgram } from "./Python.ts"
 import { blocksOf, programOf } from "./readme.ts"
 
 const run = promisify(execFile)
