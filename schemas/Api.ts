@@ -38,7 +38,7 @@ export class Api extends HttpApi.make("atoll")
   .annotate(HttpApi.PayloadParseOptions, { errors: "all", onExcessProperty: "error" })
   .annotateMerge(
     OpenApi.annotations({
-      title: "Customer Sandbox API",
+      title: "Atoll API",
       version: "2.0.0",
       description: [
         "Isolated compute environments, their commands, files and connections.",

@@ -9,7 +9,8 @@ export const IdempotencyKey = Schema.String.check(
   })
 ).annotate({
   description:
-    "Names this request. Keys belong to the account and the kind of call; a repeated key with the same method, path and JSON body gives the original result, with another one 409. A key lives as long as what it made, and at least 24 hours."
+    "Names this request. Keys belong to the account and the kind of call; a repeated key with the same method, path and JSON body gives the original result, with another one 409. A key lives as long as what it made, and at least 24 hours.",
+  examples: ["analysis-2026-01-31"]
 })
 
 export const required = { "idempotency-key": IdempotencyKey }

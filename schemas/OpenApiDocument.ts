@@ -3,7 +3,7 @@
  *
  * - every error status names its codes, with an example of each, and has the one body Error, a union by code;
  * - every operation names its scope, and the bearer key as its security;
- * - every request and answer has an example (OpenApiExamples.ts);
+ * - every request and answer has an example (OpenApiExamples.ts), and every operation is shown in three languages (OpenApiSamples.ts);
  * - integers and bytes say how they are carried (OpenApiShapes.ts);
  * - objects of answers stay open, since clients ignore unknown fields; those of requests are closed, since the server refuses them;
  * - query parameters have the type that they mean, not the string that carries them.
@@ -11,9 +11,11 @@
 import { Context, Schema, SchemaAST } from "effect"
 import { HttpApi, type HttpApiEndpoint, type HttpApiGroup, OpenApi } from "effect/http-api"
 import { Authorized, OptionalBody, ReadOnly, RequiredScope } from "./Access.ts"
-import { bodyName, ErrorBody, type ErrorCode, errorStatus, errors } from "./Errors.ts"
-import { errorExamples, exampleOf, withExample } from "./OpenApiExamples.ts"
-import { errorResponse, headTooLarge, otherResponse, requestId } from "./OpenApiFailures.ts"
+import { ErrorBody } from "./Errors.ts"
+import { errorExamples } from "./OpenApiErrorExamples.ts"
+import { codesOf, errorResponse, isErrorCode, requestId, withErrorUnion } from "./OpenApiErrors.ts"
+import { headTooLarge, otherResponse } from "./OpenApiFailures.ts"
+import { withSamples } from "./OpenApiSamples.ts"
 import { carried } from "./OpenApiShapes.ts"
 import { capabilityScheme, capabilitySecurity, tunnel, tunnelFailures, tunnelPath } from "./OpenApiTunnel.ts"
 
@@ -30,19 +32,10 @@ const RetryAfter = { description: "Seconds to wait.", schema: { type: "integer",
 const WwwAuthenticate = { description: "Always Bearer.", required: true, schema: { type: "string" } }
 
 const Allow = { description: "The methods that the path has.", schema: { type: "string" } }
-
-const isErrorCode = (name: string | undefined): name is ErrorCode => name !== undefined && Object.hasOwn(errors, name)
-
-/** Status to the codes that an endpoint answers with it. */
-const codesOf = (
-  failures: ReadonlyMap<number, ReadonlyArray<Schema.Top>>
-): ReadonlyMap<number, ReadonlyArray<ErrorCode>> =>
-  new Map(
-    [...failures].map(([status, schemas]) => [
-      status,
-      [...new Set(schemas.map((schema) => SchemaAST.resolveIdentifier(schema.ast)).filter(isErrorCode))]
-    ])
-  )
+const Help = {
+  description: 'Where this service explains the code: `</docs#CODE>; rel="help"`.',
+  schema: { type: "string" }
+}
 
 /** JSON Schema of each query parameter as a value. */
 const queryTypes = (endpoint: HttpApiEndpoint.Top): ReadonlyMap<string, Json> => {
@@ -277,73 +270,6 @@ const tunnelItem = (): Json => ({
   }
 })
 
-/** The body of every error, told apart by its code; what a later module knows of `details` is said here. */
-const withErrorUnion = (schemas: Record<string, Json>): Record<string, Json> => {
-  const codes = Object.keys(errors) as ReadonlyArray<ErrorCode>
-  const refOf = (code: ErrorCode) => `#/components/schemas/${bodyName(code)}`
-  const { anyOf: _, ...told } = schemas["Error"]!
-  const detailed = (code: ErrorCode, change: (details: Json) => Json): Record<string, Json> => {
-    const schema = explained(code)
-    const properties = schema["properties"] as Record<string, Json>
-    return { [bodyName(code)]: { ...schema, properties: { ...properties, details: change(properties["details"]!) } } }
-  }
-  /** With its status, and its default sentence. */
-  const explained = (code: ErrorCode): Json => {
-    const { message } = errorExamples[bodyName(code)]!.value
-    return { ...schemas[bodyName(code)], description: `${errorStatus[code]}. ${message}` }
-  }
-  return {
-    ...schemas,
-    ...Object.fromEntries(codes.map((code) => [bodyName(code), explained(code)])),
-    ...detailed("EXECUTION_TIMEOUT", () => ({ $ref: "#/components/schemas/ExecutionResult" })),
-    ...detailed("SCOPE_REQUIRED", (details) => ({
-      ...details,
-      properties: { scope: { $ref: "#/components/schemas/Scope" } }
-    })),
-    Error: {
-      ...told,
-      oneOf: codes.map((code) => ({ $ref: refOf(code) })),
-      discriminator: {
-        propertyName: "code",
-        mapping: Object.fromEntries(codes.map((code) => [code, refOf(code)]))
-      }
-    }
-  }
-}
-
-type Content = Parameters<typeof withExample>[1]
-
-/** Once all names are what they stay: an example for each request, answer and parameter that has to be given. */
-const withExamples = (document: Json): Json => {
-  const { schemas } = document["components"] as { readonly schemas: Record<string, Json> }
-  const filled = (holder: Json, { operationId }: Json): Json =>
-    "content" in holder
-      ? { ...holder, content: withExample(String(operationId), holder["content"] as Content, schemas) }
-      : holder
-  const operations = Object.entries(document["paths"] as Record<string, Record<string, Json>>).map(([path, item]) => [
-    path,
-    Object.fromEntries(
-      Object.entries(item).map(([method, operation]) => [
-        method,
-        {
-          ...operation,
-          parameters: (operation["parameters"] as ReadonlyArray<Parameter>).map((parameter) =>
-            parameter.required ? { ...parameter, example: exampleOf(parameter.schema, schemas) } : parameter
-          ),
-          ...("requestBody" in operation ? { requestBody: filled(operation["requestBody"] as Json, operation) } : {}),
-          responses: Object.fromEntries(
-            Object.entries(operation["responses"] as Record<string, Json>).map(([status, response]) => [
-              status,
-              filled(response, operation)
-            ])
-          )
-        }
-      ])
-    )
-  ])
-  return { ...document, paths: Object.fromEntries(operations) }
-}
-
 /** A JSON document, OpenAPI 3.1. */
 export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.Constraint>(
   api: HttpApi.HttpApi<Id, Groups>
@@ -381,7 +307,7 @@ export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.C
           components: {
             schemas: withErrorUnion(schemas),
             examples: errorExamples,
-            headers: { RequestId, WwwAuthenticate, Allow, ...(usesRetryAfter ? { RetryAfter } : {}) },
+            headers: { RequestId, WwwAuthenticate, Allow, Help, ...(usesRetryAfter ? { RetryAfter } : {}) },
             securitySchemes: {
               ...(hasTunnels ? { [capabilityScheme]: capabilitySecurity } : {}),
               [securityScheme]: {
@@ -397,5 +323,5 @@ export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.C
       ) as Json
     )
   )
-  return withExamples(carried(complete) as Json)
+  return withSamples(carried(complete) as Json)
 }

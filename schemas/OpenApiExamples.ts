@@ -4,23 +4,28 @@
  *
  * test/service/api/http/openapiExamples.test.ts holds each to its schema and sends the requests to the service.
  */
-import { bodyName, type ErrorCode, errors } from "./Errors.ts"
 import { tarMediaType } from "./Files.ts"
+import {
+  accountId,
+  apiKeyId,
+  endpointId,
+  generationId,
+  operationId,
+  previewId,
+  processId,
+  publicKey,
+  requestId,
+  sandboxId,
+  unique,
+  workspaceId
+} from "./samples/ids.ts"
 
 type Json = Record<string, unknown>
 
 const mebibyte = 1024 * 1024
-const gibibyte = 1024 * mebibyte
+export const gibibyte = 1024 * mebibyte
 
-const unique = "06a1b2c3d4e5f6g7h8j9kamnpq"
-const accountId = `acc_${unique}`
-const sandboxId = `sbx_${unique}`
-const workspaceId = `wsp_${unique}`
-const endpointId = `ep_${unique}`
-const operationId = "op_0123456789abcdef0123456789abcdef"
-const generationId = "6f1c3a52-8d1b-4c3e-9a77-0d2b5f4e1c90"
-const sha256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
-const requestId = `req_${unique}`
+export const sha256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
 const address = "203.0.113.7"
 const [made, began, ended, later] = [0, 2, 5, 9].map((second) => `2026-01-31T12:00:0${second}.000Z`)
 const [day, nextDay] = ["2026-01-31T00:00:00.000Z", "2026-02-01T00:00:00.000Z"]
@@ -50,11 +55,11 @@ const cost = {
   components: { vcpuMicroUsd: 10_080, memoryMicroUsd: 4050, volumeMicroUsd: 300 }
 }
 
-const written: Record<string, unknown> = {
+export const written: Record<string, unknown> = {
   Me: {
     account: { id: accountId, name: "Example", email: "ada@example.com", createdAt: made },
     apiKey: {
-      id: `key_${unique}`,
+      id: apiKeyId,
       name: "Development",
       hint: "x7Qz",
       scopes: ["sandbox:read", "sandbox:create", "sandbox:execute", "sandbox:delete"],
@@ -179,7 +184,7 @@ const written: Record<string, unknown> = {
     requestId
   },
   Process: {
-    id: "4711-123456",
+    id: processId,
     pid: 4711,
     parentPid: 1,
     argv: ["node", "server.js"],
@@ -210,11 +215,11 @@ const written: Record<string, unknown> = {
   },
   CreatePreviewRequest: { port: 3000 },
   Preview: {
-    id: "0123456789abcdef0123456789abcdef",
+    id: previewId,
     sandboxId,
     port: 3000,
-    url: "http://0123456789abcdef0123456789abcdef.preview.localhost:8080/",
-    hostname: "0123456789abcdef0123456789abcdef.preview.localhost",
+    url: `http://${previewId}.preview.localhost:8080/`,
+    hostname: `${previewId}.preview.localhost`,
     status: "active",
     createdAt: "2026-01-31T12:00:00.000Z",
     expiresAt: "2026-01-31T13:00:00.000Z"
@@ -223,7 +228,7 @@ const written: Record<string, unknown> = {
   ServiceAccessEnvelope: { capability },
   ServiceAccessRevoke: { generationId, cleanup: "confirmed" },
   CooperativeConnectionKeys: {
-    publicKeys: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f ada@example.com"]
+    publicKeys: [publicKey]
   },
   CooperativeEnvelope: {
     endpointId,
@@ -284,7 +289,7 @@ const written: Record<string, unknown> = {
     at: ended,
     source: "api",
     action: "createSandbox",
-    apiKeyId: `key_${unique}`,
+    apiKeyId: apiKeyId,
     keyHint: "x7Qz",
     keyName: "Development",
     method: "POST",
@@ -349,42 +354,29 @@ const streams: Record<string, string> = {
     event("3-0", "operation", { operation: written["Operation"] })
 }
 
+/** By operationId and status, where an answer differs from what was written for the name of its schema. */
+const answers: Record<string, unknown> = {
+  "createSandbox 202": {
+    sandbox: { ...(written["Sandbox"] as Json), status: "pending", generation: 0, startedAt: null, updatedAt: made }
+  },
+  "stopSandbox 200": {
+    sandbox: { ...(written["Sandbox"] as Json), status: "stopped", stoppedAt: later, updatedAt: later }
+  },
+  "startOperation 202": {
+    operation: {
+      ...(written["Operation"] as Json),
+      status: "queued",
+      exitCode: null,
+      startedAt: null,
+      finishedAt: null,
+      output: { stdoutBytes: 0, stderrBytes: 0 },
+      processTree: "running"
+    }
+  }
+}
+
 const fileContent = "print(6 * 7)\n"
 const archiveContent = "The bytes of a tar archive"
-
-/** Of the codes that carry something. */
-const details: Partial<Record<ErrorCode, unknown>> = {
-  INVALID_REQUEST: {
-    issues: [{ path: ["netwrokEnabled"], message: "Not known. The nearest name is networkEnabled." }]
-  },
-  SCOPE_REQUIRED: { scope: "sandbox:create" },
-  METHOD_NOT_ALLOWED: { allow: ["GET", "HEAD", "OPTIONS"] },
-  EXECUTION_TIMEOUT: { ...(written["ExecutionResult"] as Json), exitCode: null, signal: "SIGKILL", stdout: "" },
-  WORKSPACE_QUOTA_EXCEEDED: { limit: 10 },
-  WORKSPACE_NOT_EMPTY: { sandboxCount: 2 },
-  TEXT_AMBIGUOUS: { occurrences: 3 },
-  PRECONDITION_FAILED: { actualSha256: sha256 },
-  PAYLOAD_TOO_LARGE: { limitBytes: 131_072 },
-  ARCHIVE_INCOMPLETE: { reason: "storage_full", entries: 211, bytes: 1_073_741_824, lastPath: "data/part-0211.bin" },
-  UNSUPPORTED_MEDIA_TYPE: { expected: "application/json" },
-  SANDBOX_LIMIT_REACHED: { limit: 20 },
-  STORAGE_LIMIT_REACHED: { limitBytes: 50 * gibibyte },
-  RATE_LIMITED: { retryAfterSeconds: 3 },
-  SANDBOX_UNAVAILABLE: { status: "stopped" },
-  SERVICE_UNAVAILABLE: { outcome: "unknown" }
-}
-
-const errorExample = (code: ErrorCode): Json => {
-  const made = new (errors[code] as new (given: { readonly details: unknown }) => Error)({
-    details: details[code] ?? null
-  })
-  return { code, message: made.message, requestId, details: details[code] ?? null }
-}
-
-/** `components.examples`: one of each code, by the name of its schema. */
-export const errorExamples: Readonly<Record<string, { readonly value: Json }>> = Object.fromEntries(
-  (Object.keys(errors) as Array<ErrorCode>).map((code) => [bodyName(code), { value: errorExample(code) }])
-)
 
 const refName = (schema: Json): string | undefined =>
   typeof schema["$ref"] === "string" ? schema["$ref"].replace("#/components/schemas/", "") : undefined
@@ -419,6 +411,7 @@ interface MediaType extends Json {
 /** Every content of an operation without examples gets one. */
 export const withExample = (
   operationId: string,
+  status: string,
   content: Readonly<Record<string, MediaType>>,
   schemas: Readonly<Record<string, Json>>
 ): Readonly<Record<string, MediaType>> =>
@@ -436,7 +429,7 @@ export const withExample = (
                   ? archiveContent
                   : mediaType === "text/event-stream"
                     ? streams[operationId]
-                    : exampleOf(told.schema, schemas)
+                    : (answers[`${operationId} ${status}`] ?? exampleOf(told.schema, schemas))
           }
     ])
   )

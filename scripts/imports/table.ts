@@ -73,6 +73,9 @@ const trace = "src/platform/trace/"
 /** The Model Context Protocol; knows nothing of who carries its messages. */
 const mcp = "src/api/mcp/"
 
+/** The API's reference as a page; knows nothing of who serves it. */
+const reference = "src/api/reference/"
+
 /** Connections between Atoll's own processes; knows nothing of what they carry. */
 const peer = "src/peer/"
 
@@ -199,7 +202,12 @@ export const importTable: ReadonlyArray<Place> = [
     places: [...belowResources, ...resources],
     packages: ["effect", "@modelcontextprotocol/server"]
   },
-  { path: "src/api/http/", places: [...belowResources, ...resources, "src/fleet/", mcp, "src/console/bundle/"] },
+  /** The reference of the API as a page: text made of the OpenAPI document. */
+  { path: reference, places: ["schemas/"], packages: ["marked"], builtins: false },
+  {
+    path: "src/api/http/",
+    places: [...belowResources, ...resources, "src/fleet/", mcp, reference, "src/console/bundle/"]
+  },
   {
     path: "src/cli/",
     places: [...belowResources, ...resources, "src/fleet/", "src/app/Down.ts", "src/ops/doctor/", "src/ops/backup/"]

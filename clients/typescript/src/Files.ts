@@ -135,9 +135,14 @@ export class Files {
     }
   }
 
-  /** The same as UTF-8 text. */
-  async read(path: string, options: Waiting = {}): Promise<string> {
+  /** A whole file as UTF-8 text; a byte that is none shows as U+FFFD. */
+  async readText(path: string, options: Waiting = {}): Promise<string> {
     return new TextDecoder().decode(await this.readBytes(path, options))
+  }
+
+  /** The same as `readText`, by the name that other Sandbox libraries have. */
+  read(path: string, options: Waiting = {}): Promise<string> {
+    return this.readText(path, options)
   }
 
   /**

@@ -23,14 +23,22 @@ export class AtollError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly outcome: Outcome
   /** When the service can be asked again, if it said so. Seconds. */
   readonly retryAfterSeconds: number | null
+  /** The place in the service's reference that has the cause of this code and the next step. Null: the service named none. */
+  readonly documentation: string | null
 
-  constructor(body: ErrorByCode[Code], status: number, retryAfterSeconds: number | null) {
+  constructor(
+    body: ErrorByCode[Code],
+    status: number,
+    retryAfterSeconds: number | null,
+    documentation: string | null = null
+  ) {
     super(body.message + issuesOf(body.details))
     this.code = body.code as Code
     this.status = status
     this.requestId = body.requestId
     this.details = body.details
     this.retryAfterSeconds = retryAfterSeconds
+    this.documentation = documentation
     const { details } = body as { readonly details: unknown }
     const saysUnknown = status >= 500 && isRecord(details) && details["outcome"] === "unknown"
     this.outcome = status === 408 || saysUnknown ? "unknown" : "notApplied"
@@ -96,8 +104,18 @@ const foreign = (status: number, text: string): ErrorByCode["INTERNAL"] | ErrorB
   details: status >= 500 ? { outcome: "unknown" } : null
 })
 
-/** The error that an answer says. Fails where the connection is lost before all of it has come. */
-export const errorOf = async (answer: Response): Promise<AtollError> => {
+/** The header Link with the relation `help` (RFC 8288), which is relative to what was asked. */
+const helpOf = ({ headers }: Response, asked: string): string | null => {
+  const [, target] = /<([^>]*)>;\s*rel="?help"?/.exec(headers.get("link") ?? "") ?? []
+  return target !== undefined && URL.canParse(target, asked) ? new URL(target, asked).href : null
+}
+
+/**
+ * The error that an answer says. Fails where the connection is lost before all of it has come.
+ *
+ * @param asked The URL of the request.
+ */
+export const errorOf = async (answer: Response, asked = answer.url): Promise<AtollError> => {
   const text = await answer.text()
   const after = Number(answer.headers.get("retry-after") ?? Number.NaN)
   const retryAfterSeconds = Number.isFinite(after) && after >= 0 ? after : null
@@ -111,6 +129,7 @@ export const errorOf = async (answer: Response): Promise<AtollError> => {
   return new AtollError(
     (isOurs ? body : foreign(answer.status, text)) as ErrorByCode[ErrorCode],
     answer.status,
-    retryAfterSeconds
+    retryAfterSeconds,
+    isOurs ? helpOf(answer, asked) : null
   )
 }

@@ -26,6 +26,7 @@ import { OperatorHandlers } from "./OperatorHandlers.ts"
 import { OperatorRoutes } from "./OperatorRoutes.ts"
 import { PreviewsHandlers } from "./PreviewsHandlers.ts"
 import { ProcessesHandlers } from "./ProcessesHandlers.ts"
+import { ReferencePages } from "./ReferencePages.ts"
 import { SandboxesHandlers } from "./SandboxesHandlers.ts"
 import { ServiceAccessHandlers } from "./ServiceAccessHandlers.ts"
 import { OperatorCookie, SessionCookie } from "./SessionCookie.ts"
@@ -73,6 +74,7 @@ export const ApiRoutes = {
     HttpApiBuilder.layer(ConsoleApi).pipe(Layer.provide(consoleHandlers)),
     HttpApiBuilder.layer(OperatorApi).pipe(Layer.provide(OperatorHandlers.layer)),
     ConsolePages.layer,
+    ReferencePages.layer,
     BrowserEntrance.layer,
     OperatorRoutes.layer,
     McpRoute.layer,

@@ -1,72 +1,17 @@
 /**
  * Serves the console's pages: `/console/assets/*` by name, and one page for every other path below `/console` that is not its API.
- *
- * They load nothing from other hosts; no other site may frame them or receive them as a referrer.
- *
- * @source W3C Content Security Policy Level 3; RFC 9110 section 12.5.3 (Accept-Encoding), 13.1.2 (If-None-Match)
  */
 import type { IncomingMessage } from "node:http"
 import { Effect, type Layer } from "effect"
-import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerError, HttpServerRequest } from "effect/http"
 import { NotFound, ServiceUnavailable } from "../../../schemas/Errors.ts"
-import { assetsPath, type PageFile, pageFiles } from "../../console/bundle/pageFiles.ts"
+import { assetsPath, pageFiles } from "../../console/bundle/pageFiles.ts"
 import { errorResponse } from "./ErrorResponse.ts"
+import { answerFile, ofAsset, ofPage } from "./PageAnswer.ts"
 import { requestIdOf } from "./RequestId.ts"
 import { pathOf } from "./RequestTarget.ts"
 
 const apiPath = "/console/api/"
-
-const policy = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self'",
-  "connect-src 'self'",
-  "img-src 'self'",
-  "font-src 'self'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-  "base-uri 'none'",
-  "require-trusted-types-for 'script'",
-  "trusted-types 'none'"
-].join("; ")
-
-const always = {
-  vary: "accept-encoding",
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-  "cross-origin-resource-policy": "same-origin"
-}
-
-const ofPage = {
-  ...always,
-  "cache-control": "no-cache",
-  "content-security-policy": policy,
-  "cross-origin-opener-policy": "same-origin",
-  "x-frame-options": "DENY"
-}
-
-const ofAsset = { ...always, "cache-control": "public, max-age=31536000, immutable" }
-
-/** The best encoding that the browser accepts; `q=0` excludes one. */
-const encodingFor = ({ headers }: IncomingMessage): "br" | "gzip" | null => {
-  const accepted = String(headers["accept-encoding"] ?? "")
-    .split(",")
-    .map((word) => word.trim())
-    .filter((word) => !/;\s*q=0(?:\.0*)?$/.test(word))
-    .map((word) => word.split(";", 1)[0])
-  return accepted.includes("br") ? "br" : accepted.includes("gzip") ? "gzip" : null
-}
-
-const answer = (request: IncomingMessage, file: PageFile, headers: Readonly<Record<string, string>>) => {
-  if (request.headers["if-none-match"] === file.etag) {
-    return HttpServerResponse.empty({ status: 304, headers: { ...headers, etag: file.etag } })
-  }
-  const encoding = encodingFor(request)
-  return HttpServerResponse.uint8Array(encoding === null ? file.plain : file[encoding], {
-    contentType: file.contentType,
-    headers: { ...headers, etag: file.etag, ...(encoding === null ? {} : { "content-encoding": encoding }) }
-  })
-}
 
 const handler = Effect.gen(function* () {
   // In the background: the start does not wait for it.
@@ -92,7 +37,7 @@ const handler = Effect.gen(function* () {
     return Effect.match(made, {
       onFailure: () => unmade(request),
       onSuccess: ({ assets, page }) => {
-        if (!path.startsWith(assetsPath)) return answer(request, page, ofPage)
+        if (!path.startsWith(assetsPath)) return answerFile(request, page, ofPage)
         const asset = assets.get(path.slice(assetsPath.length))
         return asset === undefined
           ? errorResponse(
@@ -101,7 +46,7 @@ const handler = Effect.gen(function* () {
               }),
               requestIdOf(request)
             )
-          : answer(request, asset, ofAsset)
+          : answerFile(request, asset, ofAsset)
       }
     })
   })

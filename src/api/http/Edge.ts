@@ -56,7 +56,9 @@ const answerUnmatched = (request: HttpServerRequest.HttpServerRequest, requestId
   // The method exists: the router refused the path itself, because a segment is too long.
   if (allow.length === 0 || allow.includes(request.method)) {
     return errorResponse(
-      new NotFound({ message: "There is no such path. GET /api/v2/openapi.json lists them." }),
+      new NotFound({
+        message: "There is no such path. The reference at /docs lists them; so does GET /api/v2/openapi.json."
+      }),
       requestId
     )
   }

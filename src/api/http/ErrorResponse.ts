@@ -21,7 +21,7 @@ export const isContractError = (fault: unknown): fault is ContractError =>
 const retryAfterSeconds = 2
 
 /** Headers that a status needs beside the body. */
-export const headersOf = (error: ContractError): Record<string, string> | undefined => {
+const ofStatus = (error: ContractError): Record<string, string> | undefined => {
   switch (error._tag) {
     case "UNAUTHENTICATED":
       return { "www-authenticate": "Bearer" }
@@ -35,6 +35,12 @@ export const headersOf = (error: ContractError): Record<string, string> | undefi
       return undefined
   }
 }
+
+/** These, and where the reference explains the code. @source RFC 8288; the relation `help` is of HTML */
+export const headersOf = (error: ContractError): Record<string, string> => ({
+  link: `</docs#${error._tag}>; rel="help"`,
+  ...ofStatus(error)
+})
 
 /** The Error body; also for responses written without the router. */
 export const errorBody = (error: ContractError, requestId: string): string =>

@@ -14,7 +14,7 @@ import { noteUnasked } from "../../access/gateway/discardRest.ts"
 import { endSoon } from "../../access/gateway/socketEnd.ts"
 import type { CertificateAndKey } from "./Certificate.ts"
 import { holdEarlyRequests } from "./EarlyRequests.ts"
-import { errorBody, invalidRequest } from "./ErrorResponse.ts"
+import { errorBody, headersOf, invalidRequest } from "./ErrorResponse.ts"
 import { isUploading, mayBeLong } from "./LongUpload.ts"
 import { PatientResponse } from "./PatientResponse.ts"
 import { rawAnswer } from "./RawAnswer.ts"
@@ -64,7 +64,7 @@ const refuse = (error: NodeJS.ErrnoException, broken: Duplex): void => {
   const refused =
     message === speaksHttps ? new InvalidRequest({ message, details: { issues } }) : invalidRequest(issues)
   const body = errorBody(refused, requestId)
-  endSoon(socket, rawAnswer(status, body, requestId))
+  endSoon(socket, rawAnswer(status, body, requestId, headersOf(refused)))
 }
 
 const options: ServerOptions<typeof IncomingMessage, typeof PatientResponse> = {

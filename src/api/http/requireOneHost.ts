@@ -7,7 +7,7 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
 import { hasOneHost } from "../../access/gateway/hasOneHost.ts"
 import { endSoon } from "../../access/gateway/socketEnd.ts"
-import { errorBody, invalidRequest } from "./ErrorResponse.ts"
+import { errorBody, headersOf, invalidRequest } from "./ErrorResponse.ts"
 import { rawAnswer } from "./RawAnswer.ts"
 import { identify } from "./RequestId.ts"
 
@@ -18,13 +18,15 @@ export const requireOneHost = (server: Server): void => {
     const request = args[0] as IncomingMessage
     if (hasOneHost(request)) return passOn(event, ...args)
     const requestId = identify(request)
-    const body = errorBody(invalidRequest([{ path: ["Host"], message: "Expected one Host header" }]), requestId)
+    const error = invalidRequest([{ path: ["Host"], message: "Expected one Host header" }])
+    const body = errorBody(error, requestId)
     if (event === "upgrade") {
-      endSoon(args[1] as Duplex, rawAnswer(400, body, requestId))
+      endSoon(args[1] as Duplex, rawAnswer(400, body, requestId, headersOf(error)))
       return true
     }
     const response = args[1] as ServerResponse
     response.writeHead(400, {
+      ...headersOf(error),
       "content-type": "application/json",
       "content-length": Buffer.byteLength(body),
       "x-request-id": requestId,

@@ -44,7 +44,7 @@ const largeBytes = 256 * 1024
 
 const compress = { gzip: promisify(gzip), brotli: promisify(brotliCompress) }
 
-const pageFile = async (contentType: string, plain: Uint8Array): Promise<PageFile> => ({
+export const pageFile = async (contentType: string, plain: Uint8Array): Promise<PageFile> => ({
   contentType,
   etag: `"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`,
   plain,
@@ -71,7 +71,7 @@ const pageOf = ({ script, style, icon }: { script: string; style: string; icon: 
 </head>
 <body>
 <div id="console"></div>
-<noscript>The console needs JavaScript. Everything in it can also be done with the API: /api/v2/openapi.json</noscript>
+<noscript>The console needs JavaScript. Everything in it can also be done with the API: <a href="/docs">its reference</a></noscript>
 </body>
 </html>
 `

@@ -55,6 +55,9 @@ export const Shell = ({ session, children }: { session: ConsoleSession; children
                 </Link>
               </li>
             ))}
+            <li>
+              <a href="/docs">API reference</a>
+            </li>
           </ul>
         </nav>
       </Side>

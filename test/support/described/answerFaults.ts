@@ -6,7 +6,7 @@ import { meantBy } from "./textual.ts"
 const forProxies = "x-accel-buffering"
 
 /** Headers that mean something to a program that calls this API, beside the `X-` ones. */
-const telling = new Set(["accept-ranges", "allow", "location", "retry-after", "www-authenticate"])
+const telling = new Set(["accept-ranges", "allow", "link", "location", "retry-after", "www-authenticate"])
 
 const isTelling = (name: string): boolean => telling.has(name) || (name.startsWith("x-") && name !== forProxies)
 

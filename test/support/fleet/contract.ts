@@ -76,6 +76,7 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/service/api/http/ways.test.ts",
   "test/service/api/http/workspaces.test.ts",
   "test/service/api/mcp/mcp.test.ts",
+  "test/service/api/reference/page.test.ts",
   "test/service/operation/outOfMemory.test.ts",
   "test/service/operation/workingDirectory.test.ts",
   "test/system/access/preview/echo.test.ts",
@@ -100,6 +101,10 @@ export const inProcess: Readonly<Record<string, string>> = {
     "tries the engines of the TypeScript library; its suites are run over a fleet",
   "test/system/clients/python/versions.test.ts": "tries versions of Python; the library's suites are run over a fleet",
   "test/service/api/http/hostFailures.test.ts": "makes simulated machines fail in its process",
+  "test/service/api/reference/samples.test.ts":
+    "compiles samples, and sends requests whose ids name nothing; page.test.ts is run over a fleet",
+  "test/system/api/reference/browser.test.ts":
+    "looks at a page that is the same bytes; page.test.ts is run over a fleet",
   "test/system/api/http/hostileText.test.ts":
     "bodies of a mebibyte that are answered before they end, and whose connection the service closes",
   "test/system/api/http/largeAnswers.test.ts": "counts the answers that one process holds in its memory",

@@ -9,6 +9,7 @@ import { join } from "node:path"
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Atoll, type SandboxHandle } from "../../../clients/typescript/src/index.ts"
+import { plainEnvironment } from "../../../scripts/release/Pythons.ts"
 import { compiledOnce } from "../../support/compiledOnce.ts"
 import { isOverAFleet } from "../../support/fleet/isOverAFleet.ts"
 import { freshDriver, skipped, unusable } from "../../support/host/namespace/TestHost.ts"
@@ -16,7 +17,7 @@ import { ServedAtoll } from "../../support/ServedAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { testFolder } from "../../support/testFolder.ts"
 import { type Environment, main, startProcess } from "./cli/Customer.ts"
-import { libraryFolder, plainEnvironment, python, pythonObstacle } from "./python/Python.ts"
+import { libraryFolder, python, pythonObstacle } from "./python/Python.ts"
 
 const MiB = 1024 ** 2
 const small = 100_000_000

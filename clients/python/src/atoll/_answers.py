@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Callable, Mapping, Optional, TypeVar
 
 import httpx
@@ -25,19 +26,39 @@ def decoded(answer: httpx.Response, decode: Callable[[Any], T]) -> T:
 def error_of(answer: httpx.Response) -> AtollError:
     """The error that an answer says, which was read."""
     retry_after_seconds = _seconds(answer.headers.get("Retry-After"))
+    documentation = _help(answer)
     try:
         body = json.loads(answer.content)
     except ValueError:
         body = None
     if not (isinstance(body, Mapping) and isinstance(body.get("code"), str) and isinstance(body.get("message"), str)):
         body = _foreign(answer)
+        documentation = None
     details = body.get("details")
     made, decode = BY_CODE.get(body["code"], (AtollError, lambda told: told))
     try:
         details = decode(details)
     except (LookupError, TypeError, AttributeError):
         made = AtollError
-    return made(body, answer.status_code, details=details, retry_after_seconds=retry_after_seconds)
+    return made(
+        body,
+        answer.status_code,
+        details=details,
+        retry_after_seconds=retry_after_seconds,
+        documentation=documentation,
+    )
+
+
+def _help(answer: httpx.Response) -> Optional[str]:
+    """The header Link with the relation `help` (RFC 8288), which is relative to what was asked."""
+    found = re.search(r"<([^>]*)>;\s*rel=\"?help\"?", answer.headers.get("Link", ""))
+    if found is None:
+        return None
+    try:
+        return str(answer.request.url.join(found.group(1)))
+    except (RuntimeError, httpx.InvalidURL):
+        # An answer without its request.
+        return None
 
 
 def _seconds(text: Optional[str]) -> Optional[float]:

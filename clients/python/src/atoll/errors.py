@@ -33,9 +33,17 @@ class AtollError(Error):
     outcome: Outcome
     retry_after_seconds: Optional[float]
     """When the service can be asked again, if it said so."""
+    documentation: Optional[str]
+    """The place in the service's reference that has the cause of this code and the next step. None: the service named none."""
 
     def __init__(
-        self, body: Mapping[str, Any], status: int, *, details: Any = None, retry_after_seconds: Optional[float] = None
+        self,
+        body: Mapping[str, Any],
+        status: int,
+        *,
+        details: Any = None,
+        retry_after_seconds: Optional[float] = None,
+        documentation: Optional[str] = None,
     ) -> None:
         told = body.get("details")
         super().__init__(str(body["message"]) + _issues(told))
@@ -44,6 +52,7 @@ class AtollError(Error):
         self.request_id = str(body.get("requestId", ""))
         self.details = details
         self.retry_after_seconds = retry_after_seconds
+        self.documentation = documentation
         says_unknown = status >= 500 and isinstance(told, Mapping) and told.get("outcome") == "unknown"
         self.outcome = "unknown" if status == 408 or says_unknown else "notApplied"
 

@@ -6,7 +6,13 @@ export const descriptionVersion = "2.0.0"
 /** The id of an account. */
 export type AccountId = string
 
-/** 403. The account is suspended. Nothing of it is lost; ask the operator of this service to resume it. */
+/**
+ * 403. The account is suspended. Nothing of it is lost; ask the operator of this service to resume it.
+ *
+ * Cause: The operator suspended the account. All of its data is kept.
+ *
+ * Next step: Ask the operator to resume the account.
+ */
 export interface AccountSuspendedError {
   /** For programs; it never changes its meaning. */
   readonly code: "ACCOUNT_SUSPENDED"
@@ -18,7 +24,13 @@ export interface AccountSuspendedError {
   readonly details: null
 }
 
-/** 409. The path exists. */
+/**
+ * 409. The path exists.
+ *
+ * Cause: Something exists at the path.
+ *
+ * Next step: Choose another path, or send `recursive` true: then a directory that exists is no error.
+ */
 export interface AlreadyExistsError {
   /** For programs; it never changes its meaning. */
   readonly code: "ALREADY_EXISTS"
@@ -38,7 +50,15 @@ export interface AnalyticsResponse {
 /** The id of an API key, which is not its secret. */
 export type ApiKeyId = string
 
-/** 409. The archive was not unpacked to its end; details say why, and how far it came. */
+/**
+ * 409. The archive was not unpacked to its end; details say why, and how far it came.
+ *
+ * Cause: The service could not unpack the whole archive. `details.reason` says why, and `details.lastPath` names the
+ * last entry that was unpacked.
+ *
+ * Next step: Correct what `details.reason` names, then send the archive again: entries that are there already are
+ * replaced whole.
+ */
 export interface ArchiveIncompleteError {
   /** For programs; it never changes its meaning. */
   readonly code: "ARCHIVE_INCOMPLETE"
@@ -156,7 +176,13 @@ export interface BalanceResponse {
   readonly balance: Balance
 }
 
-/** 503. The preview's URL is disabled; its cleanup still goes on. Repeat the request to see it end. */
+/**
+ * 503. The preview's URL is disabled; its cleanup still goes on. Repeat the request to see it end.
+ *
+ * Cause: The URL of the preview no longer works, but the service has not yet removed everything behind it.
+ *
+ * Next step: Repeat the call until it succeeds.
+ */
 export interface CleanupPendingError {
   /** For programs; it never changes its meaning. */
   readonly code: "CLEANUP_PENDING"
@@ -290,7 +316,14 @@ export interface CreateWorkspaceRequest {
   readonly name: string
 }
 
-/** 402. The account's credit is used up. Add credit, then try again. */
+/**
+ * 402. The account's credit is used up. Add credit, then try again.
+ *
+ * Cause: The account's balance is used up, so nothing may be created, started, run or written. Reading, stopping and
+ * deleting still work.
+ *
+ * Next step: `GET /api/v2/usage/balance` shows the balance. Ask the operator for credit.
+ */
 export interface CreditExhaustedError {
   /** For programs; it never changes its meaning. */
   readonly code: "CREDIT_EXHAUSTED"
@@ -328,6 +361,11 @@ export interface CreditGrant {
 /**
  * 403. This did not come from the console's own page. Send the X-Atoll-Csrf that GET /console/api/session gives, from
  * the page's own origin.
+ *
+ * Cause: The request has the cookie of a console session, but not the token of the console's page: another site may
+ * have sent it.
+ *
+ * Next step: Programs use an API key instead of the cookie. In the console, reload the page.
  */
 export interface CrossSiteRequestError {
   /** For programs; it never changes its meaning. */
@@ -340,7 +378,13 @@ export interface CrossSiteRequestError {
   readonly details: null
 }
 
-/** 409. The file or directory changed after the cursor was issued. Start again without a cursor. */
+/**
+ * 409. The file or directory changed after the cursor was issued. Start again without a cursor.
+ *
+ * Cause: The file or directory changed after its first page was read, so the next page would not fit.
+ *
+ * Next step: Read again from the start, without a cursor. The libraries do that for whole files.
+ */
 export interface CursorStaleError {
   /** For programs; it never changes its meaning. */
   readonly code: "CURSOR_STALE"
@@ -377,7 +421,13 @@ export interface DeclinedEventList {
   readonly truncated: boolean
 }
 
-/** 409. The destination exists. Send overwrite true to replace it. */
+/**
+ * 409. The destination exists. Send overwrite true to replace it.
+ *
+ * Cause: The destination of the rename exists.
+ *
+ * Next step: Choose another name, or send `overwrite` true.
+ */
 export interface DestinationExistsError {
   /** For programs; it never changes its meaning. */
   readonly code: "DESTINATION_EXISTS"
@@ -389,7 +439,13 @@ export interface DestinationExistsError {
   readonly details: null
 }
 
-/** 409. The directory is not empty. */
+/**
+ * 409. The directory is not empty.
+ *
+ * Cause: The directory has entries.
+ *
+ * Next step: Send `recursive=true` to remove it with its content.
+ */
 export interface DirectoryNotEmptyError {
   /** For programs; it never changes its meaning. */
   readonly code: "DIRECTORY_NOT_EMPTY"
@@ -534,7 +590,13 @@ export interface ExecutionResult {
   readonly durationMs: number
 }
 
-/** 408. The command did not end in time and was killed. Raise timeoutSeconds, or start an operation. */
+/**
+ * 408. The command did not end in time and was killed. Raise timeoutSeconds, or start an operation.
+ *
+ * Cause: The command of an execute ran longer than `timeoutSeconds`, and was killed. `details` holds its output so far.
+ *
+ * Next step: Raise `timeoutSeconds`, or start an operation, which runs independently of the request.
+ */
 export interface ExecutionTimeoutError {
   /** For programs; it never changes its meaning. */
   readonly code: "EXECUTION_TIMEOUT"
@@ -591,7 +653,13 @@ export interface FileStatResponse {
   readonly modifiedAt: string
 }
 
-/** 409. This Idempotency-Key was used with a different request. Use a new key. */
+/**
+ * 409. This Idempotency-Key was used with a different request. Use a new key.
+ *
+ * Cause: The Idempotency-Key already belongs to a request with another body or path.
+ *
+ * Next step: Use a new key for a new request. Send the same key only to repeat the same request.
+ */
 export interface IdempotencyConflictError {
   /** For programs; it never changes its meaning. */
   readonly code: "IDEMPOTENCY_CONFLICT"
@@ -643,7 +711,14 @@ export interface InnerTransition {
   readonly requestId: string | null
 }
 
-/** 500. Something went wrong on our side. Try again; report it with the requestId. */
+/**
+ * 500. Something went wrong on our side. Try again; report it with the requestId.
+ *
+ * Cause: The service has a fault. Its log has the cause under the `requestId`.
+ *
+ * Next step: Repeat the call; with `details.outcome` `unknown`, look first whether the change was made. Give the
+ * operator the `requestId`.
+ */
 export interface InternalError {
   /** For programs; it never changes its meaning. */
   readonly code: "INTERNAL"
@@ -658,7 +733,13 @@ export interface InternalError {
   } | null
 }
 
-/** 400. The path is not a safe path under /workspace. */
+/**
+ * 400. The path is not a safe path under /workspace.
+ *
+ * Cause: The path leads out of /workspace, is not absolute, or contains NUL.
+ *
+ * Next step: Send an absolute path below /workspace. The libraries also take relative paths and begin them there.
+ */
 export interface InvalidPathError {
   /** For programs; it never changes its meaning. */
   readonly code: "INVALID_PATH"
@@ -670,7 +751,14 @@ export interface InvalidPathError {
   readonly details: null
 }
 
-/** 400. The request is not valid; details.issues says what to correct. */
+/**
+ * 400. The request is not valid; details.issues says what to correct.
+ *
+ * Cause: A field, parameter or header is missing, unknown or out of range, or the body is not JSON.
+ *
+ * Next step: Correct what `details.issues` lists: each issue has the path of the field and what is wrong. Nothing was
+ * changed.
+ */
 export interface InvalidRequestError {
   /** For programs; it never changes its meaning. */
   readonly code: "INVALID_REQUEST"
@@ -685,7 +773,13 @@ export interface InvalidRequestError {
   }
 }
 
-/** 409. The path is a directory. */
+/**
+ * 409. The path is a directory.
+ *
+ * Cause: The call needs a file, and the path is a directory.
+ *
+ * Next step: List the directory, or download it as an archive.
+ */
 export interface IsADirectoryError {
   /** For programs; it never changes its meaning. */
   readonly code: "IS_A_DIRECTORY"
@@ -884,7 +978,13 @@ export interface MermaidMachine {
 /** The caller's own pairs of text, by which lists can be filtered. */
 export type Metadata = { readonly [name: string]: string }
 
-/** 405. This path does not have that method; the Allow header lists those that it has. */
+/**
+ * 405. This path does not have that method; the Allow header lists those that it has.
+ *
+ * Cause: The path exists, but does not take this method.
+ *
+ * Next step: Use a method of the header `Allow`, which `details.allow` repeats.
+ */
 export interface MethodNotAllowedError {
   /** For programs; it never changes its meaning. */
   readonly code: "METHOD_NOT_ALLOWED"
@@ -899,7 +999,13 @@ export interface MethodNotAllowedError {
   }
 }
 
-/** 400. This Sandbox has no network. Create one with networkEnabled true. */
+/**
+ * 400. This Sandbox has no network. Create one with networkEnabled true.
+ *
+ * Cause: The Sandbox was created with `networkEnabled` false. That never changes.
+ *
+ * Next step: Create another Sandbox without that field.
+ */
 export interface NetworkDisabledError {
   /** For programs; it never changes its meaning. */
   readonly code: "NETWORK_DISABLED"
@@ -911,7 +1017,13 @@ export interface NetworkDisabledError {
   readonly details: null
 }
 
-/** 409. The path is not a directory. */
+/**
+ * 409. The path is not a directory.
+ *
+ * Cause: The call needs a directory, and the path, or a part of it, is a file.
+ *
+ * Next step: Look at the path with `GET …/files/stat`.
+ */
 export interface NotADirectoryError {
   /** For programs; it never changes its meaning. */
   readonly code: "NOT_A_DIRECTORY"
@@ -923,7 +1035,13 @@ export interface NotADirectoryError {
   readonly details: null
 }
 
-/** 404. There is no such resource in this account. */
+/**
+ * 404. There is no such resource in this account.
+ *
+ * Cause: The path does not exist, or the id names nothing in this account. Things of other accounts look the same.
+ *
+ * Next step: Compare the id with the list of its kind. For a file, list its directory.
+ */
 export interface NotFoundError {
   /** For programs; it never changes its meaning. */
   readonly code: "NOT_FOUND"
@@ -1019,7 +1137,14 @@ export interface OperationResponse {
 /** Which of a command's two streams. */
 export type OutputStream = "stdout" | "stderr"
 
-/** 413. The body or the answer is larger than details.limitBytes. */
+/**
+ * 413. The body or the answer is larger than details.limitBytes.
+ *
+ * Cause: The body, or the answer, is larger than `details.limitBytes`.
+ *
+ * Next step: Send larger files as an archive, and read them in pieces: `maxBytes` and the cursor. The libraries do
+ * both.
+ */
 export interface PayloadTooLargeError {
   /** For programs; it never changes its meaning. */
   readonly code: "PAYLOAD_TOO_LARGE"
@@ -1034,7 +1159,13 @@ export interface PayloadTooLargeError {
   }
 }
 
-/** 412. The file does not match expectedSha256. Read it again. */
+/**
+ * 412. The file does not match expectedSha256. Read it again.
+ *
+ * Cause: The file is not the one that `expectedSha256` describes: somebody changed it.
+ *
+ * Next step: Read the file again, make the edit for its present content, and send its present SHA-256.
+ */
 export interface PreconditionFailedError {
   /** For programs; it never changes its meaning. */
   readonly code: "PRECONDITION_FAILED"
@@ -1067,7 +1198,13 @@ export interface Preview {
   readonly expiresAt: string
 }
 
-/** 409. This Sandbox already has a preview. Close it first: DELETE …/previews closes it without its id, too. */
+/**
+ * 409. This Sandbox already has a preview. Close it first: DELETE …/previews closes it without its id, too.
+ *
+ * Cause: The Sandbox has an open preview, and may have one at a time.
+ *
+ * Next step: Use the open preview, or close it: `DELETE …/previews` needs no id. Then open the new one.
+ */
 export interface PreviewExistsError {
   /** For programs; it never changes its meaning. */
   readonly code: "PREVIEW_EXISTS"
@@ -1093,7 +1230,13 @@ export interface PreviewResponse {
   readonly preview: Preview
 }
 
-/** 503. The preview cannot reach the Sandbox. Start it, then try again. */
+/**
+ * 503. The preview cannot reach the Sandbox. Start it, then try again.
+ *
+ * Cause: The service cannot connect to the Sandbox of the preview.
+ *
+ * Next step: Start the Sandbox, then repeat the call.
+ */
 export interface PreviewTransportUnavailableError {
   /** For programs; it never changes its meaning. */
   readonly code: "PREVIEW_TRANSPORT_UNAVAILABLE"
@@ -1145,7 +1288,13 @@ export interface ProcessList {
   readonly truncated: boolean
 }
 
-/** 429. Too many requests. Wait details.retryAfterSeconds, then try again. */
+/**
+ * 429. Too many requests. Wait details.retryAfterSeconds, then try again.
+ *
+ * Cause: The account, or the address, sent too many requests of this kind.
+ *
+ * Next step: Wait for the seconds of the header `Retry-After`, then repeat the call. The libraries do that.
+ */
 export interface RateLimitedError {
   /** For programs; it never changes its meaning. */
   readonly code: "RATE_LIMITED"
@@ -1197,7 +1346,13 @@ export interface ResourceSample {
   readonly networkTxBytes: number | null
 }
 
-/** 503. The Sandbox does not run, so its files cannot be reached. Start it, then try again. */
+/**
+ * 503. The Sandbox does not run, so its files cannot be reached. Start it, then try again.
+ *
+ * Cause: The Sandbox does not run, so its files cannot be reached.
+ *
+ * Next step: Start the Sandbox, then repeat the call.
+ */
 export interface RuntimeUnavailableError {
   /** For programs; it never changes its meaning. */
   readonly code: "RUNTIME_UNAVAILABLE"
@@ -1346,7 +1501,14 @@ export interface SandboxLifetime {
   readonly deleteAt: string | null
 }
 
-/** 429. The account has as many Sandboxes as it may have, stopped ones included. Delete one first. */
+/**
+ * 429. The account has as many Sandboxes as it may have, stopped ones included. Delete one first.
+ *
+ * Cause: The account has reached its number of Sandboxes. Stopped Sandboxes count.
+ *
+ * Next step: Delete a Sandbox, or ask the operator for a higher limit. A `lifetime` deletes Sandboxes that are no
+ * longer used.
+ */
 export interface SandboxLimitReachedError {
   /** For programs; it never changes its meaning. */
   readonly code: "SANDBOX_LIMIT_REACHED"
@@ -1397,7 +1559,14 @@ export interface SandboxResponse {
  */
 export type SandboxStatus = "pending" | "running" | "stopping" | "stopped" | "sleeping" | "deleting" | "deleted" | "expired" | "failed"
 
-/** 502. The Sandbox does not run. Start it, then try again. */
+/**
+ * 502. The Sandbox does not run. Start it, then try again.
+ *
+ * Cause: The Sandbox does not run, or its host does not answer. `details.status` has its state.
+ *
+ * Next step: Start it with `POST …/start?wait=running`, or create with `?wait=running`. With `details.outcome`
+ * `unknown` the command may have run: look before you repeat it.
+ */
 export interface SandboxUnavailableError {
   /** For programs; it never changes its meaning. */
   readonly code: "SANDBOX_UNAVAILABLE"
@@ -1424,7 +1593,13 @@ export interface SandboxVolume {
 /** What a key may do; each operation names the one that it needs. */
 export type Scope = "workspace:create" | "sandbox:read" | "sandbox:create" | "sandbox:execute" | "sandbox:delete" | "usage:read"
 
-/** 403. This API key lacks a scope. Use a key that has the scope in details.scope. */
+/**
+ * 403. This API key lacks a scope. Use a key that has the scope in details.scope.
+ *
+ * Cause: The API key is valid, but does not have the scope that the call needs.
+ *
+ * Next step: Use a key with the scope in `details.scope`. The scopes of a key never change, so create another key.
+ */
 export interface ScopeRequiredError {
   /** For programs; it never changes its meaning. */
   readonly code: "SCOPE_REQUIRED"
@@ -1462,7 +1637,14 @@ export interface ServiceAccessRevoke {
   readonly cleanup: "confirmed" | "unconfirmed"
 }
 
-/** 503. The service cannot reach its database for now. Send the request again in a few seconds. */
+/**
+ * 503. The service cannot reach its database for now. Send the request again in a few seconds.
+ *
+ * Cause: The service cannot reach its database, or is stopping.
+ *
+ * Next step: Repeat the call after the seconds of `Retry-After`. With `details.outcome` `unknown` the change may have
+ * been made: look first, or repeat it with the same Idempotency-Key.
+ */
 export interface ServiceUnavailableError {
   /** For programs; it never changes its meaning. */
   readonly code: "SERVICE_UNAVAILABLE"
@@ -1502,7 +1684,13 @@ export type StartSandboxRequest = { readonly [name: string]: unknown }
 /** The kind of call or connection whose command a process descends from. */
 export type StartedBy = "operation" | "execute" | "terminal" | "ssh"
 
-/** 413. The Sandbox's volume is full. Remove files first. */
+/**
+ * 413. The Sandbox's volume is full. Remove files first.
+ *
+ * Cause: The volume of the Sandbox has no room.
+ *
+ * Next step: Remove files, then repeat the call.
+ */
 export interface StorageFullError {
   /** For programs; it never changes its meaning. */
   readonly code: "STORAGE_FULL"
@@ -1514,7 +1702,13 @@ export interface StorageFullError {
   readonly details: null
 }
 
-/** 429. The workspace's storage limit leaves no room for another volume. Delete a Sandbox first. */
+/**
+ * 429. The workspace's storage limit leaves no room for another volume. Delete a Sandbox first.
+ *
+ * Cause: The volumes of the workspace use its storage limit, and another volume does not fit.
+ *
+ * Next step: Delete a Sandbox of the workspace, or use another workspace.
+ */
 export interface StorageLimitReachedError {
   /** For programs; it never changes its meaning. */
   readonly code: "STORAGE_LIMIT_REACHED"
@@ -1529,7 +1723,13 @@ export interface StorageLimitReachedError {
   }
 }
 
-/** 409. oldText occurs more than once. Send a longer oldText, or replaceAll true. */
+/**
+ * 409. oldText occurs more than once. Send a longer oldText, or replaceAll true.
+ *
+ * Cause: `oldText` occurs `details.occurrences` times.
+ *
+ * Next step: Send a longer `oldText` that occurs once, or `replaceAll` true.
+ */
 export interface TextAmbiguousError {
   /** For programs; it never changes its meaning. */
   readonly code: "TEXT_AMBIGUOUS"
@@ -1544,7 +1744,13 @@ export interface TextAmbiguousError {
   }
 }
 
-/** 409. oldText does not occur in the file. Read it again. */
+/**
+ * 409. oldText does not occur in the file. Read it again.
+ *
+ * Cause: `oldText` does not occur in the file.
+ *
+ * Next step: Read the file again. Spaces and line ends count.
+ */
 export interface TextNotFoundError {
   /** For programs; it never changes its meaning. */
   readonly code: "TEXT_NOT_FOUND"
@@ -1612,7 +1818,14 @@ export interface TransitionList {
   }
 }
 
-/** 401. Send a valid API key as Authorization: Bearer <API_KEY>. */
+/**
+ * 401. Send a valid API key as Authorization: Bearer <API_KEY>.
+ *
+ * Cause: The request has no API key, or the key is misspelt, expired or revoked.
+ *
+ * Next step: Send `Authorization: Bearer` with a valid key. A lost key cannot be shown again: create another one in the
+ * console, or ask the operator.
+ */
 export interface UnauthenticatedError {
   /** For programs; it never changes its meaning. */
   readonly code: "UNAUTHENTICATED"
@@ -1634,7 +1847,13 @@ export interface UnpackedArchive {
   readonly bytes: number
 }
 
-/** 501. This server or this Sandbox's runtime does not offer that. */
+/**
+ * 501. This server or this Sandbox's runtime does not offer that.
+ *
+ * Cause: The operator turned the feature off, or the runtime of this Sandbox does not have it.
+ *
+ * Next step: The message names the feature. Ask the operator to turn it on, or use a Sandbox of another runtime.
+ */
 export interface UnsupportedByRuntimeError {
   /** For programs; it never changes its meaning. */
   readonly code: "UNSUPPORTED_BY_RUNTIME"
@@ -1646,7 +1865,13 @@ export interface UnsupportedByRuntimeError {
   readonly details: null
 }
 
-/** 415. Send the body as the Content-Type in details.expected. */
+/**
+ * 415. Send the body as the Content-Type in details.expected.
+ *
+ * Cause: The Content-Type of the body is not the one that the call reads.
+ *
+ * Next step: Send the Content-Type in `details.expected`.
+ */
 export interface UnsupportedMediaTypeError {
   /** For programs; it never changes its meaning. */
   readonly code: "UNSUPPORTED_MEDIA_TYPE"
@@ -1813,7 +2038,13 @@ export interface WorkspaceList {
   readonly workspaces: ReadonlyArray<Workspace>
 }
 
-/** 409. The workspace has Sandboxes. Delete them first; details.sandboxCount says how many there are. */
+/**
+ * 409. The workspace has Sandboxes. Delete them first; details.sandboxCount says how many there are.
+ *
+ * Cause: The workspace still has Sandboxes: `details.sandboxCount` of them.
+ *
+ * Next step: Delete these Sandboxes, then the workspace. A deletion takes a moment: repeat the call until it succeeds.
+ */
 export interface WorkspaceNotEmptyError {
   /** For programs; it never changes its meaning. */
   readonly code: "WORKSPACE_NOT_EMPTY"
@@ -1831,7 +2062,13 @@ export interface WorkspaceNotEmptyError {
 /** /workspace, or a path below it without empty, . or .. segments. */
 export type WorkspacePath = string
 
-/** 409. The account has as many workspaces as it may have. */
+/**
+ * 409. The account has as many workspaces as it may have.
+ *
+ * Cause: The account has reached its number of workspaces, which is `details.limit`.
+ *
+ * Next step: Delete an empty workspace, or ask the operator for a higher limit.
+ */
 export interface WorkspaceQuotaExceededError {
   /** For programs; it never changes its meaning. */
   readonly code: "WORKSPACE_QUOTA_EXCEEDED"

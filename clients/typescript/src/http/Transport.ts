@@ -216,7 +216,7 @@ export class Transport {
         } catch (thrown) {
           if (!(thrown instanceof HandshakeRefused)) throw thrown
           this.#noteClock(thrown.answer)
-          throw await errorOf(thrown.answer)
+          throw await errorOf(thrown.answer, url.href)
         }
       })
     )

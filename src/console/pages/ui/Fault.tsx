@@ -11,9 +11,13 @@ export const Fault = ({ fault, retry }: { fault: unknown; retry?: (() => void) |
       <p>{messageOf(fault)}</p>
       {known === null ? null : (
         <p class="fault-id">
-          {known.code}
-          {known.requestId === null ? null : (
+          {known.requestId === null ? (
+            known.code
+          ) : (
             <>
+              <a href={`/docs#${known.code}`} target="_blank" rel="noopener">
+                {known.code}
+              </a>
               {" · "}request <code>{known.requestId}</code>
             </>
           )}

@@ -194,6 +194,7 @@ describe.skipIf(skipped(unusable))("the TypeScript library", () => {
         const missing = await failed(atoll.sandboxes.get("sbx_01234567890123456789abcdef"))
         assert.isTrue(missing instanceof AtollError && missing.is("NOT_FOUND") && missing.status === 404)
         assert.match((missing as AtollError).requestId, /^req_/)
+        assert.match(String((missing as AtollError).documentation), /^http:\/\/127\.0\.0\.1:\d+\/docs#NOT_FOUND$/)
         const narrow = new Atoll({
           apiKey: (await served.newKey(["usage:read"])).secret,
           url: `http://127.0.0.1:${served.port}`

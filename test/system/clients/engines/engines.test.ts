@@ -6,6 +6,7 @@ import { Effect, Layer } from "effect"
 import { build } from "esbuild"
 import { it as plainly } from "vitest"
 import { Atoll } from "../../../../clients/typescript/src/index.ts"
+import { type Engine, engines } from "../../../../scripts/release/ClientEngines.ts"
 import { freePort } from "../../../support/freePort.ts"
 import { freshDriver, skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
 import { ServedAtoll } from "../../../support/ServedAtoll.ts"
@@ -13,7 +14,6 @@ import { TestDatabase } from "../../../support/TestDatabase.ts"
 import { testFolder } from "../../../support/testFolder.ts"
 import { runProgram } from "../runProgram.ts"
 import { installLibrary, runTsc, typescriptFolder } from "../typescript/installLibrary.ts"
-import { type Engine, engines } from "./Engines.ts"
 
 const settings = { ATOLL_VOLUME_BYTES: String(256 * 1024 ** 2), ATOLL_SERVICE_ACCESS: "on" }
 

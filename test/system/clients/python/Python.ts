@@ -3,15 +3,13 @@ import { spawnSync } from "node:child_process"
 import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { delimiter, join, parse } from "node:path"
 import { unasync } from "../../../../scripts/clients/unasync.ts"
+import { plainEnvironment } from "../../../../scripts/release/Pythons.ts"
 import { type Running, runProgram } from "../runProgram.ts"
 
 /** Not the first on the path, which may be another one without Debian's packages. */
 export const python = "/usr/bin/python3"
 export const libraryFolder = join(import.meta.dirname, "../../../../clients/python")
 const programsFolder = join(import.meta.dirname, "programs")
-
-/** Without what the surroundings say of Python and of proxies. */
-export const plainEnvironment = { PATH: "/usr/bin:/bin", LANG: "C.UTF-8", PYTHONDONTWRITEBYTECODE: "1" }
 
 const lacks = (program: string, ...args: ReadonlyArray<string>): boolean =>
   spawnSync(program, args, { env: plainEnvironment, stdio: "ignore" }).status !== 0

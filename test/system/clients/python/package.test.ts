@@ -5,9 +5,11 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { pythonSamples, pythonStart } from "../../../../schemas/samples/python.ts"
+import { plainEnvironment } from "../../../../scripts/release/Pythons.ts"
 import { skipped } from "../../../support/host/namespace/TestHost.ts"
 import { testFolder } from "../../../support/testFolder.ts"
-import { libraryFolder, packagingObstacle, plainEnvironment, programNames, python, writeProgram } from "./Python.ts"
+import { libraryFolder, packagingObstacle, programNames, python, writeProgram } from "./Python.ts"
 import { blocksOf, programOf } from "./readme.ts"
 
 const run = promisify(execFile)
@@ -57,26 +59,34 @@ describe.skipIf(skipped(packagingObstacle))("the Python library's package", () =
     })
   )
 
-  it.effect("passes mypy --strict, as its examples and the programs of its tests and its README do", () =>
-    Effect.gen(function* () {
-      const at = yield* testFolder
-      const programs = programNames.flatMap((name) => Object.values(writeProgram(at, name)))
-      const blocks = blocksOf(text("README.md")).map((block, index) => {
-        const path = join(at, `readme_${index}.py`)
-        writeFileSync(path, programOf(block))
-        return path
+  it.effect(
+    "passes mypy --strict, as its examples, the programs of its tests, its README and the samples of the reference do",
+    () =>
+      Effect.gen(function* () {
+        const at = yield* testFolder
+        const programs = programNames.flatMap((name) => Object.values(writeProgram(at, name)))
+        const blocks = blocksOf(text("README.md")).map((block, index) => {
+          const path = join(at, `readme_${index}.py`)
+          writeFileSync(path, programOf(block))
+          return path
+        })
+        assert.isAbove(blocks.length, 5)
+        // Those of the reference.
+        const samples = Object.entries(pythonSamples).map(([operationId, sample]) => {
+          const path = join(at, `sample_${operationId}.py`)
+          writeFileSync(path, `${pythonStart}\n${sample}\n`)
+          return path
+        })
+        yield* Effect.promise(async () => {
+          const library = join(libraryFolder, "src")
+          const flags = ["--strict", "--python-version", "3.9", "--no-incremental", "--no-error-summary"]
+          const env = { ...plainEnvironment, MYPYPATH: library }
+          const examples = join(libraryFolder, "examples")
+          const files = [join(library, "atoll"), join(at, "support.py"), ...programs, ...blocks, ...samples, examples]
+          await run(python, ["-m", "mypy", ...flags, ...files], { cwd: at, env }).catch(({ stdout, stderr }) =>
+            assert.fail(`${stdout}${stderr}`)
+          )
+        })
       })
-      assert.isAbove(blocks.length, 5)
-      yield* Effect.promise(async () => {
-        const library = join(libraryFolder, "src")
-        const flags = ["--strict", "--python-version", "3.9", "--no-incremental", "--no-error-summary"]
-        const env = { ...plainEnvironment, MYPYPATH: library }
-        const examples = join(libraryFolder, "examples")
-        const files = [join(library, "atoll"), join(at, "support.py"), ...programs, ...blocks, examples]
-        await run(python, ["-m", "mypy", ...flags, ...files], { cwd: at, env }).catch(({ stdout, stderr }) =>
-          assert.fail(`${stdout}${stderr}`)
-        )
-      })
-    })
   )
 })

@@ -39,7 +39,7 @@ export const notRun: ReadonlyArray<NotRun> = [
     why: "It is npm run up, which is run, with a port of its own, as here every start."
   },
   { command: /^npm run --silent atoll --(?: …)?$/, why: "It is how others begin." },
-  { command: /^npm run (?:check|docs|words|shots|machines|bench|test:\w+)\b/, why: development },
+  { command: /^npm run (?:check|docs|words|shots|machines|clients|release|bench|test:\w+)\b/, why: development },
   { command: /^(?:ATOLL_KILLS=all )?npm test\b/, why: development }
 ]
 

@@ -70,9 +70,13 @@ class AsyncFiles:
                     raise
             attempt += 1
 
-    async def read(self, path: str) -> str:
-        """The same as UTF-8 text; what is none shows as U+FFFD."""
+    async def read_text(self, path: str) -> str:
+        """A whole file as UTF-8 text; a byte that is none shows as U+FFFD."""
         return (await self.read_bytes(path)).decode("utf-8", "replace")
+
+    async def read(self, path: str) -> str:
+        """The same as `read_text`, by the name that other Sandbox libraries have."""
+        return await self.read_text(path)
 
     async def write(self, path: str, content: Union[str, bytes]) -> None:
         """Creates or replaces a file at once, however large: a reader sees the old or the new content. Its directory must exist."""

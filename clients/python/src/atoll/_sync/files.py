@@ -71,9 +71,13 @@ class Files:
                     raise
             attempt += 1
 
-    def read(self, path: str) -> str:
-        """The same as UTF-8 text; what is none shows as U+FFFD."""
+    def read_text(self, path: str) -> str:
+        """A whole file as UTF-8 text; a byte that is none shows as U+FFFD."""
         return self.read_bytes(path).decode("utf-8", "replace")
+
+    def read(self, path: str) -> str:
+        """The same as `read_text`, by the name that other Sandbox libraries have."""
+        return self.read_text(path)
 
     def write(self, path: str, content: Union[str, bytes]) -> None:
         """Creates or replaces a file at once, however large: a reader sees the old or the new content. Its directory must exist."""

@@ -368,6 +368,8 @@ async def account(client: AsyncAtoll) -> None:
 async def errors(client: AsyncAtoll) -> None:
     missing = await failed(atoll.NotFoundError, lambda: client.sandboxes.get("sbx_01234567890123456789abcdef"))
     assert missing.status == 404 and missing.request_id.startswith("req_") and missing.code == "NOT_FOUND"
+    assert str(missing.documentation).startswith("http://127.0.0.1:")
+    assert str(missing.documentation).endswith("/docs#NOT_FOUND")
     invalid = await failed(atoll.InvalidRequestError, lambda: client.workspaces.create(""))
     assert "name" in str(invalid) and invalid.details.issues[0].path == ["name"], invalid
     narrow = AsyncAtoll(api_key=os.environ["NARROW_KEY"])

@@ -4,7 +4,7 @@ import { join } from "node:path"
 
 // Plain JavaScript, so that any Node can run it.
 const { enginesFolder }: { readonly enginesFolder: () => string } = await import(
-  new URL("../../../../scripts/engines.mjs", import.meta.url).href
+  new URL("../engines.mjs", import.meta.url).href
 )
 
 const { arch } = process

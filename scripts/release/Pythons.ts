@@ -3,7 +3,9 @@ import { spawnSync } from "node:child_process"
 import { globSync, symlinkSync } from "node:fs"
 import { homedir } from "node:os"
 import { delimiter, join } from "node:path"
-import { plainEnvironment } from "./Python.ts"
+
+/** Without what the surroundings say of Python and of proxies. */
+export const plainEnvironment = { PATH: "/usr/bin:/bin", LANG: "C.UTF-8", PYTHONDONTWRITEBYTECODE: "1" }
 
 const oldestMinor = 9
 const newestMinor = 13

@@ -1,0 +1,40 @@
+/** One example of each error in the OpenAPI description. */
+import { bodyName, type ErrorCode, errors } from "./Errors.ts"
+import { gibibyte, sha256, written } from "./OpenApiExamples.ts"
+import { requestId } from "./samples/ids.ts"
+
+type Json = Record<string, unknown>
+
+/** Of the codes that carry something. */
+const details: Partial<Record<ErrorCode, unknown>> = {
+  INVALID_REQUEST: {
+    issues: [{ path: ["netwrokEnabled"], message: "Not known. The nearest name is networkEnabled." }]
+  },
+  SCOPE_REQUIRED: { scope: "sandbox:create" },
+  METHOD_NOT_ALLOWED: { allow: ["GET", "HEAD", "OPTIONS"] },
+  EXECUTION_TIMEOUT: { ...(written["ExecutionResult"] as Json), exitCode: null, signal: "SIGKILL", stdout: "" },
+  WORKSPACE_QUOTA_EXCEEDED: { limit: 10 },
+  WORKSPACE_NOT_EMPTY: { sandboxCount: 2 },
+  TEXT_AMBIGUOUS: { occurrences: 3 },
+  PRECONDITION_FAILED: { actualSha256: sha256 },
+  PAYLOAD_TOO_LARGE: { limitBytes: 131_072 },
+  ARCHIVE_INCOMPLETE: { reason: "storage_full", entries: 211, bytes: 1_073_741_824, lastPath: "data/part-0211.bin" },
+  UNSUPPORTED_MEDIA_TYPE: { expected: "application/json" },
+  SANDBOX_LIMIT_REACHED: { limit: 20 },
+  STORAGE_LIMIT_REACHED: { limitBytes: 50 * gibibyte },
+  RATE_LIMITED: { retryAfterSeconds: 3 },
+  SANDBOX_UNAVAILABLE: { status: "stopped" },
+  SERVICE_UNAVAILABLE: { outcome: "unknown" }
+}
+
+const errorExample = (code: ErrorCode): Json => {
+  const made = new (errors[code] as new (given: { readonly details: unknown }) => Error)({
+    details: details[code] ?? null
+  })
+  return { code, message: made.message, requestId, details: details[code] ?? null }
+}
+
+/** `components.examples`: one of each code, by the name of its schema. */
+export const errorExamples: Readonly<Record<string, { readonly value: Json }>> = Object.fromEntries(
+  (Object.keys(errors) as Array<ErrorCode>).map((code) => [bodyName(code), { value: errorExample(code) }])
+)
