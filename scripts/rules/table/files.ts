@@ -11,7 +11,7 @@ export const files: Section = {
     {
       rule: "A symbolic link that leaves /workspace is 400 `INVALID_PATH`.",
       decidedBy: "src/agent/files/Workspace.ts#leaves",
-      heldBy: "files/workspace.test.ts#links on the way are followed, and refused when they leave"
+      heldBy: "files/workspace.test.ts#links in a path are followed, and refused when they leave /workspace"
     },
     {
       rule: "Stat, rename and delete act on a link itself.",
@@ -133,7 +133,7 @@ export const files: Section = {
     {
       rule: "Deleting a non-empty directory without `recursive` is 409; /workspace itself is 400.",
       decidedBy: "src/agent/files/remove.ts#removePath",
-      heldBy: "files/tree.test.ts#refuses what the contract says"
+      heldBy: "files/tree.test.ts#refuses with the contract's codes"
     },
     {
       rule: "A Sandbox that does not run is 503 `RUNTIME_UNAVAILABLE`; a deleted one 404.",
@@ -143,12 +143,12 @@ export const files: Section = {
     {
       rule: "An archive is unpacked entry by entry; an error says how far it came.",
       decidedBy: "src/agent/files/archive/unpack.ts#unpack",
-      heldBy: "files/archiveCalls.test.ts#are told what is wrong with them, and how far they came"
+      heldBy: "files/archiveCalls.test.ts#that are refused are answered with the fault and the progress"
     },
     {
       rule: "An archive of a directory has every file, link and time.",
       decidedBy: "src/agent/files/archive/pack.ts#Packing",
-      heldBy: "files/archive.test.ts#is made of a directory, and unpacked by it as it was"
+      heldBy: "files/archive.test.ts#is made of a directory, and the real tar unpacks it unchanged"
     },
     {
       rule: "Media type and scope are checked before shape and state.",

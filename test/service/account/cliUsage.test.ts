@@ -7,7 +7,7 @@ import { TestDatabase } from "../../support/TestDatabase.ts"
 
 layer(TestDatabase.layer, { excludeTestServices: true })("usage verify on the command line", (it) => {
   it.effect(
-    "says that everything agrees, or what does not, with exit code 1",
+    "reports that everything agrees, or the differences with exit code 1",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient

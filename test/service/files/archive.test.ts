@@ -1,5 +1,5 @@
 /** Own process: it measures the memory of the process. */
-/** Archives in and out of a directory, against the tar that people have, and against those who make archives to do harm. */
+/** Archives in and out of a directory: against the common tar, and against archives made to do harm. */
 import { execFileSync, spawnSync } from "node:child_process"
 import fs from "node:fs"
 import path from "node:path"
@@ -27,7 +27,7 @@ const packed = async (at: TestWorkspace, from = W): Promise<Buffer> => {
   return Buffer.concat(parts)
 }
 
-/** Why, and how far it came. */
+/** The reason, and the progress until then. */
 const refusalOf = async (act: () => Promise<unknown>) => {
   try {
     await act()
@@ -74,7 +74,7 @@ describe("an archive of the real tar", () => {
   })
 
   for (const format of ["v7", "ustar", "gnu", "posix"] as const) {
-    it(`is unpacked as it was: ${format}`, async () => {
+    it(`is unpacked unchanged: ${format}`, async () => {
       using at = new TestWorkspace()
       using from = new TestWorkspace()
       const unicode = format === "v7" ? [] : ["ünïcödé/файл 😀.txt", "with\nline"]
@@ -92,14 +92,14 @@ describe("an archive of the real tar", () => {
       expect(bytes).toBeGreaterThan(0)
       expect(fs.existsSync(at.on(".atoll-staging"))).toBe(false)
       expect(at.leakedDescriptors()).toBe(0)
-      // Once more over itself, read-only directories included.
+      // Unpacks it over itself, read-only directories included.
       fs.chmodSync(at.on("made/here/private"), 0o500)
       await unpacked(at, archive, `${W}/made/here`)
       expect(treeOf(at.on("made/here"))).toEqual(treeOf(from.root))
     })
   }
 
-  it("is made of a directory, and unpacked by it as it was", async () => {
+  it("is made of a directory, and the real tar unpacks it unchanged", async () => {
     using at = new TestWorkspace()
     using to = new TestWorkspace()
     fill(at.on(""), ["a", "src/b", "ünïcödé/файл 😀.txt", longName, "x".repeat(255), "with\nline"])
@@ -113,7 +113,7 @@ describe("an archive of the real tar", () => {
     expect(at.leakedDescriptors()).toBe(0)
   })
 
-  it("holds large files, and files of eight gigabytes of nothing in its headers", async () => {
+  it("holds large files, and headers that announce eight gigabytes", async () => {
     using at = new TestWorkspace()
     const content = Buffer.alloc(3_000_001, "0123456789")
     at.put("large", content)
@@ -127,7 +127,7 @@ describe("an archive of the real tar", () => {
     expect(await refusalOf(() => unpacked(at, header))).toMatchObject({ reason: "truncated", entries: 0 })
   })
 
-  it("leaves out fifos, what the service keeps to itself, and is refused for what is no directory", async () => {
+  it("omits fifos and the service's own files, and is refused for a path that is no directory", async () => {
     using at = new TestWorkspace()
     at.put("f", "x")
     execFileSync("mkfifo", [at.on("fifo")])
@@ -198,7 +198,7 @@ describe("any tree", () => {
     fs.utimesSync(at, time, time)
   }
 
-  it("survives the way out and in", async () => {
+  it("survives packing and unpacking", async () => {
     await fc.assert(
       fc.asyncProperty(directory, fc.integer({ min: 1, max: 3000 }), async (tree, cut) => {
         using from = new TestWorkspace()
@@ -217,8 +217,8 @@ describe("any tree", () => {
   })
 })
 
-describe("what replaces something", () => {
-  it("writes through no link and to no other name of a file, and leaves the rest of a directory", async () => {
+describe("unpacking over existing files", () => {
+  it("writes through no link and to no other name of a file, and keeps the rest of a directory", async () => {
     using at = new TestWorkspace()
     at.put("one", "old")
     fs.linkSync(at.on("one"), at.on("other"))
@@ -232,7 +232,7 @@ describe("what replaces something", () => {
     expect(fs.readFileSync(path.join(at.outside, "secret"), "utf8")).toBe("secret")
   })
 
-  it("an archive that is cut anywhere leaves each file the old or the new one, and says how far it came", async () => {
+  it("of an archive that is cut anywhere leaves each file old or new, and reports its progress", async () => {
     const names = ["a", "b", "dir/c", "dir/d"]
     const content = (name: string, age: string) => `${age} ${name} `.repeat(400)
     const archive = tape(...names.map((name) => entry({ name }, content(name, "new"))))
@@ -261,7 +261,7 @@ describe("what replaces something", () => {
   })
 })
 
-describe("an archive that was made to do harm", () => {
+describe("a malicious archive", () => {
   const header = entry({ name: "f" })
   const secret = "../outside/secret"
   const pax = (text: string) => entry({ name: "PaxHeader", type: "x" }, text)
@@ -364,7 +364,7 @@ describe("an archive that was made to do harm", () => {
     ["is a part of a header", header.subarray(0, 100), "truncated"]
   ]
   for (const [title, archive, reason, entries = 0] of cases) {
-    it(`that ${title} is refused`, async () => {
+    it(`with ${title} is refused`, async () => {
       using at = new TestWorkspace()
       const told = await refusalOf(() => unpacked(at, archive))
       expect(told).toMatchObject({ reason, entries })
@@ -376,7 +376,7 @@ describe("an archive that was made to do harm", () => {
     })
   }
 
-  it("keeps links wherever they point, and no set-user-ID bit", async () => {
+  it("keeps links to any target, and no set-user-ID bit", async () => {
     using at = new TestWorkspace()
     await unpacked(
       at,
@@ -389,7 +389,7 @@ describe("an archive that was made to do harm", () => {
     expect(treeOf(at.root)).toEqual(["again: -> ../outside #2", "l: -> ../outside #2", "x: 755 1000000000 x"])
   })
 
-  it("that is a bomb of headers is refused once it has more entries than any tree", async () => {
+  it("with a bomb of headers is refused once it has more entries than any tree", async () => {
     using at = new TestWorkspace()
     const many = Buffer.concat(Array.from({ length: 1000 }, () => entry({ name: "./", type: "5" })))
     async function* bomb() {
@@ -399,7 +399,7 @@ describe("an archive that was made to do harm", () => {
     expect(told).toMatchObject({ reason: "too_large", entries: 5000 })
   })
 
-  it("has headers for all entries that are as many as the entries, and keeps nothing of them that it does not know", async () => {
+  it("may have as many headers as entries, and unknown ones are skipped without memory", async () => {
     using at = new TestWorkspace()
     const key = (n: number) => `SOME.key${n}`
     let kept = 0
@@ -426,7 +426,7 @@ describe("an archive that was made to do harm", () => {
     expect(at.tree()).toEqual(["renamed: content"])
   })
 
-  it("meets a directory that is swapped for a link meanwhile, and goes nowhere", async () => {
+  it("does not follow a directory that is swapped for a link meanwhile", async () => {
     using at = new TestWorkspace()
     at.put("d/f", "old")
     async function* racing() {
@@ -455,7 +455,7 @@ describe("compressed by gzip", () => {
     return Buffer.concat(parts)
   }
 
-  it("an archive goes both ways, in one piece and byte by byte", async () => {
+  it("an archive goes both ways, whole and byte by byte", async () => {
     const archive = tape(entry({ name: "f" }, "content ".repeat(1000)))
     const compressed = await all(gzipped(pieces(archive)))
     expect(zlib.gunzipSync(compressed).equals(archive)).toBe(true)
@@ -463,7 +463,7 @@ describe("compressed by gzip", () => {
     expect((await all(gunzipped(pieces(...bytes)))).equals(archive)).toBe(true)
   })
 
-  it("is refused when it is not, or not whole, or not what its checksum says", async () => {
+  it("an archive that is not gzip, is cut, or has a wrong checksum is refused", async () => {
     using at = new TestWorkspace()
     const compressed = zlib.gzipSync(tape(entry({ name: "f" }, "content")))
     const told = (bytes: Uint8Array) => refusalOf(() => unpack(at.workspace, at.staging, W, gunzipped(pieces(bytes))))
@@ -474,7 +474,7 @@ describe("compressed by gzip", () => {
     expect(await told(wrong)).toMatchObject({ reason: "malformed" })
   })
 
-  it("ends what feeds it when nobody wants more", async () => {
+  it("closes its source when its reader stops", async () => {
     let ended = false
     async function* endless() {
       try {
@@ -487,7 +487,7 @@ describe("compressed by gzip", () => {
     expect(ended).toBe(true)
   })
 
-  it("is given to who asks for it", () => {
+  it("is sent to clients that accept it", () => {
     const cases = [
       [undefined, false],
       ["", false],

@@ -89,7 +89,7 @@ export const overAFleet: ReadonlyArray<string> = [
 
 /** Of those suites: single tests that only one process with simulated machines can pass, by their names; the reason. */
 export const inProcessOnly: Readonly<Record<string, string>> = {
-  "boots that run, wait for their turn and are refused are counted": "holds up and refuses boots in its process",
+  "count boots that run, wait in the queue or are refused": "holds up and refuses boots in its process",
   "sees that there is no host but this one where the service does all": "asks a service that has no hosts",
   "of an agent that was taken over is refused or closed": "puts a hostile agent in the place of one of its process"
 }

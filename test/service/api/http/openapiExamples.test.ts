@@ -1,6 +1,8 @@
 /**
- * The examples of the published description: every request and every answer has one, answers' are what the endpoint's own schema
- * takes, and the requests are sent as they stand. (A linter holds them to the published schemas in openapi.test.ts.)
+ * The examples of the published description: every request and every answer has one, the endpoint's own schema accepts
+ * those of answers,
+ * and the service accepts the requests as they stand. (A linter compares them with the published schemas in
+ * openapi.test.ts.)
  */
 import { randomUUID } from "node:crypto"
 import { once } from "node:events"
@@ -54,11 +56,11 @@ const operationsOf = ({ paths }: Document) =>
     Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation }))
   )
 
-/** What an endpoint answers when all is well, as it goes over the wire. */
+/** A successful answer of an endpoint, as it is encoded on the wire. */
 const answersOf = (operationId: string) =>
   [...endpointNamed(operationId).success].map(({ ast }) => Schema.make<Schema.Codec<unknown>>(SchemaAST.toEncoded(ast)))
 
-/** Null when it is an answer of the endpoint, with no field that is not described; else what is wrong. */
+/** Null for an answer of the endpoint without undescribed fields; else the fault. */
 const faultOf = (operationId: string, given: unknown): string | null => {
   const faults = answersOf(operationId).map((schema) =>
     Result.getFailure(Schema.decodeUnknownResult(schema, { onExcessProperty: "error" })(given))
@@ -77,7 +79,7 @@ const fieldsOf = ({ components }: Document, { operation }: Described): ReadonlyA
   return Object.keys(components.schemas[$ref?.split("/").at(-1) ?? ""]?.["properties"] ?? {})
 }
 
-/** Path and query of the examples, and what else is asked. */
+/** Path and query of the examples, and the query's other parameters. */
 const targetOf = (one: Described, more?: string): string => {
   const query = required(one, "query").map(({ name, example }) => `${name}=${encodeURIComponent(String(example))}`)
   const path = required(one, "path").reduce(
@@ -87,7 +89,7 @@ const targetOf = (one: Described, more?: string): string => {
   return `${path}?${[...query, ...(more === undefined ? [] : [more])].join("&")}`
 }
 
-/** The request that the examples make, and `change` in them. */
+/** The request that the examples make, with `change` applied. */
 const sent = (
   api: TestApi["Service"],
   one: Described,
@@ -107,7 +109,7 @@ const sent = (
   })
 }
 
-/** The status of what is no simple call: one would end all others, one never ends, and one wants a handshake. */
+/** The status for calls that are not simple: one would end all others, one never ends, and one needs a handshake. */
 const special: Readonly<Record<string, (api: TestApi["Service"], one: Described) => Promise<number>>> = {
   revokeKey: async (api, one) => {
     const { secret: key } = await api.newKey(["sandbox:read"])
@@ -129,7 +131,7 @@ const special: Readonly<Record<string, (api: TestApi["Service"], one: Described)
 }
 
 layer(TestApi.layer(), { excludeTestServices: true })("the description's examples", (it) => {
-  it.effect("every property, parameter and tag is described; integers have a width; no field has a default", () =>
+  it.effect("describe every property, parameter and tag; integers have a width; no field has a default", () =>
     withDocument((document) => {
       const { schemas } = document.components
       const isDescribed = (schema: Record<string, unknown>): boolean =>
@@ -160,7 +162,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
     })
   )
 
-  it.effect("every content has an example, and every object that is answered a name", () =>
+  it.effect("cover every content, and every object in an answer has a name", () =>
     withDocument((document) => {
       for (const { operation } of operationsOf(document)) {
         const answers = Object.entries(operation.responses)
@@ -179,7 +181,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
     })
   )
 
-  it.effect("examples of answers are what the endpoint's own schemas take, those of errors too", () =>
+  it.effect("of answers, errors included, are accepted by the endpoint's own schemas", () =>
     withDocument((document) => {
       for (const { operation } of operationsOf(document)) {
         for (const [status, { content = {} }] of Object.entries(operation.responses)) {
@@ -196,12 +198,12 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
   )
 
   it.effect(
-    "the service takes the shape of every request, and names the nearest to each field or parameter that is misspelt",
+    "of requests are accepted by the service, which names the nearest field or parameter for a misspelt one",
     () =>
       withDocument(async (document, api) => {
         for (const one of operationsOf(document)) {
           const { operationId, requestBody, parameters } = one.operation
-          // Its gateway stands before the API, and has tests of its own.
+          // Its gateway stands before the API and has its own tests.
           if (operationId === "openTunnel") continue
           const status = (await special[operationId]?.(api, one)) ?? (await sent(api, one)).status
           assert.isTrue(status < 300 || status === 404, `${operationId}: ${status}`)
@@ -235,7 +237,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
       })
   )
 
-  it.effect("what the service answers has the fields that are described, and no others", () =>
+  it.effect("list exactly the fields that the service answers", () =>
     withDocument(async (document, { send, newWorkspace, newSandbox }) => {
       const workspaceId = await newWorkspace()
       const id = await newSandbox(workspaceId)
@@ -263,7 +265,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
       await held("waitOperation", "POST", `${started}/wait`, { body: { timeoutSeconds: 1 } })
       await held("cancelOperation", "POST", `${started}/cancel`)
       await held("createPreview", "POST", `${sandbox}/previews`, { body: { port: 3000 } })
-      // Not of a simulated machine, or no answer with an end.
+      // Simulated machines cannot answer it, or its answer does not end.
       const others = ["getOpenApi", "openTerminal", "openTunnel", "statFile", "listFiles", "listProcesses"]
       for (const { path, method, operation: one } of operationsOf(document)) {
         if (method !== "GET" || others.includes(one.operationId)) continue
@@ -284,7 +286,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
     })
   )
 
-  it.effect("403 for a missing scope names the scope, in the sentence too", () =>
+  it.effect("of 403 name the missing scope, in the sentence too", () =>
     withDocument(async (document, api) => {
       const { secret: key } = await api.newKey(["usage:read"])
       for (const one of operationsOf(document).filter(({ path }) => /\/(me|auth|sandboxes|workspaces)$/.test(path))) {
@@ -295,7 +297,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
     })
   )
 
-  it.effect("status takes several values, repeated or with commas", () =>
+  it.effect("of status take several values, repeated or with commas", () =>
     withDocument(async (_, api) => {
       const workspaceId = await api.newWorkspace()
       const [first, second, third] = [

@@ -9,7 +9,7 @@ const NOBODY = 65_534
 
 const program = fileURLToPath(new URL("unprivileged.ts", import.meta.url))
 
-/** Can a stranger read this repository and run this Node? */
+/** Whether another user can read this repository and run this Node. */
 const isOpen = (): boolean => {
   const identity = { uid: NOBODY, gid: NOBODY }
   const reads = spawnSync("test", ["-r", program], identity).status === 0
