@@ -50,7 +50,7 @@ export const fileNameFaults = (
   return [
     ...twice
       .filter(([key]) => !(key.split(" ")[1]! in shared))
-      .map(([, paths]) => `these files have one name: ${paths.join(", ")}. Give each a name of its own.`),
+      .map(([, paths]) => `these files have one name: ${paths.join(", ")}. Give each another name.`),
     ...Object.keys(shared)
       .filter((name) => !returning.has(name))
       .map((name) => `no two files of a room are named ${name}: take it out of scripts/fileNames/rules.ts`)

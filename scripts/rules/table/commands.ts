@@ -47,12 +47,12 @@ export const commands: Section = {
     {
       rule: "A time-out, cancel and stop end the whole process tree.",
       decidedBy: "src/agent/processes/CommandProcess.ts#CommandProcess.kill",
-      heldBy: "runtime/contract/processContract.ts#kill reaches escapees by setsid and double fork"
+      heldBy: "runtime/contract/processContract.ts#a kill reaches processes that escaped by setsid and double fork"
     },
     {
       rule: "A command that does not end at TERM is ended by KILL after the grace.",
       decidedBy: "src/agent/processes/CommandProcess.ts#CommandProcess.kill",
-      heldBy: "runtime/contract/processContract.ts#what ignores TERM is killed after the grace"
+      heldBy: "runtime/contract/processContract.ts#a process that ignores TERM is killed after the grace"
     },
     {
       rule: "The grace between TERM and KILL of a cancelled operation is 2 s.",
@@ -111,12 +111,12 @@ export const commands: Section = {
     {
       rule: "`processTree` may settle after the end, until the tree is gone.",
       decidedBy: "machines/operation.ts#operationMachine.cancelled.TREE_SETTLED",
-      heldBy: "machines/operation.test.ts#says that its processes are gone only when somebody saw it"
+      heldBy: "machines/operation.test.ts#reports its processes as gone only when an event confirmed it"
     },
     {
       rule: "An operation's own time-out ends it `failed` with reason `TIMED_OUT`.",
       decidedBy: "machines/operation.ts#operationMachine.running.TIME_OUT",
-      heldBy: "machines/operation.test.ts#waits for its time-out while it runs, if it has one"
+      heldBy: "machines/operation.test.ts#has its time-out as a deadline while it runs, if it has one"
     },
     {
       rule: "Operations of a stopped or deleted Sandbox become `failed` with a reason.",

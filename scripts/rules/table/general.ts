@@ -89,7 +89,7 @@ export const general: Section = {
     {
       rule: "A fingerprint compares requests: method, path and canonical JSON body.",
       decidedBy: "src/account/idempotency/Fingerprint.ts#fingerprint",
-      heldBy: "idempotency/Fingerprint.test.ts#does not see blanks and the order of keys, and sees everything else"
+      heldBy: "idempotency/Fingerprint.test.ts#ignores blanks and the order of keys, and nothing else"
     },
     {
       rule: "An Idempotency-Key is kept as long as the thing that it made, and at least 24 h.",

@@ -59,7 +59,7 @@ export const money: Section = {
     {
       rule: "A rate card holds from an instant on; a run that crosses it is cut there.",
       decidedBy: "src/wallet/RateCard.ts#cardAt",
-      heldBy: "wallet/RateCard.test.ts#each holds from its instant to the next one's"
+      heldBy: "wallet/RateCard.test.ts#each apply from their instant to the next one's"
     },
     {
       rule: "Promotional grants are spent first, then by expiry, then by age.",
@@ -75,7 +75,7 @@ export const money: Section = {
     {
       rule: "`low` is less than a day of burn or 10 % of the granted sum.",
       decidedBy: "src/wallet/Plan.ts#lowBelow",
-      heldBy: "wallet/Plan.test.ts#is low below a tenth of what was granted, to the micro-USD, and not at it"
+      heldBy: "wallet/Plan.test.ts#is low below a tenth of the granted sum, to the micro-USD, and not at it"
     },
     {
       rule: "Registration by invitation gives 10 USD of promotional credit for 14 days.",

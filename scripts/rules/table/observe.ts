@@ -61,7 +61,7 @@ export const observe: Section = {
     {
       rule: "Analytics lists boots, running time and transitions of one generation or of all.",
       decidedBy: "src/observe/analytics/LifecycleFold.ts#foldLifecycle",
-      heldBy: "analytics/LifecycleFold.test.ts#tells generations apart"
+      heldBy: "analytics/LifecycleFold.test.ts#separates generations"
     },
     {
       rule: "The event stream sends every transition as its log has it.",

@@ -83,12 +83,12 @@ export const sandboxes: Section = {
       rule: "Stop keeps the volume.",
       decidedBy: "machines/sandbox.ts#sandboxMachine.running.STOP",
       heldBy:
-        "runtime/contract/runtimeContract.ts#provision twice is once; stop keeps the volume; the next generation finds it; destroy leaves nothing"
+        "runtime/contract/runtimeContract.ts#a second provision changes nothing; stop keeps the volume; the next generation finds it; destroy leaves nothing"
     },
     {
       rule: "Delete removes runtime and volume, in every state.",
       decidedBy: "machines/sandbox.ts#sandboxMachine.deleting",
-      heldBy: "machines/sandbox.test.ts#lets a delete win in every state, and nothing lead back from it"
+      heldBy: "machines/sandbox.test.ts#lets a delete win in every state, and leaves it by no event"
     },
     {
       rule: "Delete is retried until it is done.",

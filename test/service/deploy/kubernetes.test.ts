@@ -1,8 +1,7 @@
 /**
  * `deploy/kubernetes/` as Kubernetes reads it. Each manifest has the fields of its kind and no other, by the types
- * generated from Kubernetes'
- * published OpenAPI description (1.30). Each name of a manifest, of the image or of a setting that the manifests use
- * exists.
+ * generated from Kubernetes' published OpenAPI description (1.30). Each name of a manifest, of the image or of a
+ * setting that the manifests use exists.
  */
 import { execFile } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"

@@ -130,7 +130,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
       const fleet = new WorldFleet()
       yield* fleet.add({ id: host.id })
       const away = Effect.die(new Error("Its owner does not answer."))
-      const nobody = HostActors.of({ ensure: () => away, joined: () => away, tell: () => away })
+      const unreachable = HostActors.of({ ensure: () => away, joined: () => away, tell: () => away })
       yield* Effect.gen(function* () {
         const joins = yield* HostJoins
         for (const state of ["joining", "ready", "cordoned", "draining"]) {
@@ -144,7 +144,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
         }
       }).pipe(
         Effect.provide(HostJoins.layer),
-        Effect.provideService(HostActors, nobody),
+        Effect.provideService(HostActors, unreachable),
         Effect.provide(testSettings(patient))
       )
     })

@@ -1,7 +1,6 @@
 /**
  * Random lives on hosts that are small, fail, refuse and go away, under a service that is killed now and then. At no
- * instant is more reserved on a host
- * than it has, and in the end the reservations match the Sandboxes.
+ * instant is more reserved on a host than it has, and in the end the reservations match the Sandboxes.
  */
 
 import { assert, layer } from "@effect/vitest"

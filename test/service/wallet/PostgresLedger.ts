@@ -1,7 +1,6 @@
 /**
  * The real ledger under stress. For each call, one process first does a part of it and ends; then two do it
- * concurrently, and one of them
- * again.
+ * concurrently, and one of them again.
  */
 import assert from "node:assert/strict"
 import { Cause, Clock, Context, Effect, Exit, Layer } from "effect"

@@ -1,7 +1,6 @@
 /**
  * Reports of usage and costs, on random lives of Sandboxes whose money the real ledger posted: compared with whole logs
- * as the witness reads them,
- * in windows that cut segments anywhere, posted and not posted yet.
+ * as the witness reads them, in windows that cut segments anywhere, posted and not posted yet.
  */
 import assert from "node:assert/strict"
 import { Clock, Effect, Layer, ManagedRuntime, Result } from "effect"

@@ -21,8 +21,7 @@ const sandbox = (n: number) => ({
 
 /**
  * Three Sandboxes over two days: one that runs on, one that was deleted, one that was found dead late; new rates,
- * promotional credit of which a
- * part expires, bought credit that is used up, and debt that a later grant pays.
+ * promotional credit of which a part expires, bought credit that is used up, and debt that a later grant pays.
  */
 const lived = Effect.gen(function* () {
   const ledger = yield* PostgresLedger.of(accountId)

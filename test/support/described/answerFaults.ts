@@ -1,11 +1,11 @@
-/** What an answer has that is not described, or lacks that is. */
+/** The undescribed parts of an answer, and the described parts that it lacks. */
 import type { Description, Response } from "./Description.ts"
 import { type Exchange, isKept, mediaTypeOf } from "./Exchange.ts"
 import { meantBy } from "./textual.ts"
 
 const forProxies = "x-accel-buffering"
 
-/** Headers that mean something to a program that calls this API, beside the `X-` ones. */
+/** Headers beside the `X-` ones that mean something to a program that calls this API. */
 const telling = new Set(["accept-ranges", "allow", "location", "retry-after", "www-authenticate"])
 
 const isTelling = (name: string): boolean => telling.has(name) || (name.startsWith("x-") && name !== forProxies)
@@ -53,7 +53,7 @@ const jsonFaults = (
   ]
 }
 
-/** @param response What the description says of this status. */
+/** @param response The description of this status. */
 export const answerFaults = (
   description: Description,
   response: Response,

@@ -1,6 +1,6 @@
 /**
- * The suites of the HTTP contract: every one that serves the API, or has a gateway. They are run over a fleet of two services and two hosts as well
- * (`npm run test:fleet`), or it is said why not.
+ * The suites of the HTTP contract: every one that serves the API, or has a gateway. Each also runs over a fleet of two
+ * services and two hosts (`npm run test:fleet`), or is listed with a reason.
  */
 
 export const overAFleet: ReadonlyArray<string> = [
@@ -108,8 +108,7 @@ export const inProcess: Readonly<Record<string, string>> = {
   "test/service/access/preview/gateway.test.ts":
     "the gateway alone: simulated programs that break off, hang or do not read, whose tunnels it counts",
   "test/service/access/preview/hostile.test.ts": "simulated programs, which answer byte for byte what it says",
-  "test/service/access/preview/smuggling.test.ts":
-    "simulated programs, which are given byte for byte what comes to them",
+  "test/service/access/preview/smuggling.test.ts": "simulated programs, which get the clients' bytes one for one",
   "test/service/access/preview/ways.test.ts":
     "crashes simulated machines between any two steps, and counts in the service what is open",
   "test/service/access/serviceAccess/tunnel.test.ts":

@@ -183,9 +183,13 @@ layer(services, { excludeTestServices: true })("the command line", (it) => {
         const limits = ["accounts", "limits", "x"]
         const wrong: ReadonlyArray<readonly [ReadonlyArray<string>, number, RegExp]> = [
           [["keys", "revoke", "key_nothing"], 1, /There is no API key "key_nothing"\./],
-          [["keys", "list", "--account", "nobody"], 1, /There is no account named "nobody"\./],
-          [["accounts", "show", "nobody"], 1, /There is no account named "nobody"\. atoll accounts list shows them\./],
-          [["accounts", "suspend", "nobody", "--json"], 1, /There is no account named "nobody"\./],
+          [["keys", "list", "--account", "unknown"], 1, /There is no account named "unknown"\./],
+          [
+            ["accounts", "show", "unknown"],
+            1,
+            /There is no account named "unknown"\. atoll accounts list shows them\./
+          ],
+          [["accounts", "suspend", "unknown", "--json"], 1, /There is no account named "unknown"\./],
           [["accounts", "create"], 2, /Give the account one name/],
           [["accounts", "create", "x", "--name", "x"], 2, /Give the account one name/],
           [[...key, "sandbox:reed"], 2, /There is no scope "sandbox:reed"\. Scopes: /],

@@ -104,9 +104,9 @@ layer(services, { excludeTestServices: true })("credit on the command line", (it
         assert.deepStrictEqual([zero.code, zero.stdout], [1, ""])
         const kind = yield* atoll(...grant, "1", "--kind", "present")
         assert.deepStrictEqual([kind.code, kind.stdout], [2, ""])
-        const nobody = yield* atoll("credit", "grant", "--account", "nobody", "--usd", "1")
-        assert.deepStrictEqual([nobody.code, nobody.stdout], [1, ""])
-        assert.match(nobody.stderr, /^atoll: There is no account named "nobody"\./)
+        const missing = yield* atoll("credit", "grant", "--account", "unknown", "--usd", "1")
+        assert.deepStrictEqual([missing.code, missing.stdout], [1, ""])
+        assert.match(missing.stderr, /^atoll: There is no account named "unknown"\./)
         const unlimited = yield* atoll("accounts", "create", "free", "--credit-usd", "1")
         assert.deepStrictEqual([unlimited.code, unlimited.stdout], [2, ""])
         // 0.1 + 0.2 in floating point is not 0.3.

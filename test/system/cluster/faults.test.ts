@@ -1,7 +1,7 @@
 /**
  * The standing test of a cluster: one of its real processes after another is killed, frozen and thawed, or stopped,
- * under clients that
- * never pause. ATOLL_CLUSTER_SEED repeats the plan of a run; the exact instant of each fault depends on the machine.
+ * under clients that never pause. ATOLL_CLUSTER_SEED repeats the plan of a run; the exact instant of each fault depends
+ * on the machine.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert, it } from "@effect/vitest"

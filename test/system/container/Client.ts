@@ -1,7 +1,7 @@
 /**
  * A client that never rests and repeats each request once: it reads, writes a file and reads it back, over and over,
- * while containers are killed
- * below it. Both may be repeated: a read changes nothing, and a file that is written twice holds the same.
+ * while containers are killed below it. Both may be repeated: a read changes nothing, and a file that is written twice
+ * holds the same.
  */
 import { setTimeout as wait } from "node:timers/promises"
 import type { Answer, Api } from "./Api.ts"

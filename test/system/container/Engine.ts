@@ -1,7 +1,6 @@
 /**
  * A container engine for the trial: the one that answers here, else a new one in a temporary folder, which needs root
- * and `dockerd` and
- * leaves nothing behind.
+ * and `dockerd` and leaves nothing behind.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"

@@ -1,7 +1,6 @@
 /**
  * The steps of the trial of `--profile fleet`, in order: two services behind a balancer, three hosts, and Postgres,
- * each a container, each
- * of which is killed under a client that repeats a request once.
+ * each a container, each of which is killed under a client that repeats a request once.
  */
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"

@@ -2,11 +2,9 @@
  * The base images of Atoll's images: the engine's, or pulled, or, in a private engine, made from Debian's packages
  * under the same names.
  * Made ones are not the published ones. `node` is Debian's minimal system with the Node that npm installed and npm,
- * which takes its packages from a
- * cache that was filled before: its build needs no registry. `postgres` is the embedded server, with an entrypoint that
- * does what
- * docker-compose.yml needs of the published one: user, password and database by environment, arguments of initdb, a
- * cluster in a folder of the version.
+ * which takes its packages from a cache that was filled before: its build needs no registry. `postgres` is the embedded
+ * server, with an entrypoint that does what docker-compose.yml needs of the published one: user, password and database
+ * by environment, arguments of initdb, a cluster in a folder of the version.
  * `haproxy` is Debian's, which may be an older one.
  */
 import { chmod, copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises"

@@ -1,14 +1,11 @@
 /**
  * `npm run test:container [-- --privileged] [--only alone | fleet]`: the Dockerfile and docker-compose.yml for real.
- * Builds the image, brings it up
- * with Postgres, runs the API's main path over the published port, kills and restarts each container, serves HTTPS, and
- * takes everything down.
+ * Builds the image, brings it up with Postgres, runs the API's main path over the published port, kills and restarts
+ * each container, serves HTTPS, and takes everything down.
  * Then the same with a fleet: two services behind a balancer and three hosts, each of which is killed under a client.
  * Uses the engine that answers here, else, as root, a private one (`Engine.ts`); the base images are made here where
- * they
- * cannot be pulled (`baseImages.ts`). Without an engine it fails with a sentence. `--privileged`: docker-compose.yml
- * alone; without it,
- * deploy/compose.unprivileged.yml is added, which more engines allow.
+ * they cannot be pulled (`baseImages.ts`). Without an engine it fails with a sentence. `--privileged`:
+ * docker-compose.yml alone; without it, deploy/compose.unprivileged.yml is added, which more engines allow.
  */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"

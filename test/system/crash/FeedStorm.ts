@@ -1,7 +1,6 @@
 /**
  * Clients that create, stop and delete Sandboxes, and others that follow the account's events like a program whose
- * service stops, dies
- * and returns: from process to process, with the position of their last event.
+ * service stops, dies and returns: from process to process, with the position of their last event.
  */
 import { randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"

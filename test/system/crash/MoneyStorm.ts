@@ -1,7 +1,6 @@
 /**
  * Clients of several accounts that create, start, stop and delete Sandboxes as fast as they can, an operator who gives
- * them credit that is soon
- * used up or expires, and an auditor who recomputes all costs at any time.
+ * them credit that is soon used up or expires, and an auditor who recomputes all costs at any time.
  */
 import { execFile } from "node:child_process"
 import { randomUUID } from "node:crypto"

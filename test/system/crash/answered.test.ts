@@ -1,8 +1,7 @@
 /**
  * Every answered call is on record: calls of every kind that the audit log and the usage count, against a real service
- * that is killed again and again with
- * `kill -9`, now and then its Postgres too. Every call that had its answer is in the log exactly once, and every
- * execute is counted.
+ * that is killed again and again with `kill -9`, now and then its Postgres too. Every call that had its answer is in
+ * the log exactly once, and every execute is counted.
  * ATOLL_ANSWERED_KILLS=N: so many kills; ATOLL_ANSWERED_SEED: the seed that a run printed.
  */
 import { once } from "node:events"

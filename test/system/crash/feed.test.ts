@@ -1,8 +1,7 @@
 /**
  * The account's events, followed over HTTP while processes are stopped and started one after the other, and while the
- * service and its database
- * are killed with -9: a client that resumes after its last event gets each committed transition once, in its actor's
- * order.
+ * service and its database are killed with -9: a client that resumes after its last event gets each committed
+ * transition once, in its actor's order.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { layer } from "@effect/vitest"

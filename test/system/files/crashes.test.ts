@@ -1,7 +1,7 @@
 /**
  * Four concurrent actors, each in a separate directory, on a real agent that is killed with -9 at any moment: each
- * directory is what the
- * model says it was before or after the one call that was under way, and nothing unfinished is left.
+ * directory is what the model says it was before or after the one call that was under way, and nothing unfinished is
+ * left.
  */
 import { createHash } from "node:crypto"
 import fs from "node:fs"

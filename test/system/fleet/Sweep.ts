@@ -304,8 +304,8 @@ export class Sweep {
 
   /**
    * The reason why it has stopped, though it ran a moment ago and no fault struck since: an unanswered stop arrived
-   * late, or a machine as busy as this
-   * took a host for lost. Undefined: it runs, or no service answers. Null: there is no reason.
+   * late, or a machine as busy as this took a host for lost. Undefined: it runs, or no service answers. Null: there is
+   * no reason.
    */
   async #stoppedBy({ id, mayStop }: KnownSandbox): Promise<string | null | undefined> {
     const answer = await this.#clients[0]!.ask("GET", `/sandboxes/${id}`)

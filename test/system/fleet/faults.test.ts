@@ -1,8 +1,7 @@
 /**
  * Every fault of every member of a fleet, under clients that never pause: nothing that was acknowledged is lost,
- * nothing is done twice,
- * no Sandbox is alive twice. ATOLL_FLEET_SEED repeats the plan of a run; the exact instant of each fault depends on the
- * machine.
+ * nothing is done twice, no Sandbox is alive twice. ATOLL_FLEET_SEED repeats the plan of a run; the exact instant of
+ * each fault depends on the machine.
  * @source issue 13 "Fault sweep"
  */
 import { assert, it } from "@effect/vitest"

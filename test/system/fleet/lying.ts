@@ -1,7 +1,6 @@
 /**
- * A runtime that lies: that it runs Sandboxes of its neighbours, strangers, and later generations of its own; that
- * those of its
- * neighbours have crashed; and that it did the work that it was given.
+ * A runtime that lies: that it runs Sandboxes of its neighbours, strangers, and its own later generations; that those
+ * of its neighbours have crashed; and that it did the work that it was given.
  */
 
 import { randomBytes } from "node:crypto"

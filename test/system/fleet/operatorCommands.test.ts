@@ -1,7 +1,6 @@
 /**
  * Each changing command of the operator takes effect at a service of a fleet within seconds: while its connection for
- * notifications is
- * whole, and each time after that was broken.
+ * notifications is whole, and each time after that was broken.
  */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"

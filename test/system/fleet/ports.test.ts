@@ -17,7 +17,7 @@ import { TestDatabase } from "../../support/TestDatabase.ts"
 import { refusal } from "./refusal.ts"
 import { soon } from "./soon.ts"
 
-const nobody = "65534"
+const nobodyId = "65534"
 /** Of TLS: 21, the version, two bytes of length, "fatal", and the reason. */
 const alertBytes = 7
 const shellWithinMs = 60_000
@@ -74,7 +74,7 @@ describe.skipIf(refusal !== null)("the ports of a fleet", () => {
         assert.isFalse(yield* lets(others, door), JSON.stringify(door))
       }
       yield* Effect.promise(async () => {
-        const asNobody = ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups", "--"]
+        const asNobody = ["setpriv", `--reuid=${nobodyId}`, `--regid=${nobodyId}`, "--clear-groups", "--"]
         assert.strictEqual(await bash(`cat ${fleet.secretFile} 2>/dev/null || echo refused`, asNobody), "refused")
         for (const door of doors) {
           const told = await bash(knock(door), asNobody)

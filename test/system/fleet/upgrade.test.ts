@@ -1,8 +1,7 @@
 /**
  * A fleet is upgraded while clients work, in the order of deploy/README.md: the services one after the other, of which
- * the first one changes the database under
- * the other, and then the hosts. A client that retries once does not notice the services' upgrade; Sandboxes and their
- * operations do not notice the hosts'.
+ * the first one changes the database under the other, and then the hosts. A client that retries once does not notice
+ * the services' upgrade; Sandboxes and their operations do not notice the hosts'.
  * @source deploy/README.md "Upgrading a fleet"
  */
 import { join } from "node:path"

@@ -1,7 +1,6 @@
 /**
  * A command that never stops writing, beside another tenant. `npm run test:flood -- --seconds 600` runs it for long,
- * with the default
- * settings.
+ * with the default settings.
  * @source docs/settings.md "ATOLL_OUTPUT_BYTES_PER_SECOND"
  */
 import { readdirSync, statSync } from "node:fs"

@@ -1,7 +1,7 @@
 /**
  * Requests with an ambiguous length, coding or host. Either the program gets exactly one message, framed as the gateway
- * understood it,
- * with the gateway's headers about its origin; or the visitor gets an answer and the program gets nothing.
+ * understood it, with the gateway's headers about its origin; or the visitor gets an answer and the program gets
+ * nothing.
  */
 import { once } from "node:events"
 import { connect } from "node:net"

@@ -1,7 +1,6 @@
 /**
  * Previews, SSH access and service access: opened, used, closed, expired, stopped, deleted and crashed in any order.
- * What must be
- * unreachable is unreachable, what must be reachable is reachable, and nothing is left behind.
+ * What must be unreachable is unreachable, what must be reachable is reachable, and nothing is left behind.
  * A failure prints its seed and path; `fc.assert(…, { seed, path })` replays it.
  */
 import { randomUUID } from "node:crypto"

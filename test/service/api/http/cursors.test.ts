@@ -1,7 +1,7 @@
 /**
  * Cursors and event ids in the wrong place: those of every paged endpoint and of every resumable stream, at every other
- * one, for another
- * account, another Sandbox and other filters; and cut or changed ones in their own place. None is answered with data.
+ * one, for another account, another Sandbox and other filters; and cut or changed ones in their own place. None is
+ * answered with data.
  */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"

@@ -1,8 +1,7 @@
 /**
  * The examples of the published description: every request and every answer has one, the endpoint's own schema accepts
- * those of answers,
- * and the service accepts the requests as they stand. (A linter compares them with the published schemas in
- * openapi.test.ts.)
+ * those of answers, and the service accepts the requests as they stand. (A linter compares them with the published
+ * schemas in openapi.test.ts.)
  */
 import { randomUUID } from "node:crypto"
 import { once } from "node:events"

@@ -1,7 +1,6 @@
 /**
  * Every paged list, with page sizes from 1: an item that exists throughout is listed exactly once, in one order, though
- * some items
- * have equal times and others appear and vanish between two pages.
+ * some items have equal times and others appear and vanish between two pages.
  */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"

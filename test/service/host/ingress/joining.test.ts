@@ -70,11 +70,11 @@ describe("a host", () => {
     () =>
       Effect.gen(function* () {
         const { dataDir, world, host, service } = yield* setting
-        const nobody = yield* Effect.promise(() => freePort())
+        const unused = yield* Effect.promise(() => freePort())
         const there = yield* service()
         yield* Effect.scoped(
           Effect.gen(function* () {
-            const { standing } = yield* host([nobody, there.port])
+            const { standing } = yield* host([unused, there.port])
             yield* so(() => there.beats.length > 1, "it beats")
             assert.deepStrictEqual(standing(), { service: `${loopback}:${there.port}`, fault: null })
             const [said] = there.joined

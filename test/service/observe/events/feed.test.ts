@@ -1,7 +1,7 @@
 /**
  * Each committed transition reaches each stream once, and those of an actor in order: under writers on several
- * connections and in separate
- * transactions, through connections that are cut, processes that end, and clients that read slowly or come and go.
+ * connections and in separate transactions, through connections that are cut, processes that end, and clients that read
+ * slowly or come and go.
  */
 import { setTimeout as pause } from "node:timers/promises"
 import { assert, describe, it } from "@effect/vitest"

@@ -256,7 +256,7 @@ describe.skipIf(skipped(missing))("cooperative connections by OpenSSH", () => {
           "-o",
           `IdentityFile=${other}`,
           "-T",
-          `nobody@sandbox`,
+          `unknown@sandbox`,
           "true"
         ])
         assert.strictEqual(refused.code, 255)

@@ -2,8 +2,7 @@
  * The standing suite: an agent that was taken over lies in every field of every answer, beside a Sandbox of another
  * tenant.
  * Its own caller gets a typed fault (or an answer within the protocol's bounds), the other tenant gets exact answers in
- * time, and
- * the service's memory does not grow.
+ * time, and the service's memory does not grow.
  */
 import fs from "node:fs"
 import { tmpdir } from "node:os"

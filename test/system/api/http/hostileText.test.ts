@@ -1,7 +1,6 @@
 /**
  * Every text field of every endpoint of the API, and of every tool of MCP, with malicious text: the answer is a success
- * or a typed refusal,
- * and the service goes on.
+ * or a typed refusal, and the service goes on.
  * The fields come from the OpenAPI description and the list of tools, so a new field is tested automatically.
  */
 import { type IncomingMessage, request } from "node:http"

@@ -1,7 +1,6 @@
 /**
  * The text fields of a JSON Schema, and values that it allows, so that each text field of a request can be tried with
- * malicious text,
- * even a field that is added later.
+ * malicious text, even a field that is added later.
  */
 import type { Json } from "../../../support/described/Schemas.ts"
 

@@ -1,5 +1,5 @@
 /**
- * The database fails in every way, under load: no client gets a fault of its own, and what was acknowledged is kept.
+ * The database fails in every way, under load: clients get 503 and never 500, and what was acknowledged is kept.
  */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"

@@ -1,7 +1,6 @@
 /**
  * Checks at every instant at which a machine or a volume comes or goes in any world of a fleet: a Sandbox is alive at
- * most once, the machines of
- * a host fit into it, and only the newest generation of a Sandbox answers.
+ * most once, the machines of a host fit into it, and only the newest generation of a Sandbox answers.
  */
 import type { SimulatedHost } from "../../../support/fleet/simulated/SimulatedHost.ts"
 

@@ -2,8 +2,7 @@
  * Audits every commit: an account never has more Sandboxes than its limit, a host never has more reserved than it has,
  * and its sums are always those of its reservations.
  * Triggers run at the very end of each transaction, one transaction at a time, so each of them sees all earlier
- * commits. They
- * change nothing and refuse nothing: they record what they find.
+ * commits. They change nothing and refuse nothing: they record what they find.
  */
 
 import { Effect } from "effect"

@@ -1,9 +1,7 @@
 /**
  * One run of a simulated fleet: services in one process, a cluster on one database, hosts as worlds in memory, clients,
- * and a part that makes hosts and
- * services fail. `AliveWitness` and `CommitAudit` check the invariants at every change; and once nothing fails any
- * more,
- * everything has to converge.
+ * and a part that makes hosts and services fail. `AliveWitness` and `CommitAudit` check the invariants at every change;
+ * and once nothing fails any more, everything has to converge.
  * The seed repeats the faults and the requests, not the machine's scheduling.
  */
 

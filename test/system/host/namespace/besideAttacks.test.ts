@@ -1,7 +1,6 @@
 /**
  * Every attack that a program inside a Sandbox can try against others, all by one tenant, in the running service,
- * beside another tenant, whose results
- * stay exact and whose requests take as long as before.
+ * beside another tenant, whose results stay exact and whose requests take as long as before.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert, layer } from "@effect/vitest"

@@ -1,8 +1,7 @@
 /**
  * A service that is killed at an effect of a start, a stop or a deletion of a namespace Sandbox: the next one finishes
- * it, keeps the volume as long as it
- * should, and leaves nothing on the host. By default at some of the effects, which a seed chooses; ATOLL_KILLS=all: at
- * each.
+ * it, keeps the volume as long as it should, and leaves nothing on the host. By default at some of the effects, which a
+ * seed chooses; ATOLL_KILLS=all: at each.
  */
 import { rmSync } from "node:fs"
 import { join } from "node:path"

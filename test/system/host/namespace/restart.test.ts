@@ -104,12 +104,12 @@ describe.skipIf(skipped(unusable))("namespace driver over restarts", () => {
       yield* life(path, (one) =>
         life(path, (other) =>
           Effect.gen(function* () {
-            yield* one.provision(sandboxSpec("anew"))
-            expect(yield* output(yield* other.guest("anew", 1), "echo first")).toBe("first")
-            yield* one.stop("anew", 1)
-            yield* one.provision(sandboxSpec("anew", { generation: 2 }))
-            expect(yield* output(yield* other.guest("anew", 2), "echo second")).toBe("second")
-            expect(yield* Effect.flip(other.guest("anew", 1))).toMatchObject({ _tag: "GuestUnavailable" })
+            yield* one.provision(sandboxSpec("again"))
+            expect(yield* output(yield* other.guest("again", 1), "echo first")).toBe("first")
+            yield* one.stop("again", 1)
+            yield* one.provision(sandboxSpec("again", { generation: 2 }))
+            expect(yield* output(yield* other.guest("again", 2), "echo second")).toBe("second")
+            expect(yield* Effect.flip(other.guest("again", 1))).toMatchObject({ _tag: "GuestUnavailable" })
           })
         )
       )

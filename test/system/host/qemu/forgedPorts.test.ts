@@ -18,8 +18,7 @@ const NEIGHBOUR_MAX_MS = 20_000
 
 /**
  * Takes the boot port from its program, and the console, and answers each question with unrequested text: first without
- * a line's end, then a good answer to
- * every token, with a lie after it.
+ * a line's end, then a good answer to every token, with a lie after it.
  */
 const liar = `
 import os, subprocess, time, re

@@ -1,7 +1,6 @@
 /**
  * A service that is killed at an effect of a sleep or a waking, on a real machine: the machine goes on, or sleeps with
- * its memory whole. By default at
- * some of the effects, which a seed chooses; ATOLL_KILLS=all: at each.
+ * its memory whole. By default at some of the effects, which a seed chooses; ATOLL_KILLS=all: at each.
  */
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"

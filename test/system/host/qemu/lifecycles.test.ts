@@ -1,7 +1,6 @@
 /**
  * Whole lives of machines, one after another: everything that a machine takes of its host is released. By default a
- * few; `ATOLL_LIFECYCLES=100` runs as many, and
- * then a leak of one in each is far above the noise.
+ * few; `ATOLL_LIFECYCLES=100` runs as many, and then a leak of one in each is far above the noise.
  */
 import { randomBytes } from "node:crypto"
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs"

@@ -419,7 +419,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
         expect(yield* driver.inventory).toEqual([{ sandboxId: "orphan", state: "running", generation: 1 }])
         yield* driver.provision(sandboxSpec("orphan"))
         expect(alive(pid)).toBe(false)
-        expect(yield* output(yield* driver.guest("orphan", 1), "echo anew")).toBe("anew")
+        expect(yield* output(yield* driver.guest("orphan", 1), "echo again")).toBe("again")
       })
       yield* Effect.provide(later, driverOn(folder))
     })

@@ -17,8 +17,7 @@ const ofAConnection = ["rmem", "wmem"]
 
 /**
  * The most output of a command whose reader has stopped. Between a service and a host only the window of its stream, a
- * mebibyte, is held; a fleet
- * has two more connections in front, because its balancer reads ahead, too.
+ * mebibyte, is held; a fleet has two more connections in front, because its balancer reads ahead, too.
  */
 const passesUnread = isOverAFleet ? 2 * ofAConnection + 8 * 1024 ** 2 : 24 * 1024 ** 2
 

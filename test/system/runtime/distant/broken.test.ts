@@ -252,7 +252,7 @@ describe.skipIf(skipped(unusable))("a Sandbox on another machine", () => {
         distantRuntime(`host_${"b".repeat(24)}`, at).pipe(Effect.provideService(PeerSockets, sockets))
       )
       expect(others.message).toContain("Another host")
-      expect(yield* Effect.flip(far.guest("nobody", 1))).toMatchObject({ fault: "unreached" })
+      expect(yield* Effect.flip(far.guest("unknown", 1))).toMatchObject({ fault: "unreached" })
     }).pipe(Effect.scoped)
   )
 })

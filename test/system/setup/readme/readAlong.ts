@@ -1,7 +1,6 @@
 /**
  * Types the documents' commands like a reader who has only them and Atoll's answers, into a real service with real
- * Sandboxes. Ids come from
- * answers; addresses, ports and folders are the test's.
+ * Sandboxes. Ids come from answers; addresses, ports and folders are the test's.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert } from "vitest"
