@@ -338,33 +338,33 @@ describe("a malicious archive", () => {
     ["has a path of 5000 bytes", tape(entry({ name: "d/".repeat(2500) })), "name_too_long"],
     ["links to 5000 bytes", tape(entry({ name: "l", type: "2", target: "d/".repeat(2500) })), "name_too_long"],
     ["has NUL in a name", tape(record("path", "a\0b"), entry({})), "unsafe_name"],
-    ["links to nothing at all", tape(entry({ name: "l", type: "2" })), "malformed"],
-    ["has a name of nothing", tape(entry({ name: "./." }, "x")), "unsafe_name"],
-    ["says a negative size", tape(forged(header, 124, Buffer.alloc(12, 0xff))), "malformed"],
-    ["says a size of 2^80", tape(forged(header, 124, Buffer.from([0x80, 1, ...Buffer.alloc(10)]))), "malformed"],
-    ["says more than there is", entry({ size: 2 ** 33 }), "truncated"],
-    ["says a PAX size that is none", tape(record("size", "-5"), entry({})), "malformed"],
-    ["says a time of 1e300", tape(record("mtime", "1e300"), entry({})), "malformed"],
-    ["says a time beyond all time", tape(record("mtime", "999999999999999"), entry({})), "malformed"],
-    ["says letters for a mode", tape(forged(header, 100, "rw-r--r")), "malformed"],
+    ["has a link without a target", tape(entry({ name: "l", type: "2" })), "malformed"],
+    ["has an empty name", tape(entry({ name: "./." }, "x")), "unsafe_name"],
+    ["has a negative size", tape(forged(header, 124, Buffer.alloc(12, 0xff))), "malformed"],
+    ["has a size of 2^80", tape(forged(header, 124, Buffer.from([0x80, 1, ...Buffer.alloc(10)]))), "malformed"],
+    ["has a size beyond its end", entry({ size: 2 ** 33 }), "truncated"],
+    ["has an invalid PAX size", tape(record("size", "-5"), entry({})), "malformed"],
+    ["has a time of 1e300", tape(record("mtime", "1e300"), entry({})), "malformed"],
+    ["has a time beyond the calendar", tape(record("mtime", "999999999999999"), entry({})), "malformed"],
+    ["has letters for a mode", tape(forged(header, 100, "rw-r--r")), "malformed"],
     ["has a wrong checksum", tape(Buffer.concat([Buffer.from("g"), header.subarray(1)])), "malformed"],
     ["has a PAX record that is longer than its header", tape(pax("999 path=x\n"), entry({})), "malformed"],
     ["has a PAX record without a length", tape(pax("path=x\n"), entry({})), "malformed"],
     ["has a PAX record of length 0", tape(pax("0 path=x\n"), entry({})), "malformed"],
     ["has a PAX header of 2 MiB", tape(pax(`${2 ** 21} comment=${"x".repeat(2 ** 21)}`), entry({})), "malformed"],
-    ["says a PAX header of 8 GiB", forged(entry({ name: "x", type: "x" }), 124, "77777777777\0"), "malformed"],
+    ["declares a PAX header of 8 GiB", forged(entry({ name: "x", type: "x" }), 124, "77777777777\0"), "malformed"],
     [
       "has a hundred PAX headers for one entry",
       tape(...Array.from({ length: 100 }, () => record("comment", "x")), entry({})),
       "malformed"
     ],
-    ["is compressed and not said to be", zlib.gzipSync(tape(entry({}))), "malformed"],
+    ["is compressed without a declaration", zlib.gzipSync(tape(entry({}))), "malformed"],
     ["is a text", Buffer.from("not an archive ".repeat(100)), "malformed"],
     ["is nothing", Buffer.alloc(0), "truncated"],
-    ["is a part of a header", header.subarray(0, 100), "truncated"]
+    ["is part of a header", header.subarray(0, 100), "truncated"]
   ]
   for (const [title, archive, reason, entries = 0] of cases) {
-    it(`with ${title} is refused`, async () => {
+    it(`that ${title} is refused`, async () => {
       using at = new TestWorkspace()
       const told = await refusalOf(() => unpacked(at, archive))
       expect(told).toMatchObject({ reason, entries })

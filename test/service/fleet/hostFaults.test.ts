@@ -322,7 +322,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
     })
   )
 
-  it.effect("judges a host's silence by elapsed time, independent of the clock of the service that hears it", () =>
+  it.effect("judges a host's silence independently of the clock of the service that hears it", () =>
     Effect.gen(function* () {
       yield* fresh
       const sql = yield* SqlClient.SqlClient

@@ -87,7 +87,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
       yield* Effect.gen(function* () {
         const { accountId, id, events, get } = yield* runningSandbox
         yield* untilStatus(accountId, id, "sleeping")
-        // If it counted as used, it would stop sleeping before that.
+        // Until then a use would cancel the sleep.
         yield* Effect.repeat(
           Effect.sync(() => world.machines.get(id)?.state),
           { schedule: Schedule.spaced(5), until: (state) => state === "suspended" }

@@ -105,7 +105,7 @@ describe("a hostile agent", () => {
     (session) => makeAgentProcesses(session).list
   )
   breaches(
-    "that lists what are no processes is not believed",
+    "that lists impossible processes is not believed",
     json({ processes: [{ key: 1 }] }),
     (session) => makeAgentProcesses(session).list
   )

@@ -144,7 +144,7 @@ describe.skipIf(skipped(unusable))("isolation of namespaces", () => {
     })
   )
 
-  attempt("there are no capabilities and no way to new ones", (guest) =>
+  attempt("commands have no capabilities and cannot gain any", (guest) =>
     Effect.gen(function* () {
       const status = yield* output(guest, "cat /proc/self/status")
       for (const set of ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"])
@@ -201,7 +201,7 @@ describe.skipIf(skipped(unusable))("isolation of namespaces", () => {
     })
   )
 
-  attempt("the kernel's rarely needed doors are shut", (guest) =>
+  attempt("rarely needed system calls are refused", (guest) =>
     Effect.gen(function* () {
       const numbers =
         process.arch === "x64"
@@ -222,7 +222,7 @@ describe.skipIf(skipped(unusable))("isolation of namespaces", () => {
     })
   )
 
-  attempt("a file cannot be given away, and programs are told so as everywhere", (guest) =>
+  attempt("a file cannot be given to another user, with the usual error", (guest) =>
     Effect.gen(function* () {
       const code = [
         "import os",
@@ -297,7 +297,7 @@ describe.skipIf(skipped(unusable))("isolation of namespaces", () => {
   )
 
   attempt(
-    "neither the agent nor what starts its commands can be taken over: their memory is their own, and no signal opens an inspector",
+    "neither the agent nor its spawner can be taken over: their memory is private, and no signal opens an inspector",
     (guest) =>
       Effect.gen(function* () {
         const said = yield* python(
@@ -361,7 +361,7 @@ os.kill(int(running[b'/opt/atoll/node'][6:]), signal.SIGUSR1)`
     })
   )
 
-  attempt("the kernel's controls cannot be turned", (guest) =>
+  attempt("kernel settings cannot be changed", (guest) =>
     Effect.gen(function* () {
       const controls = [
         "/proc/sysrq-trigger",
@@ -384,7 +384,7 @@ os.kill(int(running[b'/opt/atoll/node'][6:]), signal.SIGUSR1)`
     })
   )
 
-  attempt("there are no devices of the host's", (guest) =>
+  attempt("the host's devices are absent", (guest) =>
     Effect.gen(function* () {
       const devices = (yield* output(guest, "cd /dev; find . -type b -o -type c | sort")).split("\n")
       expect(devices.filter((it) => !/^\.\/(full|null|ptmx|pts\/.*|random|tty|urandom|zero)$/.test(it))).toEqual([])
@@ -553,7 +553,7 @@ for way in ways:
     })
   )
 
-  attempt("a full disk is the Sandbox's own", (guest) =>
+  attempt("a full disk affects only its Sandbox", (guest) =>
     Effect.gen(function* () {
       if (!isRoot) return
       const filled = yield* run(guest, shell("head -c 200000000 /dev/zero > big"))
@@ -564,7 +564,7 @@ for way in ways:
     })
   )
 
-  attempt("what is delegated of the cgroups gives no more than that", (guest) =>
+  attempt("the delegated cgroups grant nothing beyond them", (guest) =>
     Effect.gen(function* () {
       if (!isRoot) return
       const cgroup = "/opt/atoll/cgroup"

@@ -41,7 +41,7 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
     )
 
   testOnDisk(
-    "an admitted machine has room for all that it may write, outside of its volume too; the next one is refused in plain words",
+    "an admitted machine has room for all its permitted writes, outside of its volume too; the next one is refused in plain words",
     recipe.rootBytes + volumeBytes + 400 * MiB,
     () =>
       Effect.gen(function* () {
@@ -70,7 +70,7 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
   )
 
   testOnDisk(
-    "a machine whose writes the host cannot take waits, says why, and goes on by itself when there is room",
+    "a machine whose writes the host cannot take waits, reports the reason, and goes on by itself once there is room",
     recipe.rootBytes + volumeBytes + 400 * MiB,
     (disk) =>
       Effect.gen(function* () {
@@ -153,7 +153,7 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
   })
 
   testOnDisk(
-    "a machine whose memory fills the disk, or whose record then finds no room, stays awake with all that ran in it, and sleeps when there is room",
+    "a machine whose memory fills the disk, or whose record then has no room, stays awake with its processes, and sleeps once there is room",
     recipe.rootBytes + volumeBytes + 800 * MiB,
     (disk) =>
       Effect.gen(function* () {

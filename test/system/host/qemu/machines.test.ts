@@ -186,7 +186,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
     })
   )
 
-  testOnFolder("a machine whose way to the network dies gets another one, with the same routes", (folder) =>
+  testOnFolder("a machine whose slirp4netns dies gets another one, with the same routes", (folder) =>
     Effect.provide(
       Effect.gen(function* () {
         const driver = yield* Runtime
@@ -369,7 +369,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
     })
   )
 
-  testOnFolder("a machine that died while the service was away is reported when it looks", (folder) =>
+  testOnFolder("a machine that died while the service was away is reported at the next check", (folder) =>
     Effect.gen(function* () {
       yield* Effect.provide(
         Effect.flatMap(Runtime, (driver) => driver.provision(sandboxSpec("lost"))),
@@ -405,7 +405,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
     })
   )
 
-  testOnFolder("a boot that a crash cut off before the process was written down is found and ended", (folder) =>
+  testOnFolder("a boot that a crash cut off before its process was recorded is found and ended", (folder) =>
     Effect.gen(function* () {
       yield* Effect.provide(
         Effect.flatMap(Runtime, (driver) => driver.provision(sandboxSpec("orphan"))),

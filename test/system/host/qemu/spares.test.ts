@@ -111,7 +111,7 @@ describe.skipIf(unusable !== null)("machines started ahead", () => {
   )
 
   testOnFolder(
-    "one gives way to a Sandbox that needs its memory, and a full host still refuses",
+    "a spare gives way to a Sandbox that needs its memory, and a full host still refuses",
     { ATOLL_VM_MEMORY_BYTES: String(2 * (256 + 160) * MiB) },
     (folder) =>
       Effect.gen(function* () {

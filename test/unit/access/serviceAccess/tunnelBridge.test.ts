@@ -56,7 +56,7 @@ describe("a tunnel's bridge", () => {
     assert.isAbove(socket.pings, 1)
   })
 
-  it("keeps a tunnel whose other end sends pings: that end reads nothing while its own reader does not read", () => {
+  it("keeps a tunnel whose other end sends unsolicited pongs: an end that is held back reads no pings", () => {
     const socket = new SilentSocket()
     bridge(socket as unknown as WebSocket, new PassThrough())
     for (let turn = 0; turn < 20; turn++) {
