@@ -36,7 +36,7 @@ export const errors: Section = {
     {
       rule: "403 `SCOPE_REQUIRED` names the scope.",
       decidedBy: "schemas/Errors.ts#ScopeRequired",
-      heldBy: "http/openapiExamples.test.ts#of 403 name the missing scope, in the sentence too"
+      heldBy: "http/openapiExamples.test.ts#403 for a missing scope names the scope, in the sentence too"
     },
     {
       rule: "500 `INTERNAL` has no stack trace and no secret.",

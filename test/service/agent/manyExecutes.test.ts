@@ -102,7 +102,7 @@ describe("a slow agent", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is reported as one that did nothing if it cannot be reached", () =>
+  it.live("that cannot be reached is known to have done nothing", () =>
     Effect.gen(function* () {
       const agent = yield* scriptedAgent
       yield* Effect.promise(() => agent.end())

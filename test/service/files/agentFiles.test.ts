@@ -57,7 +57,7 @@ describe("files through the agent", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("every other call applies, and is refused with the contract's codes", () =>
+  it.live("every other call works, and refuses with the contract's codes", () =>
     Effect.gen(function* () {
       const { at, agent } = yield* started
       const { files } = agent

@@ -474,7 +474,7 @@ describe("compressed by gzip", () => {
     expect(await told(wrong)).toMatchObject({ reason: "malformed" })
   })
 
-  it("closes its source when its reader stops", async () => {
+  it("an archive closes its source when its reader stops", async () => {
     let ended = false
     async function* endless() {
       try {
@@ -487,7 +487,7 @@ describe("compressed by gzip", () => {
     expect(ended).toBe(true)
   })
 
-  it("is sent to clients that accept it", () => {
+  it("an archive is sent compressed to clients that accept it", () => {
     const cases = [
       [undefined, false],
       ["", false],

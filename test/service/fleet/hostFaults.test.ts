@@ -175,7 +175,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
   )
 
   it.effect(
-    "counts Sandboxes that did not boot on a host, seen by any service, not attempts, and resets the count at a boot",
+    "counts for each host the Sandboxes that did not boot, over all services and not the attempts, until one boots",
     () =>
       Effect.gen(function* () {
         yield* fresh

@@ -74,7 +74,7 @@ describe("a fleet that shares a secret", () => {
     })
   )
 
-  it.live("opens none to other peers, on either side, and reports so without the secret", () =>
+  it.live("opens no protocol to other peers, on either side, and the report does not contain the secret", () =>
     Effect.gen(function* () {
       const [ours, theirs] = [newSecret(), newSecret()]
       const host = yield* withSecrets(ours)

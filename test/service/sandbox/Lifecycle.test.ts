@@ -8,7 +8,7 @@ import { newAccount, testAtoll } from "../../support/TestAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { command, createIn, request, untilStatus } from "../../support/TestSandboxes.ts"
 
-layer(TestDatabase.layer, { excludeTestServices: true })("the life of a Sandbox", (it) => {
+layer(TestDatabase.layer, { excludeTestServices: true })("a Sandbox", (it) => {
   it.effect("is created once per key, runs commands, stops, starts again and is deleted with its volume", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
@@ -111,7 +111,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the life of a Sandbox"
     })
   )
 
-  it.effect("holds the Sandbox limit under concurrent creates", () =>
+  it.effect("is refused beyond the account's limit, also by concurrent creates", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {

@@ -186,7 +186,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
   )
 
   it.effect(
-    "from which a limit does not let it wake leaves nothing behind: operations fail with a reason, the volume stays",
+    "that a limit keeps from ending leaves nothing behind: operations fail with a reason, the volume stays",
     () =>
       Effect.gen(function* () {
         const world = yield* SimulatedWorld.make
@@ -222,7 +222,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
       })
   )
 
-  it.effect("or a boot under way makes a command wait", () =>
+  it.effect("a command waits for a boot under way", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       const mayBoot = yield* Deferred.make<void>()

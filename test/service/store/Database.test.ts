@@ -34,7 +34,7 @@ describe("a database that cannot serve", () => {
       Effect.provide([DatabaseServer.at(Redacted.make(url)), testSettings({ ATOLL_DATABASE_WAIT_MS: "300" })])
     )
 
-  it.live("and has no listener is waited for, then named without its password", () =>
+  it.live("without a listener is waited for, then named without its password", () =>
     Effect.gen(function* () {
       const message = yield* refusal("postgres://someone:hunter2@127.0.0.1:1/shop")
       assert.match(message, /DATABASE_URL \(127\.0\.0\.1:1\/shop\), cannot be reached \(waited 0 s\): .*ECONNREFUSED/)
@@ -42,7 +42,7 @@ describe("a database that cannot serve", () => {
     })
   )
 
-  it.live("because it does not exist on the server is refused immediately", () =>
+  it.live("that does not exist on the server is refused immediately", () =>
     Effect.gen(function* () {
       const { url } = yield* TestDatabase
       const message = yield* refusal(url.replace(/test_\w+/, "nowhere"))
@@ -50,7 +50,7 @@ describe("a database that cannot serve", () => {
     }).pipe(Effect.provide(TestDatabase.empty))
   )
 
-  it.live("because DATABASE_URL is no URL is not quoted, for it may hold a password", () =>
+  it.live("whose DATABASE_URL is no URL is reported without a quotation, because it may hold a password", () =>
     Effect.gen(function* () {
       const message = yield* refusal("hunter2")
       assert.match(message, /^DATABASE_URL must look like/)

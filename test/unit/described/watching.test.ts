@@ -169,7 +169,7 @@ const refused = (status: number, code: string, details: unknown = null): Partial
   body: JSON.stringify({ code, message: "No.", requestId, details })
 })
 
-describe("its findings", () => {
+describe("the watch's findings", () => {
   const description = new Description(inject("description"))
   const faults = (change: Partial<Exchange>) => faultsOf(description, { ...created, ...change })
 

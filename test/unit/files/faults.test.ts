@@ -104,7 +104,7 @@ describe("a system error of a file call", () => {
         }
     })
 
-  it("without room on a disk that a volume had reserved is the host's, and does not ask the caller to remove files", () => {
+  it("for lack of room on the host's disk is the host's fault, and does not ask the caller to remove files", () => {
     for (const errno of ["ENOSPC", "EDQUOT"] as const)
       for (const syscall of ["fsync", "fdatasync"]) {
         const refusal = refusalFor(systemError(constants.errno[errno], errno, syscall)) as FileRefusal

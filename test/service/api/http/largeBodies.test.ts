@@ -138,7 +138,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("a file above the limit", 
     })
   )
 
-  it.effect("is accepted after Expect: 100-continue when it is small enough, and is written once", () =>
+  it.effect("a small file is accepted after Expect: 100-continue, and is written once", () =>
     withApi(async ({ raw, key, send, auditWritten }) => {
       const id = randomUUID()
       const answer = await raw(

@@ -130,35 +130,39 @@ const special: Readonly<Record<string, (api: TestApi["Service"], one: Described)
 }
 
 layer(TestApi.layer(), { excludeTestServices: true })("the description's examples", (it) => {
-  it.effect("describe every property, parameter and tag; integers have a width; no field has a default", () =>
-    withDocument((document) => {
-      const { schemas } = document.components
-      const isDescribed = (schema: Record<string, unknown>): boolean =>
-        typeof schema["description"] === "string" ||
-        (typeof schema["$ref"] === "string" && isDescribed(schemas[schema["$ref"].split("/").at(-1)!]!))
-      const walk = (schema: unknown, at: string): void => {
-        if (typeof schema !== "object" || schema === null) return
-        const { properties, type, format } = schema as Record<string, unknown>
-        if (type === "integer") assert.include(["int32", "int64"], format, at)
-        assert.notInclude(["byte"], format, at)
-        for (const [name, property] of Object.entries((properties ?? {}) as Record<string, Record<string, unknown>>)) {
-          assert.isTrue(isDescribed(property), `${at}.${name}`)
-          assert.notProperty(property, "default", `${at}.${name}`)
+  it.effect(
+    "come with a description of every property, parameter and tag; integers have a width; no field has a default",
+    () =>
+      withDocument((document) => {
+        const { schemas } = document.components
+        const isDescribed = (schema: Record<string, unknown>): boolean =>
+          typeof schema["description"] === "string" ||
+          (typeof schema["$ref"] === "string" && isDescribed(schemas[schema["$ref"].split("/").at(-1)!]!))
+        const walk = (schema: unknown, at: string): void => {
+          if (typeof schema !== "object" || schema === null) return
+          const { properties, type, format } = schema as Record<string, unknown>
+          if (type === "integer") assert.include(["int32", "int64"], format, at)
+          assert.notInclude(["byte"], format, at)
+          for (const [name, property] of Object.entries(
+            (properties ?? {}) as Record<string, Record<string, unknown>>
+          )) {
+            assert.isTrue(isDescribed(property), `${at}.${name}`)
+            assert.notProperty(property, "default", `${at}.${name}`)
+          }
+          for (const [key, part] of Object.entries(schema)) if (key !== "examples") walk(part, `${at}.${key}`)
         }
-        for (const [key, part] of Object.entries(schema)) if (key !== "examples") walk(part, `${at}.${key}`)
-      }
-      walk(schemas, "schemas")
-      for (const { description } of document.tags) assert.isString(description)
-      for (const { operation } of operationsOf(document)) {
-        assert.match(operation.operationId, /^[a-z]+([A-Z][a-z]*)*$/)
-        for (const parameter of operation.parameters) {
-          assert.isTrue(
-            isDescribed({ ...parameter.schema, ...parameter }),
-            `${operation.operationId} ${parameter.name}`
-          )
+        walk(schemas, "schemas")
+        for (const { description } of document.tags) assert.isString(description)
+        for (const { operation } of operationsOf(document)) {
+          assert.match(operation.operationId, /^[a-z]+([A-Z][a-z]*)*$/)
+          for (const parameter of operation.parameters) {
+            assert.isTrue(
+              isDescribed({ ...parameter.schema, ...parameter }),
+              `${operation.operationId} ${parameter.name}`
+            )
+          }
         }
-      }
-    })
+      })
   )
 
   it.effect("cover every content, and every object in an answer has a name", () =>
@@ -285,7 +289,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
     })
   )
 
-  it.effect("of 403 name the missing scope, in the sentence too", () =>
+  it.effect("403 for a missing scope names the scope, in the sentence too", () =>
     withDocument(async (document, api) => {
       const { secret: key } = await api.newKey(["usage:read"])
       for (const one of operationsOf(document).filter(({ path }) => /\/(me|auth|sandboxes|workspaces)$/.test(path))) {
@@ -296,7 +300,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
     })
   )
 
-  it.effect("of status take several values, repeated or with commas", () =>
+  it.effect("the filter status takes several values, repeated or with commas", () =>
     withDocument(async (_, api) => {
       const workspaceId = await api.newWorkspace()
       const [first, second, third] = [

@@ -231,7 +231,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("a change of a Sandbox", (
     )
   )
 
-  it.effect("shows variables by name only: in no answer, log or database row; removed values are erased", () =>
+  it.effect("hides the values of variables from every answer, log and database row; removed values are erased", () =>
     withTenant(
       async ({ id, send, update, seen, account }, api) => {
         assert.strictEqual((await seen())["SECRET"], "hidden-first")

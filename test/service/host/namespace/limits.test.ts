@@ -37,7 +37,7 @@ describe.skipIf(skipped(unusable) || !isRoot)("limits that programs can see", ()
     })
   )
 
-  it.live("nproc and other counters of processors show the Sandbox's", () =>
+  it.live("nproc and other counters of processors show the Sandbox's processors", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* says(["nproc"]), "1")
       const { stdout } = yield* run(yield* guest, shell("echo $GOMAXPROCS $PYTHON_CPU_COUNT"))

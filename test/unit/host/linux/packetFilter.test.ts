@@ -95,7 +95,7 @@ describe("packet filter", () => {
     for (const beside of ["10.0.2.2", "10.0.2.4"]) expect(ipv4To(numberOf(beside)), beside).toBe("drop")
   })
 
-  it("drops packets to the own services of every cloud", () => {
+  it("drops packets to every cloud's services for its own machines", () => {
     for (const [cloud, address] of cloudServices)
       expect(isIPv4(address) ? ipv4To(numberOf(address)) : ipv6To(address), `${cloud} ${address}`).toBe("drop")
   })
