@@ -30,7 +30,7 @@ export const families = (text: string): ReadonlyMap<string, Family> => {
   return found
 }
 
-/** The sums over several processes, by name. */
+/** The metrics of several processes, by name. */
 export const united = (texts: ReadonlyArray<string>): ReadonlyMap<string, Family> => {
   const all = new Map<string, Family>()
   for (const [name, family] of texts.flatMap((text) => [...families(text)])) {

@@ -145,7 +145,7 @@ export class MemoryLedger implements LedgerUnderTest {
     })
   }
 
-  /** The credit that `planNow` plans. */
+  /** The instant for which `planNow` plans. */
   get instant(): number {
     return this.#now
   }

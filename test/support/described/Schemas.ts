@@ -40,7 +40,7 @@ export class Schemas {
     this.#lookup = dereference({ components: { schemas: this.#named } })
   }
 
-  /** The keywords of a schema beside its name. */
+  /** The schema itself, behind any references to named ones. */
   meant(schema: Json): Json {
     const name = schema["$ref"]
     return typeof name === "string" ? this.meant(this.#named[name.slice(prefix.length)]!) : schema

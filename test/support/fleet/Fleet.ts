@@ -187,7 +187,7 @@ export class Fleet {
     )
     fleet.#relay.spawn(
       ["test/support/fleet/fixtures/relay.ts", database.path, server.address, String(databasePort)],
-      // Names its member.
+      // Shows which fleet the process belongs to.
       { ATOLL_DATA_DIR: join(folder, "database") },
       server.enter
     )

@@ -12,7 +12,7 @@ import { isOverAFleet } from "./isOverAFleet.ts"
 const roomy = { ATOLL_HOST_VCPUS: "200" }
 const sshSetting = "ATOLL_SSH_PORT"
 
-/** The surroundings of a suite. */
+/** The fleet or the process that a suite runs over. */
 export const overAFleetOr = <A, E1, R1, E2, R2>(
   fleet: () => Layer.Layer<A, E1, R1>,
   inProcess: () => Layer.Layer<A, E2, R2>

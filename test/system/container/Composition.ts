@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, "../../..")
 export const hosts = ["host-1", "host-2", "host-3"] as const
 export const services = ["service-1", "service-2"] as const
 
-/** The images of all services that docker-compose.yml names. */
+/** The services of docker-compose.yml. */
 export type Service = "atoll" | "postgres" | "fleet" | (typeof hosts)[number] | (typeof services)[number]
 
 /** What is started together: all of Atoll in one container, or a fleet of containers. */
@@ -21,7 +21,7 @@ export const containersOf: Readonly<Record<Kind, ReadonlyArray<Service>>> = {
 
 export interface CompositionOptions {
   readonly engine: Engine
-  /** An empty file of this test. */
+  /** An empty folder of this test. */
   readonly folder: string
   readonly project: string
   readonly kind: Kind
@@ -56,7 +56,7 @@ export class Composition {
     }
   }
 
-  /** The services whose image is built here; the later images are the first one's layers. */
+  /** The services whose images are built here; the later ones reuse the layers of the first. */
   get ours(): ReadonlyArray<Service> {
     return containersOf[this.options.kind].filter((it) => it !== "postgres" && it !== "fleet")
   }

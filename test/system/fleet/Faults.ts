@@ -48,7 +48,7 @@ const deckOf = (dice: Dice): ReadonlyArray<Fault> => [
   })
 ]
 
-/** Members that do nothing afterwards that could be ended or stopped again. */
+/** The member that no second end or stop can strike after this fault; null: none. */
 const endedBy = (fault: Fault): Victim | null =>
   fault.type === "kill" || fault.type === "freeze" || fault.type === "lie" ? fault.victim : null
 

@@ -311,7 +311,7 @@ export class SweepClient {
     const answer = await this.ask("POST", `/sandboxes/${operation.sandboxId}/operations/${operation.id}/cancel`)
     if (answer?.status !== 200) return
     this.see(operation, answer.body.operation)
-    // Ended, and known to have ended before the answer.
+    // The operation has ended before the answer.
     if (!isTerminal(answer.body.operation.status)) this.#unexpected(`cancel of ${operation.key}`, answer)
     this.#acknowledged("cancel")
   }

@@ -47,7 +47,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a service of a fleet",
         assert.deepStrictEqual(yield* untilTold(503), unready)
         // As HAProxy expects it.
         assert.deepStrictEqual(yield* told("?unready=404"), [404, unready[1]])
-        // No client is cut off by that.
+        // The service itself stays healthy.
         const health = yield* Effect.flatMap(PublicPort, (port) =>
           Effect.promise(async () => (await fetch(`http://127.0.0.1:${port.current()}/healthz`)).status)
         )

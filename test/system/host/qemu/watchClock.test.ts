@@ -83,7 +83,7 @@ const watched = (guest: Guest, forMs: number, endAtMs = Number.POSITIVE_INFINITY
     })
     for (let passed = 0; passed < forMs && !isOver; passed += STEP_MS) {
       yield* TestClock.adjust(STEP_MS)
-      // The guest's messages are kept as promises.
+      // The simulated guest answers with promises.
       yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
     }
     const endedAt = now()
