@@ -1,4 +1,7 @@
-/** Bubblewrap and the agent alone, as the namespace driver starts them but without a volume, a user, cgroups and records of their own. */
+/**
+ * Bubblewrap and the agent alone, as the namespace driver starts them but without a volume, a separate user, cgroups
+ * and records.
+ */
 import { spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import { chmod, mkdir, mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises"
@@ -73,7 +76,7 @@ export class BareBubblewrap {
       await Effect.runPromise(runTrue(makeAgentGuest(session)))
     } finally {
       session.close()
-      // PID 1 of the namespace, with which all of it ends; bwrap itself would leave it behind.
+      // PID 1 of the namespace, which ends with it; bwrap itself would leave it behind.
       const [, init] = /"child-pid": (\d+)/.exec(await readFile(join(folder, "status"), "utf8")) ?? []
       process.kill(init === undefined ? monitor.pid! : Number(init), "SIGKILL")
       await ended

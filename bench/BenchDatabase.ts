@@ -28,7 +28,7 @@ const serverAt = (socketFolder: string) =>
 
 const server = Layer.unwrap(Effect.map(EmbeddedPostgres, ({ socketFolder }) => serverAt(socketFolder)))
 
-/** The database of a service that runs, beside that service. */
+/** The database of a running service, beside that service. */
 export const databaseOf = (socketFolder: string) =>
   Database.layerOn.pipe(Layer.provide(serverAt(socketFolder)), Layer.provide(Settings.layer))
 

@@ -1,4 +1,4 @@
-/** A fleet on one machine: services and a host as processes of their own, over the loopback with TLS. */
+/** A fleet on one machine: services and a host as separate processes, over the loopback with TLS. */
 import { spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
@@ -14,11 +14,11 @@ const looksEveryMs = 100
 export interface BenchFleetOptions {
   readonly services: number
   readonly environment: Readonly<Record<string, string>>
-  /** Too many to be deleted one by one, and no real ones. */
+  /** Too many to delete one by one, and simulated. */
   readonly leavesSandboxes?: boolean
 }
 
-/** A host that is ready to carry Sandboxes. Ends it, with what is left there. */
+/** A host that is ready to carry Sandboxes. The returned function ends it, with everything left there. */
 const withHost = async <A>(
   database: BenchPostgres,
   environment: Readonly<Record<string, string>>,
@@ -76,7 +76,7 @@ export const withFleet = async <A>(
     if (begun.length === services) {
       return withHost(database, { ...common, ATOLL_FLEET_JOIN: addresses }, async () => {
         const answer = await run(begun)
-        // While their host is there.
+        // While their host runs.
         if (!leavesSandboxes) await begun[0]!.deleteSandboxes()
         return answer
       })

@@ -45,7 +45,7 @@ export const withPostgres = async <A>(run: (database: BenchPostgres) => Promise<
         for (const pid of await readdir("/proc")) {
           if (!/^\d+$/.test(pid)) continue
           const stat = await statOf(pid)
-          // Its own and those of the processes that it has waited for; and those of each that lives.
+          // Its own and those of the processes that it has waited for; and those of each live one.
           if (pid === postmaster) for (const at of [11, 12, 13, 14]) ticks += Number(stat?.[at] ?? 0)
           else if (stat?.[1] === postmaster) for (const at of [11, 12]) ticks += Number(stat[at])
         }

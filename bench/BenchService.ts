@@ -1,4 +1,4 @@
-/** The real service as a child process on a fresh data folder: what a client sees, measured from outside. */
+/** The real service as a child process on a fresh data folder, measured from outside as a client sees it. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
@@ -21,13 +21,13 @@ export const freePort = () =>
   })
 
 export interface BenchServiceOptions {
-  /** The folder of the version that is started; this one's if it is not named. */
+  /** The folder of the version that is started; by default this one's. */
   readonly sources?: string
-  /** What is on its database is left as it is at its end. */
+  /** Its database is left unchanged at its end. */
   readonly leavesSandboxes?: boolean
 }
 
-/** Of an account's full scope. */
+/** A full-scope key of an account. */
 export const newKey = () => `atoll_live_${randomBytes(32).toString("hex").slice(0, 43)}`
 
 export class BenchService {
@@ -72,7 +72,7 @@ export class BenchService {
     throw new Error("The service did not answer within 180 s")
   }
 
-  /** Runs a benchmark on a service of its own and ends that service, whatever happens. */
+  /** Runs a benchmark on a separate service, and ends that service after a failure, too. */
   static async use<A>(
     environment: Readonly<Record<string, string>>,
     run: (service: BenchService) => Promise<A>,
@@ -110,7 +110,7 @@ export class BenchService {
     return (text === "" ? null : JSON.parse(text)) as A
   }
 
-  /** A new Sandbox that runs. */
+  /** A new running Sandbox. */
   async sandbox(workspaceId: string, networkEnabled = false): Promise<string> {
     const { sandbox } = await this.call<{ sandbox: { id: string } }>("POST", "/sandboxes", {
       workspaceId,

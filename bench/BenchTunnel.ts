@@ -28,7 +28,7 @@ export class BenchTunnel {
     return new BenchTunnel(`${service.base.replace(/^http/, "ws")}/tunnel?port=${tcpPort}&client=bench`, capability)
   }
 
-  /** One connection, from its opening to its end, that so many bytes come over. */
+  /** One connection, from its opening to its end, which carries so many bytes. */
   readonly carry = async (count: number): Promise<void> => {
     const headers = { authorization: `Bearer ${this.#capability}` }
     const socket = new WebSocket(this.#url, { headers, perMessageDeflate: false })

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto"
 import type { Guest } from "../src/runtime/Guest.ts"
 
-/** The command that a start is measured with. */
+/** The command by which a start is measured. */
 export const runTrue = (guest: Guest) =>
   guest.processes.execute(randomUUID(), {
     argv: ["true"],

@@ -1,7 +1,10 @@
-/** What is compared takes turns, so that each meets the same machine: in which orders, and what the turns say of the two. */
+/**
+ * Runs the compared subjects alternately, so that each meets the same machine: the orders of the turns, and the
+ * comparison.
+ */
 import { quantile } from "./BenchService.ts"
 
-/** Every order of them: whoever is second finds warmer caches, and whoever is after a slow one a busier disk. */
+/** Every order of them: the second finds warmer caches, and one after a slow one a busier disk. */
 export const orders = <A>(list: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A>> =>
   list.length < 2
     ? [list]
@@ -10,7 +13,7 @@ export const orders = <A>(list: ReadonlyArray<A>): ReadonlyArray<ReadonlyArray<A
 export interface Paired {
   /** The median of all pairs. */
   readonly is: number
-  /** The least and the greatest of the medians of single rounds: how far the figure can be trusted. */
+  /** The least and the greatest of the medians of single rounds: how reliable the figure is. */
   readonly rounds: readonly [least: number, most: number]
 }
 

@@ -1,4 +1,7 @@
-/** A program that runs both in a Sandbox and here, so that a way into the Sandbox can be measured beside the direct one. */
+/**
+ * A program that runs both in a Sandbox and here, so that the connection into the Sandbox can be measured beside the
+ * direct one.
+ */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { build } from "esbuild"

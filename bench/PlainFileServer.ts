@@ -1,4 +1,7 @@
-/** The least that can be done with node:http: one local file, streamed out and in (written aside, then renamed). Runs as a child; sends its port. */
+/**
+ * The minimum with node:http: one local file, streamed out and in (written aside, then renamed). Runs as a child; sends
+ * its port.
+ */
 import { randomUUID } from "node:crypto"
 import { createReadStream, createWriteStream } from "node:fs"
 import { rename } from "node:fs/promises"

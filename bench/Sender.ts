@@ -1,4 +1,4 @@
-/** Bytes by HTTP, both ways, over connections that are kept; nothing is kept of what comes. */
+/** Bytes by HTTP, both ways, over kept connections; received bytes are dropped. */
 import { Agent, request } from "node:http"
 
 export class Sender {
@@ -8,7 +8,7 @@ export class Sender {
     this.#agent = new Agent({ keepAlive: true, maxSockets: connectionsMax })
   }
 
-  /** Bytes of the answer. Fails where it is none of 2xx. */
+  /** Bytes of the answer. Fails for a status other than 2xx. */
   readonly send = (method: string, url: string, headers: Record<string, string>, body?: Buffer): Promise<number> =>
     new Promise((resolve, reject) => {
       const asked = request(url, {

@@ -1,6 +1,6 @@
 /**
- * A host of a fleet whose Sandboxes are simulated: as many as one likes. All of them have one agent, which is a process of this machine and
- * isolates nothing: it runs what a service runs to see whether the host is any good.
+ * A host of a fleet with any number of simulated Sandboxes. All of them have one agent, which is a process of this
+ * machine and isolates nothing: it runs the commands by which a service tests the host.
  */
 import { spawn } from "node:child_process"
 import { mkdir } from "node:fs/promises"

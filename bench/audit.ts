@@ -1,6 +1,7 @@
 /**
- * A page of 100 of the audit log of an account with 1,000,000 events, by each filter: p50 and p99 in milliseconds. Also how long a start
- * takes to give as many events of an earlier Atoll their new fields, and what writing costs: events a second in groups of 500.
+ * A page of 100 of the audit log of an account with 1,000,000 events, by each filter: p50 and p99 in milliseconds. Also
+ * how long a start takes to give as many events of an earlier Atoll their new fields, and the cost of writing: events a
+ * second in groups of 500.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect } from "effect"
@@ -25,7 +26,7 @@ const program = Effect.gen(function* () {
 
   yield* sql`drop table audit_events`
   yield* auditTable
-  // Of ten thousand calls one is a rare action; one Sandbox of a thousand has half of the calls.
+  // One call of ten thousand is a rare action; one Sandbox of a thousand has half of the calls.
   yield* sql`
     insert into audit_events
     select 'aud_' || lpad(n::text, 26, '0'), ${account}, ${BigInt(start)} + n * ${BigInt(spacingMs)}, 'key_1', 'abcd',

@@ -1,7 +1,8 @@
 /**
- * The console in a real Chromium, on a Sandbox with a log of 10,000 transitions and with 3,000 operations: how long until all of the log is
- * folded, and what it takes; then frames while the log is scrubbed through, by the keyboard and by dragging, and while the timeline is gone
- * through and zoomed. CPU is that of the page's own thread, until it has painted.
+ * The console in a real Chromium, on a Sandbox with a log of 10,000 transitions and with 3,000 operations: the time and
+ * the cost until the whole log is folded; then frames during scrubbing through the log, by the keyboard and by
+ * dragging, and during scrolling and zooming of the timeline.
+ * CPU is that of the page's own thread, until it has painted.
  */
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -21,7 +22,7 @@ if (noChromium !== null) {
   process.exit(0)
 }
 
-/** In the first part of its life, many at once. */
+/** In the first part of its life, many concurrently. */
 const liveIn = Effect.fnUntraced(function* (id: string, accountId: string) {
   const sql = yield* SqlClient.SqlClient
   const ids = sql`'op_' || md5(n::text)`

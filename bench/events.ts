@@ -1,7 +1,8 @@
 /**
- * 1,000 open event streams over HTTP, each of its own Sandbox, while 2,000 transitions a second are committed: what the streams cost the
- * service, and how long after its commit a transition is with its client. This process commits, as another one of the same database would: the
- * service hears of it by NOTIFY, which is the longer way, and its CPU is that of reading and sending alone.
+ * 1,000 open event streams over HTTP, each of another Sandbox, while 2,000 transitions a second are committed: the
+ * streams' cost for the service, and the delay between a commit and its client. This process commits, as another
+ * process of the same database would: the service receives it by NOTIFY, which is the longer path, and its CPU is that
+ * of reading and sending alone.
  */
 import { get, type IncomingMessage } from "node:http"
 import { Effect, Layer } from "effect"
@@ -22,7 +23,7 @@ const mebibyte = 2 ** 20
 
 const settle = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Calls back with the actor and the revision of each transition, once its event is here as a whole. */
+/** Calls back with the actor and the revision of each transition, once its event has arrived whole. */
 const follow = (url: string, headers: Record<string, string>, told: (actorId: string, revision: number) => void) =>
   new Promise<IncomingMessage>((resolve, reject) => {
     const request = get(url, { headers, agent: false }, (answer) => {
@@ -42,7 +43,7 @@ const follow = (url: string, headers: Record<string, string>, told: (actorId: st
     request.on("error", reject)
   })
 
-/** An Operation that runs, with nothing that the service would do for it. */
+/** A running Operation for which the service has no work. */
 const runningSnapshot = (operationId: string, accountId: string, sandboxId: string): StoredSnapshot => ({
   value: "running",
   context: {
@@ -61,7 +62,7 @@ const runningSnapshot = (operationId: string, accountId: string, sandboxId: stri
   }
 })
 
-/** With it the processes of a database tell each other of what they commit. */
+/** With it the processes of a database notify each other of their commits. */
 const clusterPort = String(await freePort())
 process.env["ATOLL_CLUSTER_PORT"] = clusterPort
 
@@ -86,7 +87,7 @@ await BenchService.use(environment, async (service) => {
 
   const program = Effect.gen(function* () {
     const journal = yield* Journal
-    // What this process commits is told to the others by its events.
+    // Its events notify the others of this process's commits.
     yield* Events
     const insert = (sandboxId: string, index: number) =>
       journal.insert({

@@ -1,6 +1,6 @@
 /**
- * Files over HTTP: 8 MiB in and out beside node:http streaming a local file, stat, pages of a directory of 100,000, and what 50 readers
- * at once cost the service in memory.
+ * Files over HTTP: 8 MiB in and out beside node:http streaming a local file, stat, pages of a directory of 100,000, and
+ * the service's memory for 50 concurrent readers.
  */
 import { fork } from "node:child_process"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
@@ -53,7 +53,7 @@ await BenchService.use({ ATOLL_RUNTIME: process.env["ATOLL_RUNTIME"] ?? "namespa
     const plainGet = () => send("GET", plain, {})
     await timed(5, plainPut)
     await timed(5, plainGet)
-    // In turns, so that both meet the same machine.
+    // Alternately, so that both meet the same machine.
     const took: Record<"put" | "get" | "plainPut" | "plainGet", Array<number>> = {
       put: [],
       get: [],
@@ -125,6 +125,6 @@ await BenchService.use({ ATOLL_RUNTIME: process.env["ATOLL_RUNTIME"] ?? "namespa
   clearInterval(watch)
   const mib = (bytes: number) => Math.round(bytes / 1024 / 1024)
   console.log(
-    `${readersAtOnce} readers of 8 MiB at once, 4 times: resident ${mib(before)} MiB before, ${mib(peak)} MiB at most`
+    `${readersAtOnce} concurrent readers of 8 MiB, 4 times: resident ${mib(before)} MiB before, ${mib(peak)} MiB at most`
   )
 })

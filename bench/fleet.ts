@@ -1,9 +1,11 @@
 /**
- * What a fleet costs, side by side: role `all` of this version (near), a service and a host on the loopback with TLS (remote), and role `all` of
- * another version where BENCH_AGAINST names its folder. In turns, so that all meet the same machine; nothing fails when an aim is missed.
- * BENCH_MEASURES=create,up takes only those; BENCH_ROUNDS more or fewer rounds than 6, four times as many of requests that carry little.
- *
- * Then, on the simulated runtime: what a create costs the database, and how soon the actors of a service that was killed answer elsewhere.
+ * The costs of a fleet, side by side: role `all` of this version (near), a service and a host on the loopback with TLS
+ * (remote), and role `all` of another version where BENCH_AGAINST names its folder. Alternately, so that all meet the
+ * same machine; a missed aim is no failure.
+ * BENCH_MEASURES=create,up runs only those; BENCH_ROUNDS more or fewer rounds than 6, four times as many of requests
+ * that carry little.
+ * Then, on the simulated runtime: the database's cost of a create, and how soon the actors of a killed service answer
+ * elsewhere.
  */
 import { execFileSync } from "node:child_process"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
@@ -29,7 +31,7 @@ const tunnelBytes = 256 * MiB
 const { send } = new Sender(8)
 
 let made: Promise<Buffer> | null = null
-/** Made where it is wanted first: not every part sends it. */
+/** Made at its first use: not every part sends it. */
 const tar = (): Promise<Buffer> => {
   made ??= archive()
   return made
@@ -48,7 +50,7 @@ const archive = async (): Promise<Buffer> => {
 
 // --- near and remote -------------------------------------------------------------------------------------------------
 
-/** One way to a Sandbox. */
+/** One connection to a Sandbox. */
 class Subject {
   readonly name: string
   readonly #service: BenchService
@@ -75,7 +77,7 @@ class Subject {
   execute = () => this.#execute(this.#sandbox)
   get = () => this.#service.call("GET", `/sandboxes/${this.#sandbox}`)
 
-  /** Its end is not a part of it. */
+  /** Its end is not measured. */
   create = async (): Promise<number> => {
     const body = { workspaceId: this.#workspace, networkEnabled: false }
     const began = performance.now()
@@ -99,16 +101,16 @@ interface Measure {
   readonly take: (subject: Subject) => Promise<ReadonlyArray<number>>
   readonly warm: (subject: Subject) => Promise<unknown>
   readonly turnsARound: number
-  /** That a turn carries. */
+  /** The bytes that a turn carries. */
   readonly bytes?: number
-  /** What a remote Sandbox may cost more, in ms; where there is none, it may be as much slower as `leastPace` says. */
+  /** The permitted extra cost of a remote Sandbox, in ms; without it, `leastPace` bounds how much slower it may be. */
   readonly mostMore?: number
 }
 
 const callsATurn = 20
 const leastPace = 0.6
 
-/** One start of a service differs from the next by more than what is looked for, so there are many rounds of a few turns. */
+/** Starts of a service differ by more than the measured effect, so there are many rounds of a few turns. */
 const requests = {
   execute: {
     what: "execute true",
@@ -167,7 +169,7 @@ if (unknown.length > 0) throw new Error(`BENCH_MEASURES names ${unknown.join(", 
 const wanted = (measures: Readonly<Record<string, Measure>>): ReadonlyArray<Measure> =>
   Object.entries(measures).flatMap(([name, measure]) => ((asked?.includes(name) ?? true) ? [measure] : []))
 
-/** Milliseconds of one round, turn by turn, by the subject's name and what is measured. */
+/** Milliseconds of one round, turn by turn, by the subject's name and the measure. */
 type Round = ReadonlyMap<string, ReadonlyMap<Measure, ReadonlyArray<number>>>
 
 const ms = (value: number) => Number(value.toFixed(2))
@@ -238,7 +240,7 @@ const tell = (measures: ReadonlyArray<Measure>, all: ReadonlyArray<Round>): void
 
 const environment = { ATOLL_RUNTIME: "namespace", ATOLL_SERVICE_ACCESS: "on" }
 
-/** Starts what answers, for as long as it is used. */
+/** Starts the answering processes, for as long as they are used. */
 type Start = (use: (subject: Subject) => Promise<Round>) => Promise<Round>
 
 const starts: ReadonlyArray<Start> = [
@@ -266,7 +268,10 @@ const started = (
     ? inTurns(subjects, measures)
     : start((subject) => started(others, [...subjects, subject], measures))
 
-/** A service that was started before another is some percent slower or faster for as long as they live: each round has new ones, in another order. */
+/**
+ * A service that was started before another is some percent slower or faster for as long as they live: each round has
+ * new ones, in another order.
+ */
 const compareThose = async (measures: ReadonlyArray<Measure>, count: number): Promise<void> => {
   if (measures.length === 0) return
   const every = orders(starts)
@@ -292,7 +297,7 @@ const roomy = {
   ATOLL_PARALLEL_STARTS: "64"
 }
 
-/** So many at once, until all are done. */
+/** So many concurrently, until all are done. */
 const atOnce = async (count: number, concurrency: number, call: (index: number) => Promise<unknown>): Promise<void> => {
   let next = 0
   const worker = async () => {
@@ -301,7 +306,7 @@ const atOnce = async (count: number, concurrency: number, call: (index: number) 
   await Promise.all(Array.from({ length: concurrency }, worker))
 }
 
-/** Sandboxes that run, made by any of the services. */
+/** Running Sandboxes, made by any of the services. */
 const makeSandboxes = async (services: ReadonlyArray<BenchService>, count: number): Promise<ReadonlyArray<string>> => {
   const workspaceId = await services[0]!.workspace()
   const ids: Array<string> = []
@@ -341,7 +346,7 @@ const createCosts = async (): Promise<void> => {
   console.table([all, fleet])
 }
 
-/** As Effect Cluster deals actors to shards. */
+/** As Effect Cluster assigns actors to shards. */
 const shardOf = (id: string) => `default:${Math.abs(Hash.string(id) % shardsPerGroup) + 1}`
 
 const probes = 1000
@@ -350,7 +355,7 @@ const takeover = async (): Promise<void> => {
   await withPostgres((database) =>
     withFleet(database, { services: 3, environment: roomy, leavesSandboxes: true }, async (services) => {
       const ids = await makeSandboxes(services, liveActors)
-      // A start of what runs is answered by its owner, from memory.
+      // The owner answers a start of a running Sandbox from memory.
       const answers = (service: BenchService, id: string) => service.call("POST", `/sandboxes/${id}/start`)
       await atOnce(ids.length, 32, (index) => answers(services[1 + (index % 2)]!, ids[index]!))
       const held = await database.rows<{ readonly shard_id: string; readonly process_id: string }>(

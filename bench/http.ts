@@ -1,6 +1,6 @@
 /**
- * GET one Sandbox, authenticated, beside bare `node:http` serving the same bytes: requests a second from 32 connections, in turns, once both
- * run compiled code.
+ * GET one Sandbox, authenticated, beside bare `node:http` serving the same bytes: requests a second from 32
+ * connections, alternately, once both run compiled code.
  */
 import { spawn } from "node:child_process"
 import autocannon from "autocannon"

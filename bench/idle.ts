@@ -30,7 +30,7 @@ const agents = async (): Promise<ReadonlyArray<ProcessUse>> => {
         cpuSeconds: (Number(fields[11]) + Number(fields[12])) / ticksPerSecond
       })
     } catch {
-      // It ended while we looked.
+      // It ended meanwhile.
     }
   }
   return found

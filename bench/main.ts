@@ -1,4 +1,4 @@
-/** `npm run bench` runs every benchmark, one after the other; `npm run bench -- NAME…` those named. */
+/** `npm run bench` runs every benchmark, one after the other; `npm run bench -- NAME…` the named ones. */
 import { spawnSync } from "node:child_process"
 import { readdirSync } from "node:fs"
 

@@ -1,7 +1,7 @@
 /**
- * One `cat` of 100 MB as an operation, alone and with a client that reads it as it comes: MB/s into the store, and the service's memory,
- * which must stay flat. Both fit into the burst that a Sandbox may write at full speed, so each round has a Sandbox of its own. The first round,
- * of a service that runs uncompiled code, is shown as well.
+ * One `cat` of 100 MB as an operation, alone and with a client that reads it as it comes: MB/s into the store, and the
+ * service's memory, which must stay flat. Both fit into the burst that a Sandbox may write at full speed, so each round
+ * has a new Sandbox. The first round, of a service that runs uncompiled code, is shown as well.
  */
 import { BenchService } from "./BenchService.ts"
 
@@ -32,7 +32,7 @@ await BenchService.use(
       return operation.status === "completed"
     }
 
-    /** Follows the output as a client does that wants all of it: the next page at once, or a wait for more. */
+    /** Follows the output like a client that reads all of it: requests the next page immediately, or waits for more. */
     const readAll = async (operationId: string, onPage: () => Promise<void>) => {
       let offset = 0
       while (true) {

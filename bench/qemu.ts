@@ -1,6 +1,6 @@
 /**
- * The VM runtime: what a client waits for, beside bare QEMU that restores the same template with the same agent in the same run.
- *
+ * The VM runtime: a client's waiting times, beside bare QEMU that restores the same template with the same agent in the
+ * same run.
  * Uses KVM where it works and says which; `ATOLL_BENCH_REPEATS` sets how often (default 7). Needs `npm run vm:image`.
  */
 import { randomUUID } from "node:crypto"
@@ -69,7 +69,7 @@ const overHttp = () =>
     }
     for (let index = 0; index < repeats; index++) {
       await new Promise((resolve) => setTimeout(resolve, SPARE_READY_MS))
-      // The first has the machine that was started ahead, the second comes before there is another.
+      // The first gets the machine that was started ahead, the second comes before there is another.
       const [first, second] = [await create(), await create()]
       withSpare.push(first.took)
       withoutSpare.push(second.took)
@@ -172,7 +172,7 @@ const onTheDriver = (dataDir: string) =>
     const four = ["sbx_a", "sbx_b", "sbx_c", "sbx_d"]
     const before = performance.now()
     yield* Effect.forEach(four, create, { concurrency: 4 })
-    row("four at once, until the last first command", [performance.now() - before], "ms")
+    row("four concurrently, until the last first command", [performance.now() - before], "ms")
     yield* Effect.sleep(2_000)
     row(
       "idle guest at four guests, PSS",

@@ -1,4 +1,7 @@
-/** What a client waits for: `execute true`, and create until the first command has ended, beside bare bubblewrap with the same agent in turns. */
+/**
+ * A client's waiting times: `execute true`, and create until the first command has ended, alternating with bare
+ * bubblewrap with the same agent.
+ */
 import { BareBubblewrap } from "./BareBubblewrap.ts"
 import { BenchService, quantile, timed } from "./BenchService.ts"
 

@@ -1,11 +1,11 @@
 /**
- * What a Sandbox leaves in the database, and what very many of them cost while nothing happens. First 200 lives (create, an execute, an operation,
- * stop) on the simulated runtime: bytes of each table and of the write-ahead log for each life and each transition; what a sample of telemetry
- * takes, how many notifications the server passes on, and what it takes to place a Sandbox on one of 1,000 hosts. Then one of these Sandboxes is
- * copied a million times (BENCH_SANDBOXES), stopped and with a deadline far away, and for a minute the service stands still over them: the CPU of
- * it and of its database, and each statement of its own that takes 10 ms or more.
- *
- * @source deploy/scale.md, which goes by these figures
+ * The rows that a Sandbox leaves in the database, and the cost of very many idle ones. First 200 lives (create, an
+ * execute, an operation, stop) on the simulated runtime: bytes of each table and of the write-ahead log for each life
+ * and each transition; the cost of a sample of telemetry, the number of notifications that the server passes on, and
+ * the time to place a Sandbox on one of 1,000 hosts. Then one of these Sandboxes is copied a million times
+ * (BENCH_SANDBOXES), stopped and with a deadline far away, and for a minute the service is idle over them: the CPU of
+ * the service and of its database, and each of its statements that takes 10 ms or more.
+ * @source deploy/scale.md, which uses these figures
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -70,7 +70,7 @@ const databaseCpu = (service: BenchService): number => {
       if (Number(pid) === postmaster || Number(fields[1]) === postmaster)
         ticks += Number(fields[11]) + Number(fields[12])
     } catch {
-      // It ended while we looked.
+      // It ended meanwhile.
     }
   }
   return ticks / ticksPerSecond
@@ -95,7 +95,7 @@ const live = async (service: BenchService, workspaceId: string): Promise<string>
   return id
 }
 
-/** Room taken on one of so many hosts, each time on another: milliseconds of each. */
+/** Reserves room on one of so many hosts, each time on another: milliseconds of each. */
 const place = async (service: BenchService): Promise<ReadonlyArray<number>> => {
   await query(
     service,
@@ -236,7 +236,7 @@ await BenchService.use(
           { concurrency: "unbounded" }
         ).pipe(Effect.provide(databaseOf(service.databaseSocketFolder)))
       )
-      console.log(`Notifications from ${senders} at once: ${Math.round(told / 2)} a second.`)
+      console.log(`Notifications from ${senders} concurrently: ${Math.round(told / 2)} a second.`)
     }
 
     const placing = await place(service)
@@ -284,7 +284,7 @@ await BenchService.use(
         "mean ms": Math.round(took.reduce((sum, ms) => sum + ms, 0) / took.length)
       }))
     )
-    // The end asks for each Sandbox by itself.
+    // The end requests each Sandbox separately.
     await query(service, "delete from actors where id like 'sbx\\_%' and length(id) = 36 and due_at is not null")
   }
 )

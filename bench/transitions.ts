@@ -20,7 +20,7 @@ const seconds = Number(process.env.BENCH_SECONDS ?? 4)
 const quantile = (sorted: ReadonlyArray<number>, q: number) =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))]!
 
-/** Runs `call` from `concurrency` callers for the bench's time; calls a second and the latency of each. */
+/** Runs `call` from `concurrency` callers for the bench's time; returns calls a second and the latency of each. */
 const load = Effect.fnUntraced(function* (concurrency: number, call: (index: number) => Effect.Effect<unknown>) {
   const latencies: Array<number> = []
   const start = performance.now()
@@ -43,7 +43,7 @@ const load = Effect.fnUntraced(function* (concurrency: number, call: (index: num
   return { perSecond: latencies.length / elapsed, p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) }
 })
 
-/** An Operation that can be told the same thing for ever: `running` takes STARTED again as a real transition. */
+/** An Operation that accepts the same event endlessly: `running` takes STARTED again as a real transition. */
 const endless = setup({
   types: { context: {} as { startedAt: number | null }, events: {} as { type: "STARTED"; at: number } },
   actions: { noteStarted: assign({ startedAt: ({ event }) => event.at }) }
@@ -121,7 +121,8 @@ const program = Effect.gen(function* () {
   }
 
   let revision = 1
-  // The floor knows nothing of mailboxes: each of two connections writes 32 rows (its half of 64 callers) a statement, as fast as it can.
+  // The floor has no mailboxes: each of two connections writes 32 rows (its half of 64 callers) a statement, as fast as
+  // it can.
   const floorBatch = (half: number) =>
     Effect.suspend(() => {
       revision++

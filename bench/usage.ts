@@ -1,7 +1,8 @@
 /**
- * Reports of usage, costs and credit, over HTTP, of an account with 1,000 running Sandboxes that has 30 days of 1,000 Sandboxes behind it, 100,000
- * entries in its ledger, 100,000 operations, 200,000 executes, and samples of every 15 s. Rows are put into the tables as postings, samplers
- * and the journal write them; of samples only those of the hours at the ends of the windows, for no others are read.
+ * Reports of usage, costs and credit, over HTTP, for an account with 1,000 running Sandboxes and 30 days of 1,000
+ * Sandboxes before, 100,000 entries in its ledger, 100,000 operations, 200,000 executes, and samples of every 15 s.
+ * Rows are put into the tables as postings, samplers and the journal write them; samples only for the hours at the ends
+ * of the windows, because no others are read.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"

@@ -1,6 +1,7 @@
 /**
- * `usage verify` of a log of 1,000,000 transitions: 10,000 Sandboxes of 20 accounts, each of which was started and stopped 25 times, a day apart.
- * Seconds, and by how much the process grew meanwhile.
+ * `usage verify` of a log of 1,000,000 transitions: 10,000 Sandboxes of 20 accounts, each of which was started and
+ * stopped 25 times, a day apart.
+ * Seconds, and the growth of the process meanwhile.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect, Layer } from "effect"
@@ -27,7 +28,7 @@ const program = Effect.gen(function* () {
       '{"name": null, "profile": {"vcpus": 2, "memoryBytes": 2147483648, "diskBytes": 10737418240}}'::jsonb,
       '{"value": "stopped", "context": {"workspaceId": "wsp_1"}}'::jsonb, 'stopped', 0
     from generate_series(1, ${sandboxes}::int) n`
-  // Each state for a while that differs from Sandbox to Sandbox.
+  // Each state lasts for a time that differs between Sandboxes.
   yield* sql`
     insert into transitions (actor_id, revision, at, event, from_state, to_state, commands, cause, commit_token)
     select 'sbx_' || n, r * 4 + s, ${BigInt(start)}::int8 + r * ${BigInt(dayMs)}::int8 + s * (n * 977 % 3600000), '{"type": "X"}'::jsonb,

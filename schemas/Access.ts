@@ -1,4 +1,7 @@
-/** Who may call an endpoint, and what it reads of a body. The HTTP layer does these checks before it decodes anything. */
+/**
+ * The caller that an endpoint requires, and the body that it reads. The HTTP layer does these checks before it decodes
+ * anything.
+ */
 import { Context, Schema } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
 import {
@@ -33,10 +36,13 @@ export class RequiredScope extends Context.Service<RequiredScope, Scope>()("atol
 /** Endpoint annotation: an absent body means `{}`. */
 export const OptionalBody = Context.Reference<boolean>("atoll/schemas/OptionalBody", { defaultValue: () => false })
 
-/** Endpoint annotation: it changes nothing though its method is not GET, so it can always be sent again. */
+/** Endpoint annotation: it changes nothing though its method is not GET, so it can always be repeated. */
 export const ReadOnly = Context.Reference<boolean>("atoll/schemas/ReadOnly", { defaultValue: () => false })
 
-/** Endpoint annotation: it changes nothing, and yet stands in the audit log, for it gives out the content of a Sandbox or what opens it. */
+/**
+ * Endpoint annotation: it changes nothing, and is in the audit log all the same, because its answer holds content of a
+ * Sandbox or a capability.
+ */
 export const ReadsContent = Context.Reference<boolean>("atoll/schemas/ReadsContent", { defaultValue: () => false })
 
 /**
@@ -45,13 +51,16 @@ export const ReadsContent = Context.Reference<boolean>("atoll/schemas/ReadsConte
  */
 export const MayBeLarge = Context.Reference<boolean>("atoll/schemas/MayBeLarge", { defaultValue: () => false })
 
-/** Endpoint annotation: beside its named query parameters it takes any whose name begins with this. */
+/** Endpoint annotation: beside its named query parameters it takes every one whose name begins with this. */
 export const QueryPrefix = Context.Reference<string | null>("atoll/schemas/QueryPrefix", { defaultValue: () => null })
 
 /** Endpoint annotation: a session of a suspended account may, too. */
 export const AlsoSuspended = Context.Reference<boolean>("atoll/schemas/AlsoSuspended", { defaultValue: () => false })
 
-/** Endpoint annotation: a session's cookie is enough. Only for what a page needs to learn its X-Atoll-Csrf, and where a ticket stands for it. */
+/**
+ * Endpoint annotation: a session's cookie is enough. Only for requests by which a page learns its X-Atoll-Csrf, and
+ * where a ticket stands for it.
+ */
 export const CookieAlone = Context.Reference<boolean>("atoll/schemas/CookieAlone", { defaultValue: () => false })
 
 /** The authenticated account of a request, and its key or its session. */
@@ -59,9 +68,9 @@ export class Caller extends Context.Service<
   Caller,
   {
     readonly accountId: string
-    /** Null of a session. */
+    /** Null for a session. */
     readonly apiKeyId: string | null
-    /** Null of a key. */
+    /** Null for a key. */
     readonly sessionId: string | null
     /** Last 4 characters of the secret. */
     readonly keyHint: string | null
@@ -89,12 +98,12 @@ export class Authorized extends HttpApiMiddleware.Service<Authorized, { provides
   }
 ) {}
 
-/** The same for a session, and never for a key: for what only a person may. */
+/** The same for a session, and never for a key: for calls that only a person may make. */
 export class SignedIn extends HttpApiMiddleware.Service<SignedIn, { provides: Caller }>()("atoll/schemas/SignedIn", {
   error: [InvalidRequest, Unauthenticated, AccountSuspended, CrossSiteRequest, Internal, ServiceUnavailable]
 }) {}
 
-/** The operator of the service: a session of his own, which belongs to no account. */
+/** The operator of the service: a separate session, which belongs to no account. */
 export class Operator extends Context.Service<
   Operator,
   {
@@ -110,12 +119,12 @@ export class Operating extends HttpApiMiddleware.Service<Operating, { provides: 
   { error: [InvalidRequest, Unauthenticated, CrossSiteRequest, Internal, ServiceUnavailable] }
 ) {}
 
-/** Without a session yet, and yet not from another site. */
+/** For a caller without a session yet, and not from another site. */
 export class FromConsole extends HttpApiMiddleware.Service<FromConsole>()("atoll/schemas/FromConsole", {
   error: [InvalidRequest, CrossSiteRequest, Internal, ServiceUnavailable]
 }) {}
 
-/** The same without a key: for what needs none. It needs no database either, but a service that begins or ends is not there for it. */
+/** The same without a key. It needs no database either, but a service that begins or ends does not answer it. */
 export class Open extends HttpApiMiddleware.Service<Open>()("atoll/schemas/Open", {
   error: [InvalidRequest, Internal, ServiceUnavailable]
 }) {}

@@ -7,11 +7,11 @@ import { ApiKeyId, SandboxId } from "./Identifiers.ts"
 import { instant, NextCursor, page } from "./Query.ts"
 import { Timestamp } from "./Text.ts"
 
-/** Ways into the service that leave events. */
+/** Entries into the service that leave events. */
 export const auditSources = ["api", "console", "mcp", "operator"] as const
 export type AuditSource = (typeof auditSources)[number]
 
-/** Kinds of things that calls are about. */
+/** Kinds of the targets of calls. */
 export const auditTargets = [
   "account",
   "apiKey",
@@ -27,11 +27,11 @@ export const auditTargets = [
 ] as const
 export type AuditTarget = (typeof auditTargets)[number]
 
-/** What opens a way into a Sandbox without an API key: the raw routes, which no endpoint describes. */
+/** Raw routes, which no endpoint describes: they open a connection into a Sandbox without an API key. */
 export const gatewayActions = ["openTunnel", "openSshSession"] as const
 export type GatewayAction = (typeof gatewayActions)[number]
 
-/** What the operator does to an account, and the words of the command line that do it. */
+/** The operator's changes to an account, and the words of the command line that make them. */
 export const operatorCommands = {
   createAccount: "atoll accounts create",
   suspendAccount: "atoll accounts suspend",
@@ -44,7 +44,7 @@ export const operatorCommands = {
 } as const
 export type OperatorAction = keyof typeof operatorCommands
 
-/** The action of an event that was written before actions were, by a call that is no more. */
+/** The action of an event that was written before actions existed, by a call that no longer exists. */
 export const unknownAction = "unknown"
 
 export const userAgentMaxCharacters = 256

@@ -1,4 +1,4 @@
-/** What a command is: the same fields for a synchronous execution and for an operation. */
+/** The fields of a command, the same for a synchronous execution and for an operation. */
 import { Schema } from "effect"
 import { argvMaxItems, envMaxPairs } from "./Limits.ts"
 import { oneOf } from "./OneOf.ts"
@@ -60,7 +60,7 @@ export const isStdinEncoded = Schema.makeFilter<{
   { expected: "stdin in its encoding", toJsonSchema: () => ({}) }
 )
 
-/** What ended a command. */
+/** The cause of a command's end. */
 export const Signal = Schema.NullOr(Schema.String).annotate({
   description:
     "The signal that ended it, by POSIX's name: `SIGTERM`. Real-time signals count from the first: `SIGRTMIN`, `SIGRTMIN+3`. Null when it ended by itself."

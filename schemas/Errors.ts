@@ -10,7 +10,7 @@ import { Effect, Schema, SchemaAST } from "effect"
 
 const nullDefault = Effect.succeed(null)
 
-/** Codes without a shape of their own in `details`. */
+/** Codes whose `details` have no separate shape. */
 const plain = (message: string) => ({
   message: Schema.String.pipe(Schema.withConstructorDefault(Effect.succeed(message))),
   details: Schema.Null.pipe(Schema.withConstructorDefault(nullDefault))
@@ -21,7 +21,7 @@ const withDetails = <const F extends Schema.Struct.Fields>(message: string, deta
   details: Schema.Struct(details)
 })
 
-/** One thing that is wrong with a request. `path` starts at the body's root, or names the header or parameter. */
+/** One fault of a request. `path` starts at the body's root, or names the header or parameter. */
 export const Issue = Schema.Struct({
   path: Schema.Array(Schema.Union([Schema.String, Schema.Int])).annotate({
     description: "Where it is: from the body's root, or the name of a header or parameter. Empty: the whole body."
@@ -69,7 +69,7 @@ export class ScopeRequired extends Schema.TaggedError<ScopeRequired>()(
   }),
   { httpApiStatus: 403 }
 ) {
-  /** The sentence names it too: who reads it has only that. */
+  /** The sentence names it too: some readers have only the sentence. */
   static readonly of = (scope: string) =>
     new ScopeRequired({
       message: `This API key lacks the scope ${scope}. Use a key that has it; a key's scopes never change.`,
@@ -77,14 +77,14 @@ export class ScopeRequired extends Schema.TaggedError<ScopeRequired>()(
     })
 }
 
-/** Of every endpoint, for every key of the account. */
+/** For every endpoint, for every key of the account. */
 export class AccountSuspended extends Schema.TaggedError<AccountSuspended>()(
   "ACCOUNT_SUSPENDED",
   plain("The account is suspended. Nothing of it is lost; ask the operator of this service to resume it."),
   { httpApiStatus: 403 }
 ) {}
 
-/** Of a session only: a browser sends its cookie with requests of other sites, too. */
+/** For a session only: a browser sends its cookie with requests of other sites, too. */
 export class CrossSiteRequest extends Schema.TaggedError<CrossSiteRequest>()(
   "CROSS_SITE_REQUEST",
   plain(
@@ -283,7 +283,7 @@ export class RateLimited extends Schema.TaggedError<RateLimited>()(
   { httpApiStatus: 429 }
 ) {}
 
-/** `unknown`: what was asked for may have been done; look before it is repeated. Null: nothing was. */
+/** `unknown`: the request may have been applied; look before you repeat it. Null: it was not. */
 const outcomeDetails = Schema.NullOr(
   Schema.Struct({
     outcome: Schema.Literal("unknown").annotate({ description: "It may have been done: look before you repeat it." })
@@ -324,7 +324,7 @@ export class SandboxUnavailable extends Schema.TaggedError<SandboxUnavailable>()
   { httpApiStatus: 502 }
 ) {}
 
-/** With `Retry-After`: when to ask again, which is not to say that a change whose outcome is unknown may be repeated. */
+/** With `Retry-After`: when to ask again. It does not say that a change with an unknown outcome may be repeated. */
 export class ServiceUnavailable extends Schema.TaggedError<ServiceUnavailable>()(
   "SERVICE_UNAVAILABLE",
   {
@@ -408,7 +408,7 @@ export const errorStatus = Object.fromEntries(
   Object.entries(errors).map(([code, error]) => [code, resolveStatus(error.ast) ?? 500])
 ) as Record<ErrorCode, number>
 
-/** What `details` holds for a code: its fields, or nothing. */
+/** The fields of `details` for a code, or none. */
 const detailsOf = (code: ErrorCode): string => {
   if (code === "EXECUTION_TIMEOUT") return "what ExecutionResult held so far"
   if (code === "INTERNAL" || code === "SERVICE_UNAVAILABLE") return "null, or outcome: unknown"
@@ -443,7 +443,7 @@ const bodies = (Object.keys(errors) as Array<ErrorCode>).map((code) =>
   }).annotate({ identifier: bodyName(code) })
 )
 
-/** The wire form of every error: told apart by its code. */
+/** The wire form of every error, distinguished by its code. */
 export const ErrorBody = Schema.Union(bodies).annotate({
   identifier: "Error",
   description: `The body of every error answer. \`code\` is for programs and never changes its meaning; \`message\` is for people; \`details\` depends on the code and is null for most. Later versions may have more codes: take one that you do not know by its status.\n\n${codesTable}`

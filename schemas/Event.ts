@@ -1,4 +1,4 @@
-/** Streams of server-sent events: what happens, as it is committed. */
+/** Streams of server-sent events: transitions as they are committed. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authorized, RequiredScope } from "./Access.ts"

@@ -148,7 +148,7 @@ const archiveHeaders = {
   vary: Schema.Literal("accept-encoding").annotate({ description: "What the answer depends on beside its URL." })
 }
 
-/** Of requests. Names in it are not told apart by their case. */
+/** Of requests. The case of names in it does not matter. */
 const ContentEncoding = Schema.String.check(
   isMatching(/^(?:gzip|x-gzip|identity)$/i, { expected: "gzip, or no Content-Encoding" })
 ).annotate({ description: "gzip where the archive is compressed so (a .tar.gz).", examples: ["gzip"] })
@@ -156,7 +156,7 @@ const ContentEncoding = Schema.String.check(
 const params = { id: SandboxId }
 const pathQuery = { path: FilePath }
 
-/** What any file call may meet. */
+/** The errors of every file call. */
 const reached = [
   InvalidRequest,
   InvalidPath,
@@ -166,11 +166,12 @@ const reached = [
   UnsupportedByRuntime,
   SandboxUnavailable,
   RuntimeUnavailable,
-  // The Sandbox's agent was not reached, and nothing was done; or its volume, its memory or its host's disk cannot do it.
+  // The Sandbox's agent was not reached, and nothing was done; or its volume, its memory or its host's disk cannot do
+  // it.
   ServiceUnavailable
 ] as const
 
-/** What any call that writes may meet. */
+/** The errors of every call that writes. */
 const written = [...reached, CreditExhausted] as const
 
 export const tarMediaType = "application/x-tar"

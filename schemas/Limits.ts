@@ -80,7 +80,7 @@ export const serviceAccessClockToleranceSeconds = 60
 export const cooperativeGrantSeconds = 30
 export const cooperativeKeysMax = 4
 
-/** Of each operation, those that its machine did not take. */
+/** Rejected events of each operation. */
 export const declinedEventsMax = 100
 
 /** Of a terminal, in characters. */
@@ -90,12 +90,12 @@ export const terminalColumnsDefault = 80
 export const terminalRowsDefault = 24
 /** Input in one frame. */
 export const terminalInputMaxBytes = 64 * 1024
-/** What steers a terminal, in one frame. */
+/** A control message of a terminal, in one frame. */
 export const terminalControlMaxBytes = 256
 /** Terminals that are open in one Sandbox at a time. */
 export const terminalsPerSandbox = 16
 
-/** Of a stream of events on which nothing else is sent. */
+/** For a stream of events without other events. */
 export const heartbeatSeconds = 15
 
 /** Of `wait=running`. */

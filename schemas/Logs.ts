@@ -48,7 +48,7 @@ const filter = {
   since: Schema.optionalKey(instant("Only entries at or after this instant.")),
   stream: Schema.optionalKey(OutputStream),
   source: Schema.optionalKey(LogSource),
-  /** Only what this one wrote. */
+  /** Only the output of this one. */
   operationId: Schema.optionalKey(OperationId)
 }
 

@@ -1,4 +1,4 @@
-/** The state machines themselves, as data: what a program needs to draw one, or to say what would happen in it. */
+/** The state machines themselves, as data: what a program needs to draw one, or to predict what it would do. */
 import { Schema } from "effect"
 import { oneOf } from "./OneOf.ts"
 

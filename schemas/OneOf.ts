@@ -1,7 +1,7 @@
 /** One of a few words. */
 import { Schema } from "effect"
 
-/** What is none of them is answered with all of them; by default it would be with the identifier. */
+/** Any other word is answered with all of them; by default the answer would have only the identifier. */
 export const oneOf = <const Words extends ReadonlyArray<string>>(
   identifier: string,
   words: Words,

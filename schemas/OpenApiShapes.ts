@@ -1,6 +1,6 @@
 /**
- * How values are carried, in the terms of JSON Schema 2020-12 and of the generators that read it: integers with their width, and bytes by
- * their encoding and media type, not by the formats of older OpenAPI.
+ * The encoding of values, in the terms of JSON Schema 2020-12 and of the generators that read it: integers with their
+ * width, and bytes by their encoding and media type, not by the formats of older OpenAPI.
  */
 type Json = Record<string, unknown>
 
@@ -10,7 +10,7 @@ const int32Max = 2_147_483_647
 const integerFormat = ({ maximum }: Json): string =>
   typeof maximum === "number" && maximum <= int32Max ? "int32" : "int64"
 
-/** What one check says beside the type belongs to the type: generators do not look into an allOf for it. */
+/** A single check beside the type is merged into the type: generators do not look into an allOf for it. */
 const flat = (schema: Json): Json => {
   const { allOf, ...rest } = schema
   const only = Array.isArray(allOf) && allOf.length === 1 ? (allOf[0] as Json) : null

@@ -1,6 +1,6 @@
 /**
- * `GET /api/v2/tunnel` in the description. Its gateway takes whole connections, and a capability lets in whom no API key names: so it is no
- * endpoint of the HttpApi, and what those derive is said by hand.
+ * `GET /api/v2/tunnel` in the description. Its gateway takes whole connections, and a capability admits a client
+ * without an API key: so it is no endpoint of the HttpApi, and the parts that an endpoint derives are written by hand.
  */
 import type { ErrorCode } from "./Errors.ts"
 
@@ -15,7 +15,7 @@ export const capabilitySecurity = {
     "The capability that createServiceAccess returns. It opens the ports of its request in one Sandbox for an hour; every holder can use it. Never put it into a URL."
 }
 
-/** Status to the codes that it is answered with. */
+/** Status to the codes of its answers. */
 export const tunnelFailures: ReadonlyMap<number, ReadonlyArray<ErrorCode>> = new Map<number, ReadonlyArray<ErrorCode>>([
   [400, ["INVALID_REQUEST"]],
   [401, ["UNAUTHENTICATED"]],

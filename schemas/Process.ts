@@ -1,4 +1,4 @@
-/** The processes of a Sandbox: what runs in it, whichever command it came from. */
+/** The processes of a Sandbox: everything that runs in it, of any command. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authorized, RequiredScope } from "./Access.ts"
@@ -9,7 +9,7 @@ import { oneOf } from "./OneOf.ts"
 import { integerWithDefault } from "./Query.ts"
 import { isMatching, Timestamp } from "./Text.ts"
 
-/** Names one process for good: a pid is used again, a pid with its start is not. */
+/** Names one process uniquely: a pid is used again, a pid with its start is not. */
 export const ProcessId = Schema.String.check(
   isMatching(/^[1-9]\d{0,9}-\d{1,16}$/, { message: "Expected the id of a process, as the list gives it" })
 ).annotate({ identifier: "ProcessId", description: "The id of a process; opaque.", examples: ["4711-123456"] })

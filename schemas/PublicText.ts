@@ -1,13 +1,13 @@
 /**
- * Text that a customer may see. It is written in the source, and nothing is put into it but numbers, instants and other public text: the compiler refuses an
- * Error's message, a path or a host name in its place.
+ * Text that a customer may see. It is written in the source, and contains only numbers, instants and other public text:
+ * the compiler refuses an Error's message, a path or a host name in its place.
  */
 import { Schema } from "effect"
 
 export const PublicText = Schema.String.pipe(Schema.brand("PublicText"))
 export type PublicText = typeof PublicText.Type
 
-/** Why something is as it is, as a customer may see it. */
+/** A reason, as a customer may see it. */
 export interface PublicReason {
   readonly code: string
   readonly message: PublicText
@@ -20,10 +20,10 @@ export const publicText = (
 ): PublicText =>
   String.raw({ raw: parts }, ...values.map((it) => (it instanceof Date ? it.toISOString() : it))) as PublicText
 
-/** What the Sandbox itself says to its own customer. It does not know its host. */
+/** Text from the Sandbox itself for its own customer. The Sandbox does not know its host. */
 export const saidBySandbox = (text: string): PublicText => text as PublicText
 
-/** A reason out of a machine's state or a command of it: it was public when its event was sent. */
+/** A reason from a machine's state or a command of it: it was public when its event was sent. */
 export const committedReason = ({
   code,
   message

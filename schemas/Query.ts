@@ -1,6 +1,6 @@
 /**
- * Query parameters. One that is given twice, or empty where a number is due, is refused, as are unknown ones (src/api/http/KnownQuery.ts);
- * only what takes several values may be repeated.
+ * Query parameters. One that is given twice, or empty where a number is required, is refused, as are unknown ones
+ * (src/api/http/KnownQuery.ts); only a parameter of several values may be repeated.
  */
 import { Effect, Schema, SchemaGetter } from "effect"
 import { cursorMaxCharacters, pageDefault, pageMax } from "./Limits.ts"
@@ -52,10 +52,8 @@ const instantPattern =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
 /**
- * A calendar-valid RFC 3339 instant with a zone; seconds and fractions are optional, which the format date-time does not allow. Decoded
- * to epoch milliseconds.
- *
- * @source contract.md "Identifier formats"
+ * Epoch milliseconds, or null for a malformed instant (30 February, no zone, …). A leap second counts as the next
+ * second.
  */
 export const instant = (description: string) =>
   Schema.String.check(
@@ -72,7 +70,7 @@ export const instant = (description: string) =>
       })
     )
 
-/** Epoch milliseconds, or null for what is no instant (30 February, no zone, …). A leap second counts as the next second. */
+/** Opaque: pass the earlier `nextCursor`. */
 export const parseInstant = (text: string): number | null => {
   const found = instantPattern.exec(text)
   if (found === null) return null

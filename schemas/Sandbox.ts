@@ -177,9 +177,9 @@ const envPairs = <A extends string | null>(value: Schema.Codec<A, A>) =>
 
 const envMeaning = `Variables of every command, terminal and SSH session of it; what a command itself brings wins by name. They are secrets: stored sealed, and answered by name only. At most ${sandboxEnvMaxBytes} bytes of UTF-8 together; values contain no NUL.`
 
-/** What metadata must be, also after a change. */
+/** The bounds of metadata, also after a change. */
 export const SandboxMetadata = metadataPairs(metadataValue)
-/** What variables must be, also after a change. */
+/** The bounds of variables, also after a change. */
 export const SandboxEnv = envPairs(Schema.String.check(isPlainText))
 
 const lifetimeFields = {

@@ -15,7 +15,7 @@ import {
 } from "./Limits.ts"
 import { integerWithDefault } from "./Query.ts"
 
-/** The subprotocol; an API key or a ticket of the console may stand behind it. */
+/** The subprotocol; an API key or a ticket of the console may follow it. */
 export const terminalProtocol = "atoll.terminal"
 
 const columns = { minimum: 1, maximum: terminalColumnsMax }

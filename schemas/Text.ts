@@ -19,13 +19,13 @@ export const isCharactersBetween = (min: number, max: number) =>
   })
 
 /**
- * A pattern for text, published as it is checked. JSON Schema reads patterns as Unicode, and Effect leaves one that is not out of the
- * description without a word.
+ * A pattern for text, published as it is checked. JSON Schema reads patterns as Unicode, and Effect silently omits any
+ * other from the description.
  */
 export const isMatching = (pattern: RegExp, annotations: Parameters<typeof Schema.isPattern>[1]) =>
   Schema.isPattern(new RegExp(pattern.source, "u"), annotations)
 
-/** Neither NUL nor half of a surrogate pair: what a process, a file name and Postgres can all hold. */
+/** Neither NUL nor half of a surrogate pair: text that a process, a file name and Postgres can all hold. */
 export const isPlainText = Schema.makeFilter<string>((text) => !text.includes("\0") && text.isWellFormed(), {
   expected: "text without NUL and without lone surrogates",
   toJsonSchema: () => ({})
@@ -37,8 +37,8 @@ const joinedBefore =
 const shown = new RegExp(`^(?:[^\\p{C}\\p{Zl}\\p{Zp}]|(?<=${joinedBefore})[\\u200c\\u200d])*$`, "u")
 
 /**
- * A name that is shown beside others: no character that is not seen, or that changes how its neighbours are seen (controls, U+202E, U+2028, U+200B), and
- * no space at its ends. So no name imitates another by characters that are invisible.
+ * A name that is shown beside others: no invisible character, none that changes how its neighbours look (controls,
+ * U+202E, U+2028, U+200B), and no space at its ends. So no name imitates another by invisible characters.
  */
 export const isShownName = Schema.makeFilter<string>((text) => shown.test(text) && text === text.trim(), {
   expected: "text without invisible characters, and without a space at its ends",

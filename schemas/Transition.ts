@@ -78,7 +78,7 @@ export const DeclinedEventList = Schema.Struct({
 }).annotate({ identifier: "DeclinedEventList", description: "In the order in which they came." })
 export interface DeclinedEventList extends Schema.Schema.Type<typeof DeclinedEventList> {}
 
-/** What lives in a Sandbox and ends with it. */
+/** A dependent: it lives in a Sandbox and ends with it. */
 export const innerKinds = ["operation", "preview", "serviceAccess", "connectionGrant"] as const
 
 export const InnerTransition = Schema.Struct({

@@ -1,4 +1,4 @@
-/** What an account used, what that cost, and the credit that pays for it. */
+/** An account's usage, its cost, and the credit that pays for it. */
 import { Effect, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Authorized, RequiredScope } from "./Access.ts"

@@ -1,6 +1,7 @@
 /**
- * `npm run test:NAME`: the set-up that these tests need, then their program, which gets the arguments. `npm run test:all` goes on without what is missing and
- * says so; tests that were asked for by name do not succeed by being left out.
+ * `npm run test:NAME`: the set-up that these tests need, then their program, which gets the arguments. `npm run
+ * test:all` continues without a missing part and reports it; tests that were requested by name fail if they are left
+ * out.
  */
 import { spawnSync } from "node:child_process"
 import { modernNode, ownEnvironment, root, setUp, setUpPackages, setUpTestPrograms } from "./setup.mjs"
@@ -13,7 +14,7 @@ const fleet = () => {
   return args.some((word) => word.startsWith("--faults")) ? [setUp] : [setUp, setUpTestPrograms, setUpMachines]
 }
 
-/** Where nothing is named, Sandboxes are of memory, or in containers that have everything. */
+/** Without names the Sandboxes are in memory, or in containers that have everything. */
 const wanted = {
   "test/system/crash/main.ts": args.some((word) => word.startsWith("--money-rounds")) ? [] : [setUp],
   "test/system/flood/main.ts": [setUp],

@@ -1,4 +1,7 @@
-/** `npm run check`: format, lint, types, import rules, lengths, file names, dead code, and documents that tell the truth. Two at a time. */
+/**
+ * `npm run check`: format, lint, types, import rules, lengths, file names, dead code, and generated documents. Two at a
+ * time.
+ */
 import { spawn } from "node:child_process"
 import { ownEnvironment, root, setUpPackages } from "./setup.mjs"
 

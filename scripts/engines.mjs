@@ -1,8 +1,8 @@
 /**
- * The Nodes, Deno and Bun that the TypeScript library promises to run on, for its tests.
- *
- * They have 700 MB, so they are no dependencies of the repository: who runs Atoll would install them too. `test/system/clients/engines/` names them with
- * the digests of their packages, and `npm run test:all` installs them once for all work trees of a machine. No package needs its install script.
+ * The versions of Node, Deno and Bun that the TypeScript library promises to run on, for its tests.
+ * They have 700 MB, so they are no dependencies of the repository: every installation of Atoll would have them too.
+ * `test/system/clients/engines/` names them with the digests of their packages, and `npm run test:all` installs them
+ * once for all work trees of a machine. No package needs its install script.
  */
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"

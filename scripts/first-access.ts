@@ -1,7 +1,7 @@
 /**
- * For `npm run up`, beside the service: prints as JSON `{"secret", "code"}`, each null where there is one already. `secret`: a full-scope API
- * key of a database that has no key. `code`: of a link that signs in to the first account, once, while nobody can sign in. Neither is stored
- * (contract.md, "API key").
+ * For `npm run up`, beside the service: prints as JSON `{"secret", "code"}`, each null where there is one already.
+ * `secret`: a full-scope API key of a database that has no key. `code`: of a link that signs in to the first account,
+ * once, while no user can sign in otherwise. Neither is stored (contract.md, "API key").
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect, Layer, References } from "effect"

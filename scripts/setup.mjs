@@ -1,19 +1,19 @@
 /**
- * What a fresh machine lacks, put in place. Plain JavaScript for any Node from 20 on, and one that older Nodes read far enough to be told so;
- * nothing here needs node_modules.
+ * Installs what a fresh machine lacks. Plain JavaScript for any Node from 20 on; older Nodes can read it far enough to
+ * print the sentence about their age; nothing here needs node_modules.
  */
 import { execFileSync, spawnSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { delimiter, dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
-/** An old Node has no import.meta.dirname, and shall hear the sentence about its age instead of a trace. */
+/** An old Node has no import.meta.dirname, and should print the sentence about its age instead of a trace. */
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /** Nothing else runs type-stripped TypeScript without a flag. */
 const oldestNode = [22, 18]
 
-/** Debian packages that the namespace runtime and the embedded Postgres want, by the programs that they bring. */
+/** Debian packages that the namespace runtime and the embedded Postgres need, by their programs. */
 export const servicePackages = {
   bwrap: "bubblewrap",
   slirp4netns: "slirp4netns",
@@ -26,7 +26,7 @@ export const servicePackages = {
   flock: "util-linux"
 }
 
-/** The real clients and servers that tests put on both ends of Atoll. */
+/** The real clients and servers that tests use on both ends of Atoll. */
 const testPackages = {
   curl: "curl",
   lxcfs: "lxcfs",
@@ -112,7 +112,6 @@ const sudoWithoutPassword = () => onPath("sudo") && spawnSync("sudo", ["-n", "tr
 
 /**
  * Installs the missing Debian packages as root or with sudo; otherwise prints the command that would.
- *
  * @returns {boolean} Whether everything is there now.
  */
 const installDebianPackages = (packages, who) => {
@@ -188,9 +187,8 @@ const isDebian = () => {
 }
 
 /**
- * Debian has Chromium without windows as well, which needs a quarter less of the processors. Who has the whole one and nobody who may install
- * packages is served by that.
- *
+ * Debian has Chromium without windows as well, which needs a quarter less of the processors. A machine that has the
+ * whole one, and no user who may install packages, uses that.
  * @returns {boolean} Whether there is one.
  */
 const installBrowser = () => {
@@ -201,10 +199,10 @@ const installBrowser = () => {
   return hasWhole || installDebianPackages({ chromium: "chromium" }, "Some tests need")
 }
 
-/** @returns {boolean} Whether the tests have the real clients and servers that they talk to. */
+/** @returns {boolean} Whether the tests have the real clients and servers that they connect to. */
 export const setUpTestPrograms = () => {
   if (process.env.ATOLL_RUNTIME === "simulated") return true
-  // Apart: where there is no package of that name (Ubuntu), the others still come.
+  // Separately: if there is no package of that name (Ubuntu), the others are still installed.
   const browser = installBrowser()
   return installDebianPackages(testPackages, "Some tests need") && browser
 }

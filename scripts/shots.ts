@@ -1,6 +1,7 @@
 /**
- * `npm run shots`: pictures of the console's pages, written to `docs/console/`. Starts an Atoll of its own (embedded Postgres, namespace runtime)
- * on a folder of its own, lets a small life happen in it (`shots/life.ts`), and looks at it with Chromium. Some six minutes.
+ * `npm run shots`: pictures of the console's pages, written to `docs/console/`. Starts a separate Atoll (embedded
+ * Postgres, namespace runtime) on a new folder, runs a small life in it (`shots/life.ts`), and views it with Chromium.
+ * Some six minutes.
  */
 import { execFile } from "node:child_process"
 import { mkdirSync, readdirSync, rmSync } from "node:fs"
@@ -28,7 +29,7 @@ const environment = {
 const taken = new Set<string>()
 
 const shoot = async (page: Page, name: string) => {
-  // A text cursor blinks, and what is pointed at is lit.
+  // A text cursor blinks, and a hovered element is highlighted.
   await page.mouse.move(0, 0)
   await page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled", caret: "hide" })
   taken.add(`${name}.png`)
@@ -42,7 +43,7 @@ const atRest = async (page: Page) => {
   })
 }
 
-/** An invitation becomes an account and a key, in the page. Answers with the key's secret. */
+/** An invitation becomes an account and a key, in the page. Returns the key's secret. */
 const enter = async (page: Page, code: string): Promise<string> => {
   await page.setViewportSize({ width: 1280, height: 860 })
   await page.goto(`/console/#invitation=${code}`)
@@ -73,7 +74,7 @@ const take = async (page: Page, { name, path, colorScheme, width = 1280, height 
   console.log(`docs/console/${name}.png`)
 }
 
-/** A part that was added to the page and has no picture is forgotten by nobody. */
+/** Fails for a part of the page that has no picture yet. */
 const assertComplete = async (page: Page, sandboxId: string, pictures: ReadonlyArray<Picture>) => {
   await page.goto(`/console/sandboxes/${sandboxId}`)
   await atRest(page)
@@ -102,7 +103,7 @@ const service = await ServiceProcess.make(environment)
 /** Null: there is no account yet. */
 let secret: string | null = null
 
-/** Whatever came of it: a Sandbox outlives its service. */
+/** After a failure, too: a Sandbox outlives its service. */
 const empty = async () => {
   if (secret === null) return
   for (const { id } of (await service.ask("GET", "/sandboxes", undefined, undefined, secret)).body.sandboxes) {

@@ -1,5 +1,6 @@
 /**
- * `npm test`: test/unit and test/service, with no more set-up than `npm run up`. `npm test -- FILES [OPTIONS]`: those files, of any folder.
+ * `npm test`: test/unit and test/service, with no more set-up than `npm run up`. `npm test -- FILES [OPTIONS]`: those
+ * files, of any folder.
  * `npm run test:all`: installs what is missing, runs the same first, then test/system. Options go to vitest.
  */
 import { spawnSync } from "node:child_process"
@@ -14,14 +15,16 @@ const [first, ...others] = process.argv.slice(2)
 const isAll = first === "--all"
 const args = isAll ? others : process.argv.slice(2)
 const namesFiles = args[0] !== undefined && !args[0].startsWith("-")
-/** Whether nothing that was asked for needs more set-up than `npm run up`. A name outside of these folders may be of test/system. */
+/**
+ * Whether no requested test needs more set-up than `npm run up`. A name outside of these folders may be of test/system.
+ */
 const isSmall =
   !isAll && (!namesFiles || args.every((word) => word.startsWith("-") || small.some((folder) => word.includes(folder))))
 
 const wanted = isSmall ? [setUp] : [setUp, setUpTestPrograms, setUpEngines]
 if (!wanted.map((part) => part()).every(Boolean))
   process.stderr.write("Going on without; the tests that need them will say so.\n")
-// The VM tests run where a guest image can be had; else they say why not.
+// The VM tests run where a guest image can be had; else a sentence says why not.
 if (!isSmall && process.env.ATOLL_RUNTIME !== "simulated") setUpMachines()
 
 // Ctrl-C reaches vitest by itself; this process only waits for it.

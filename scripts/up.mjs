@@ -42,7 +42,7 @@ const mayOpen = (device) => {
 /** A Sandbox's network is a tunnel device, with or without root. */
 const network = mayOpen("/dev/net/tun") ? "" : ',"networkEnabled":false'
 
-/** What is behind the # stays in the browser. */
+/** The part behind the # stays in the browser. */
 const signIn = (url, code) => {
   const page = `${env.ATOLL_PUBLIC_URL || url}/console/`
   return code === null
@@ -78,7 +78,7 @@ Ctrl-C stops Atoll; the data stays, and Sandboxes go on. This ends them, too: np
 `
 
 service.on("message", (message) => {
-  // Who uses a host asks its fleet's services.
+  // Users of a host send their requests to its fleet's services.
   if (message.role === "host") return
   process.stdout.write(`${greeting(reachable(message.ready), firstAccess())}\n`)
 })

@@ -1,9 +1,9 @@
 /**
  * `npm run vm:image [-- --refresh]`: everything that real virtual machines need on this host.
- *
- * Installs QEMU and the image's tools as root or with sudo (otherwise says how), then builds the guest's image, which takes half a minute
- * the first time. On Debian bookworm QEMU comes from backports: its own 7.2 cannot start machines from a template. The backports archive is
- * named for this one installation only; the machine's list of archives stays as it is.
+ * Installs QEMU and the image's tools as root or with sudo (otherwise says how), then builds the guest's image, which
+ * takes half a minute the first time. On Debian bookworm QEMU comes from backports: its own 7.2 cannot start machines
+ * from a template. The backports archive is named for this one installation only; the machine's list of archives is not
+ * changed.
  */
 import { spawnSync } from "node:child_process"
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -12,7 +12,7 @@ import { delimiter, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { modernNode, ownEnvironment, root, setUpPackages } from "./setup.mjs"
 
-/** By the program that each one brings. @see src/host/qemu/QemuBuild.ts, src/host/qemu/image/build.ts */
+/** By their programs. @see src/host/qemu/QemuBuild.ts, src/host/qemu/image/build.ts */
 const debianPackages = {
   "qemu-system-x86_64": "qemu-system-x86",
   "qemu-img": "qemu-utils",
@@ -47,14 +47,14 @@ const asRoot = () => {
   return onPath("sudo") && spawnSync("sudo", ["-n", "true"], { stdio: "ignore" }).status === 0 ? ["sudo", "-n"] : null
 }
 
-/** Where this machine gets its Debian release from, as its own configuration says; null where it names none. */
+/** The archive from which this machine gets its Debian release, by its own configuration; null if it names none. */
 const archiveOf = (release) => {
   const { stdout } = spawnSync("apt-get", ["indextargets", "--format", "$(RELEASE) $(REPO_URI)"], { encoding: "utf8" })
   const line = (stdout ?? "").split("\n").find((candidate) => candidate.startsWith(`${release} `))
   return line?.slice(release.length + 1) ?? null
 }
 
-/** Options that make apt see backports for one call, with package lists of its own. */
+/** Options that make apt use backports for one call, with separate package lists. */
 const backports = (archive) => {
   const folder = mkdtempSync(join(tmpdir(), "atoll-apt-"))
   // apt makes lists only below its own folders, and drops its rights before it fetches.
@@ -106,7 +106,7 @@ const installPackages = () => {
   }
 }
 
-/** @returns {boolean} Whether virtual machines have what they need here; if not, it was said why. */
+/** @returns {boolean} Whether virtual machines have what they need here; if not, a sentence has said why. */
 export const setUpMachines = (args = []) => {
   if (process.platform !== "linux" || process.arch !== "x64") {
     say("Virtual machines need Linux on x86-64; Sandboxes here are namespaces.")

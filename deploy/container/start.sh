@@ -1,23 +1,23 @@
 #!/bin/sh
-# Before Atoll starts in a container: what a host has and a container has not. What cannot be done here, Atoll says itself.
+# Prepares a container before Atoll starts in it: adds what a host has and a container lacks. Atoll itself reports what cannot be done here.
 
-# One that carries no Sandboxes needs none of it.
+# A container without Sandboxes needs none of it.
 [ "$ATOLL_ROLE" = service ] && exec "$@"
 
-# A container hides parts of its /proc, and as long as it sees no whole one the kernel mounts none for a Sandbox.
+# A container hides parts of its /proc, and the kernel mounts no /proc for a Sandbox until the container sees a whole one.
 if grep -q '^[^ ]* /proc/' /proc/self/mounts; then
   mkdir -p /run/whole-proc
   mount -t proc -o nosuid,nodev,noexec proc /run/whole-proc
 fi
 
-# The container's own cgroups, by which the Sandboxes get their limits: writable only in one that is privileged.
+# The container's own cgroups, which limit the Sandboxes: writable only in a privileged container.
 while read -r _ path type options _; do
   case "$type $options" in
     "cgroup ro,"* | "cgroup2 ro,"*) mount -o remount,bind,rw "$path" ;;
   esac
 done < /proc/self/mounts
 
-# Version 2 gives controllers to no cgroup that has processes of its own, as this container's has (the host's root alone may): they move one down.
+# Version 2 gives no controllers to the children of a cgroup with processes, as this container's is (only the host's root is exempt): so the processes move one level down.
 if [ -w /sys/fs/cgroup/cgroup.procs ] && [ -e /sys/fs/cgroup/cgroup.type ]; then
   mkdir -p /sys/fs/cgroup/service
   while read -r pid; do
@@ -25,7 +25,7 @@ if [ -w /sys/fs/cgroup/cgroup.procs ] && [ -e /sys/fs/cgroup/cgroup.type ]; then
   done < /sys/fs/cgroup/cgroup.procs
 fi
 
-# /dev has the loop devices that there were when the container was made; each running Sandbox takes one.
+# /dev has the loop devices from when the container was made; each running Sandbox takes one.
 if [ -c /dev/loop-control ]; then
   for number in $(seq 0 255); do
     [ -b "/dev/loop$number" ] || mknod -m 660 "/dev/loop$number" b 7 "$number" || break

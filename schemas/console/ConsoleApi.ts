@@ -1,4 +1,7 @@
-/** What the console's page asks for, beside the API itself: not part of the contract, and only for a page of the same origin. */
+/**
+ * The requests of the console's page, beside the API itself: not part of the contract, and only for a page of the same
+ * origin.
+ */
 import { HttpApi } from "effect/http-api"
 import { DownloadsGroup } from "./Downloads.ts"
 import { KeysGroup } from "./Keys.ts"

@@ -1,4 +1,7 @@
-/** The hosts of a fleet, as their operator sees them and what he may ask of them: in the console and, by `--json`, on the command line. */
+/**
+ * The hosts of a fleet for their operator, and the operator's commands: in the console and, by `--json`, on the command
+ * line.
+ */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Operating } from "../Access.ts"
@@ -11,19 +14,19 @@ import { isCharactersBetween, isPlainText, Timestamp } from "../Text.ts"
 /** States of machines/host.ts. */
 const hostStates = ["joining", "ready", "cordoned", "draining", "suspect", "lost", "gone"] as const
 
-/** Of one page: what a browser asks for every two seconds. */
+/** Of one page: a browser requests it every two seconds. */
 const hostsPageMax = 100
 const hostsPageDefault = 50
 /** Of a host's log. */
 export const hostTransitionsMax = 20
 
-/** An event of the host's machine that the operator may ask for. */
+/** An event of the host's machine that the operator may send. */
 export const Asked = Schema.Literals(["CORDON", "DRAIN", "UNCORDON", "REMOVE", "REMOVE_FORCED"])
 export type Asked = typeof Asked.Type
 
 const Room = { vcpus: Schema.Int, memoryBytes: Schema.Int, diskBytes: Schema.Int }
 
-/** Its id, label, version and address, and the sentences about it, are what the host says of itself. */
+/** Its id, label, version and address, and the sentences about it, are the host's own text. */
 export const Host = Schema.Struct({
   id: Schema.String,
   label: Schema.String,
@@ -81,7 +84,7 @@ export const HostLife = Schema.Struct({
 }).annotate({ identifier: "HostLife" })
 export interface HostLife extends Schema.Schema.Type<typeof HostLife> {}
 
-/** Null as `host`: no service has told it within a moment, so it is done as soon as one does. */
+/** Null as `host`: no service has confirmed it within a moment, so it is done as soon as one does. */
 const AskedHost = Schema.Struct({ host: Schema.NullOr(Host) }).annotate({ identifier: "AskedHost" })
 
 /** It is only compared. */

@@ -1,4 +1,7 @@
-/** The operator's way into the console: by a link of the command line, which is who has the database. No account is an operator. */
+/**
+ * The operator's entry to the console: by a link of the command line, which needs the database. No account is an
+ * operator.
+ */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { CookieAlone, FromConsole, Operating } from "../Access.ts"

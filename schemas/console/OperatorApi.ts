@@ -1,4 +1,4 @@
-/** What the operator's page of the console asks for: no part of the contract, and nothing of it is any account's. */
+/** The requests of the operator's page of the console: no part of the contract, and for no account. */
 import { HttpApi } from "effect/http-api"
 import { HostsGroup } from "./Hosts.ts"
 import { OperatorEntranceGroup, OperatorSessionGroup } from "./Operator.ts"

@@ -1,4 +1,4 @@
-/** Registration, signing in and sessions, as the console's page asks for them. */
+/** Registration, signing in and sessions, as the console's page requests them. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { AlsoSuspended, CookieAlone, FromConsole, ReadOnly, SignedIn } from "../Access.ts"
@@ -20,7 +20,7 @@ export const emailMaxCharacters = 254
 export const passphraseMinCharacters = 12
 export const passphraseMaxCharacters = 256
 
-/** What is sent there, and not more: only a letter to it would tell whether it is one. */
+/** No further check: only a message to the address would prove it. */
 export const Email = Schema.String.check(
   isCharactersBetween(3, emailMaxCharacters),
   isPlainText,
@@ -33,12 +33,12 @@ const Passphrase = Schema.String.check(
   isPlainText
 )
 
-/** One that is only compared. */
+/** Only compared. */
 const GivenPassphrase = Schema.String.check(isCharactersBetween(1, passphraseMaxCharacters), isPlainText)
 
 const AccountName = Schema.String.check(isCharactersBetween(1, nameMaxCharacters), isPlainText, isShownName)
 
-/** Of a link's fragment. */
+/** From a link's fragment. */
 const Code = Schema.String.check(isCharactersBetween(1, 64), isPlainText)
 
 export const ConsoleSession = Schema.Struct({

@@ -12,7 +12,7 @@ export const ConnectionGrantContext = Schema.Struct({
   publicKeys: Schema.Array(Schema.String),
   createdAt: Schema.Number,
   expiresAt: Schema.Number,
-  /** When the latest connection was let in. */
+  /** When the latest connection was admitted. */
   connectedAt: Schema.NullOr(Schema.Number),
   endedAt: Schema.NullOr(Schema.Number),
   reason: Schema.NullOr(Reason)

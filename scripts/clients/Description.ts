@@ -1,6 +1,7 @@
 /**
- * The OpenAPI description as those who print client libraries from it read it: named shapes and operations, without what only documents need.
- * Fails on a keyword that it does not know, so that nothing is left out silently.
+ * The OpenAPI description as the printers of client libraries read it: named shapes and operations, without the parts
+ * for documents.
+ * Fails on a keyword that it does not know, so that nothing is lost silently.
  */
 
 export type Shape =
@@ -32,7 +33,7 @@ export interface Operation {
   /** With `{names}`. */
   readonly path: string
   readonly summary: string
-  /** What the API key needs; null: none is asked for. */
+  /** The scope that the API key needs; null: no key. */
   readonly scope: string | null
   readonly pathParameters: ReadonlyArray<Field>
   readonly query: ReadonlyArray<Field>
@@ -53,7 +54,7 @@ export interface Description {
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Of these a type says nothing. */
+/** Keywords that do not affect a type. */
 const silent = new Set([
   ...["description", "format", "examples", "example", "default", "title", "contentEncoding", "contentMediaType"],
   ...["minimum", "maximum", "minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems"],
@@ -182,7 +183,7 @@ const operationOf = (path: string, method: string, operation: Json): Operation =
   }
 }
 
-/** Throws for what it cannot say in a client's types. */
+/** Throws for a shape that a client's types cannot express. */
 export const descriptionOf = (document: object): Description => {
   const { info, paths, components } = document as {
     readonly info: { readonly version: string }

@@ -1,4 +1,7 @@
-/** The generated parts of `clients/python`: what the description says, and the synchronous layer, which is the asynchronous one without waiting. */
+/**
+ * The generated parts of `clients/python`: the description's shapes and operations, and the synchronous layer, which is
+ * the asynchronous one without waiting.
+ */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Description } from "./Description.ts"
@@ -8,7 +11,7 @@ import { schemasModule } from "./python/schemas.ts"
 import { Types } from "./python/types.ts"
 import { unasync } from "./unasync.ts"
 
-/** Of asynchronous code alone. */
+/** For asynchronous code only. */
 const withoutSync = new Set(["opening.py"])
 
 const synchronous = (name: string, source: string): string =>

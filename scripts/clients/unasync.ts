@@ -1,6 +1,6 @@
 /**
- * The synchronous layer of the Python library from its asynchronous one, word by word: `await` goes, `async with` becomes `with`,
- * `AsyncSandbox` becomes `Sandbox`. What is different otherwise stands outside of both.
+ * The synchronous layer of the Python library from its asynchronous one, word by word: `await` goes, `async with`
+ * becomes `with`, `AsyncSandbox` becomes `Sandbox`. Code that differs otherwise is outside of both.
  */
 const words: ReadonlyArray<readonly [RegExp, string]> = [
   [/^ *@opening\n/gm, ""],

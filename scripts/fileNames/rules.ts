@@ -1,8 +1,9 @@
 /**
- * The rule of file names: in one room, two files have two names. Names that differ in case or suffix only are the same name.
- *
- * Across rooms a name may return: `schemas/Sandbox.ts` describes what `machines/sandbox.ts` decides and `src/console/pages/Sandbox.tsx` shows.
- * Tests are not held to it: a test is named after what it tests.
+ * The rule of file names: in one room, two files have two names. Names that differ in case or suffix only are the same
+ * name.
+ * Across rooms a name may return: `schemas/Sandbox.ts` describes what `machines/sandbox.ts` decides and
+ * `src/console/pages/Sandbox.tsx` shows.
+ * Tests are exempt: a test is named after what it tests.
  */
 import { globSync } from "node:fs"
 import { basename } from "node:path"
@@ -50,7 +51,7 @@ export const fileNameFaults = (
   return [
     ...twice
       .filter(([key]) => !(key.split(" ")[1]! in shared))
-      .map(([, paths]) => `these files have one name: ${paths.join(", ")}. Give each a name of its own.`),
+      .map(([, paths]) => `these files have one name: ${paths.join(", ")}. Give each another name.`),
     ...Object.keys(shared)
       .filter((name) => !returning.has(name))
       .map((name) => `no two files of a room are named ${name}: take it out of scripts/fileNames/rules.ts`)

@@ -10,12 +10,12 @@ import { importTable, type Place } from "./table.ts"
 
 const roots = ["schemas", "machines", "src", "clients/typescript/src", "test", "bench", "scripts"]
 
-/** What a package is for those who install it, in one name. */
+/** A package as its importers see it, by one name. */
 const packageEntries: ReadonlySet<string> = new Set(["clients/typescript/src/index.ts"])
 
 interface Module {
   readonly imports: ReadonlyArray<string>
-  /** True when it only passes on what others export. */
+  /** True when it only re-exports. */
   readonly barrel: boolean
 }
 
@@ -53,9 +53,9 @@ const packageOf = (specifier: string): string =>
     .slice(0, specifier.startsWith("@") ? 2 : 1)
     .join("/")
 
-/** Packages whose modules are to be named, and why. */
+/** Packages whose modules must be imported by name, and why. */
 const wholes: Readonly<Record<string, string>> = {
-  "@effect/platform-node": "it loads a client of Redis, 650 files that nobody needs"
+  "@effect/platform-node": "it loads a client of Redis, 650 unused files"
 }
 
 const importFault = (path: string, specifier: string): string | null => {

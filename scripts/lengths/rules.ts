@@ -1,7 +1,8 @@
 /**
- * The length rules: a function of at most 80 lines, a file of at most 400. What is longer stands in `remaining.ts`, which only shrinks.
- *
- * Not measured: functions of tests (a `describe` is a list of tests), generated files, and migrations (a released step never changes).
+ * The length rules: a function of at most 80 lines, a file of at most 400. Longer ones are listed in `remaining.ts`,
+ * which only shrinks.
+ * Not measured: functions of tests (a `describe` is a list of tests), generated files, and migrations (a released step
+ * never changes).
  */
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -24,7 +25,7 @@ const functionTypes: ReadonlySet<string> = new Set([
 
 const isNode = (value: unknown): value is Node => typeof value === "object" && value !== null && "type" in value
 
-/** What a node binds: `id` of a variable, function or class, `key` of a property or method. */
+/** The name that a node binds: `id` of a variable, function or class, `key` of a property or method. */
 const nameOf = (node: Node): string | null => {
   const bound = ("id" in node && node.id) || ("key" in node && node.key)
   return isNode(bound) && bound.type === "Identifier" ? bound.name : null
@@ -49,7 +50,7 @@ const functionsOf = (path: string, source: string): ReadonlyMap<string, number> 
   return found
 }
 
-/** All that is longer than it may be. @param folder The repository, or a folder laid out like it. */
+/** Everything that is too long. @param folder The repository, or a folder laid out like it. */
 export const tooLong = (folder: string): Lengths => {
   const paths = roots.flatMap((root) => globSync(`${root}/**/*.{ts,tsx,mjs}`, { cwd: folder })).toSorted()
   return Object.fromEntries(
@@ -67,7 +68,7 @@ export const tooLong = (folder: string): Lengths => {
   )
 }
 
-/** One sentence for each place that is too long and not listed, longer than listed, or listed for no reason. */
+/** One sentence for each place that is too long and not listed, longer than listed, or listed without need. */
 export const lengthFaults = (folder: string, remaining: Lengths): ReadonlyArray<string> => {
   const found = tooLong(folder)
   return [

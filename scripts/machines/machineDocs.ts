@@ -1,4 +1,4 @@
-/** The doc comments of what a machine's file declares: its events, guards and actions. */
+/** The doc comments of the declarations in a machine's file: its events, guards and actions. */
 import { readFileSync } from "node:fs"
 import { type Comment, parseSync, Visitor } from "oxc-parser"
 

@@ -1,10 +1,10 @@
 /**
- * Takes the small steps out of an edge that stand next to one of its ends: ELK gives a label and a state's border their own middles, which may
+ * Removes small steps next to the ends of an edge: ELK gives a label and a state's border their own middles, which may
  * differ by a few units, and a line between them that steps aside by so little looks like a mistake.
  */
 import type { Point } from "../../src/statechart/Statechart.ts"
 
-/** Shorter steps are taken out; in SVG user units. Ends of edges at one border are further apart than that. */
+/** Shorter steps are removed; in SVG user units. Ends of edges at one border are further apart than that. */
 const stepMax = 8
 
 const isVertical = (a: Point, b: Point) => a.x === b.x

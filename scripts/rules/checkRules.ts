@@ -1,4 +1,4 @@
-/** Whether what the rules name still exists: symbols by declaration, tests by title. */
+/** Checks that the names in the rules exist: symbols by declaration, tests by title. */
 import { existsSync, globSync } from "node:fs"
 import { join } from "node:path"
 import type { Rule } from "./Rule.ts"
@@ -26,7 +26,7 @@ const testFault = (root: string, tests: ReadonlyArray<string>, reference: string
     : `${file} has no test or suite "${title}"`
 }
 
-/** One sentence for each name that is gone. */
+/** One sentence for each missing name. */
 export const ruleFaults = (root: string, rules: ReadonlyArray<Rule>): ReadonlyArray<string> => {
   const tests = globSync("test/**/*.ts", { cwd: root })
   return rules.flatMap(({ rule, decidedBy, heldBy }) =>

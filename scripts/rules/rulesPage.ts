@@ -1,4 +1,4 @@
-/** docs/rules.md, of the table. */
+/** docs/rules.md, from the table. */
 import { referenceParts } from "./checkRules.ts"
 import type { Rule, Section } from "./Rule.ts"
 

@@ -1,4 +1,7 @@
-/** What a source file declares, and the titles of a test file's tests: by syntax, so that a comment or a string is neither. */
+/**
+ * The declarations of a source file, and the titles of a test file's tests: by syntax, so that a comment or a string
+ * counts as neither.
+ */
 import { readFileSync } from "node:fs"
 import { parseSync } from "oxc-parser"
 
@@ -81,7 +84,7 @@ const rootOf = (callee: unknown): string | undefined => {
   return callee.type === "CallExpression" ? rootOf(callee["callee"]) : nameOf(callee)
 }
 
-/** A title that is made of values has `…` for each: `refuses …`. */
+/** A title that contains values has `…` for each: `refuses …`. */
 export const testTitles = (path: string): ReadonlySet<string> => {
   const titles = new Set<string>()
   nodesOf(path, (node) => {

@@ -1,10 +1,13 @@
-/** A small life for the pictures: what a person's first hour with Atoll may leave, in some minutes. All of it is asked for over the API. */
+/**
+ * A small life for the pictures: the possible results of a person's first hour with Atoll, in some minutes. All
+ * requests go over the API.
+ */
 import { randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { ServiceProcess } from "../../test/support/crash/ServiceProcess.ts"
 
 const bootWithinMs = 60_000
-/** What is measured is shown by the minute. */
+/** Measurements are shown by the minute. */
 const measuredForMs = 5 * 60_000
 
 const train = `import math, time
@@ -19,7 +22,7 @@ for epoch in range(1, 13):
 print("saved weights.bin")
 `
 
-/** Now more, now less. */
+/** A varying load. */
 const serve = `import datetime, http.server, math, threading, time
 
 threading.Thread(target=http.server.ThreadingHTTPServer(("", 8000), http.server.SimpleHTTPRequestHandler).serve_forever, daemon=True).start()
@@ -42,7 +45,7 @@ const notes = `# Training run
 `
 
 export interface Life {
-  /** Of the Sandbox that most pictures show. */
+  /** Of the Sandbox in most pictures. */
   readonly sandboxId: string
   /** One that is complete, and one that is still running. */
   readonly operations: { readonly completed: string; readonly running: string }

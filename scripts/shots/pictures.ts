@@ -1,4 +1,4 @@
-/** The pictures of the console: where each is taken, and what must be seen before it is. */
+/** The pictures of the console: the place of each, and what must be visible before it is taken. */
 import type { Page } from "playwright-core"
 import type { Life } from "./life.ts"
 
@@ -8,7 +8,7 @@ export interface Picture {
   /** Below /console. */
   readonly path: string
   readonly colorScheme?: "dark"
-  /** Pixels; 1280 by 860 if it does not say. */
+  /** Pixels; by default 1280 by 860. */
   readonly width?: number
   readonly height?: number
   /** Once the page's panes are loaded. */
@@ -17,7 +17,7 @@ export interface Picture {
 
 const text = (words: string) => (page: Page) => page.getByText(words).first().waitFor()
 
-/** Of somebody who is signed in. */
+/** As a signed-in user sees it. */
 export const picturesOf = ({ sandboxId, operations }: Life): ReadonlyArray<Picture> => {
   const sandbox = `/sandboxes/${sandboxId}`
   const life = async (page: Page) => {
@@ -81,7 +81,7 @@ export const picturesOf = ({ sandboxId, operations }: Life): ReadonlyArray<Pictu
       name: "preview",
       path: `${sandbox}/previews`,
       height: 1000,
-      // The address of one is shown to who opens it.
+      // The page shows a preview's address only to the user who opens it.
       ready: async (page) => {
         await page.getByRole("button", { name: "Close the preview" }).click()
         await page.getByLabel("Port in the Sandbox").fill("8000")

@@ -1,6 +1,9 @@
-/** Words that are names of states elsewhere, and what they mean where they are let through. `npm run check` refuses an exception that lets nothing through. */
+/**
+ * Words that are names of states elsewhere, and their other meaning where they are allowed. `npm run check` refuses an
+ * unused exception.
+ */
 
-/** Below these folders no state of an actor is known. */
+/** Code below these folders knows no state of an actor. */
 export const otherRooms: Readonly<Record<string, string>> = {
   "src/agent/": "processes and pipes inside a Sandbox",
   "src/host/": "a driver's machines, and QEMU's words",
@@ -16,7 +19,7 @@ export const otherFiles: Readonly<Record<string, string>> = {
   "src/console/pages/Keys.tsx": "how an API key stands"
 }
 
-/** By what is compared: its text in the source, or the end of it. */
+/** By the compared expression: its text in the source, or the end of it. */
 export const homonyms: Readonly<Record<string, string>> = {
   billing: "how an account is billed",
   "feed.state": "a stream of events in the page",

@@ -1,9 +1,9 @@
 /**
- * A state's name stands in the machine that has the state, and in the contract (`schemas/`). Other code asks for a tag, or calls a decision that a
- * machine exports.
- *
- * What counts: a string literal that is the name of a state of any machine, where a value is compared with it (`===`, `!==`, a `case`), where it stands in a
- * list of nothing but such names, where a collection is asked for it (`includes`, `has`, `indexOf`), and in quotes in a template (SQL).
+ * Only the machine that has a state, and the contract (`schemas/`), may name the state. Other code asks for a tag, or
+ * calls a decision that a machine exports.
+ * What counts: a string literal that is the name of a state of any machine, where a value is compared with it (`===`,
+ * `!==`, a `case`), where it is in a list of only such names, where a collection is asked for it (`includes`, `has`,
+ * `indexOf`), and in quotes in a template (SQL).
  */
 import { globSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -36,7 +36,7 @@ export interface Comparison {
   readonly path: string
   readonly line: number
   readonly name: string
-  /** What is compared, as the source has it; null: a list, or SQL. */
+  /** The compared expression, as the source has it; null: a list, or SQL. */
   readonly compared: string | null
 }
 
@@ -52,7 +52,7 @@ const nameIn = (node: Node): string | null =>
     ? node.value
     : null
 
-/** All of one file, whatever is excepted. */
+/** All of one file, exceptions included. */
 const comparisonsIn = (path: string, source: string): ReadonlyArray<Comparison> => {
   const { program, errors } = parseSync(path, source)
   if (errors.length > 0) throw new Error(`${path}: ${errors[0]!.message}`)
@@ -91,14 +91,14 @@ const comparisonsIn = (path: string, source: string): ReadonlyArray<Comparison> 
 const endsWith = (compared: string | null, homonym: string): boolean =>
   `.${compared?.replaceAll("?.", ".")}`.endsWith(`.${homonym}`)
 
-/** The exception that lets a comparison through; null: none does. */
+/** The exception that allows a comparison; null: none does. */
 const exceptionFor = ({ path, compared }: Comparison): string | null =>
   Object.keys(otherRooms).find((room) => path.startsWith(room)) ??
   Object.keys(otherFiles).find((file) => path === file) ??
   Object.keys(homonyms).find((homonym) => endsWith(compared, homonym)) ??
   null
 
-/** Those that no exception lets through, and the exceptions that let nothing through. */
+/** Those that no exception allows, and the unused exceptions. */
 export const stateComparisons = (
   folder: string
 ): { readonly comparisons: ReadonlyArray<Comparison>; readonly unused: ReadonlyArray<string> } => {

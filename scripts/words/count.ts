@@ -1,4 +1,4 @@
-/** Counts the words that plain prose does without: in comments, texts, names and documents alike. */
+/** Counts the words that plain prose avoids: in comments, texts, names and documents alike. */
 import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -30,7 +30,10 @@ const places = [
   "CONTRIBUTING.md"
 ]
 
-/** Written from files that are counted (by programs, or by hand: titles of tests in the table of rules), and this count with its test. */
+/**
+ * Written from files that are counted (by programs, or by hand: titles of tests in the table of rules), and this count
+ * with its test.
+ */
 const copies =
   /^(scripts\/(words\/|words\.ts$|rules\/table\/)|docs\/(machines\/|rules\.md$)|clients\/typescript\/src\/generated\/|clients\/python\/src\/atoll\/(_sync\/|_async\/api\.py$|schemas\.py$|service_errors\.py$)|test\/(.*\/)?(machines\/tables\/|setup\/words\.test\.ts$))/
 
@@ -41,7 +44,7 @@ const patternOf = (word: string): RegExp => new RegExp(`\\b${word.replaceAll(" "
 
 const patterns = words.map((word) => [word, patternOf(word)] as const)
 
-/** Counted where a page is written by hand: docs/settings.md has a table from src/Config.ts. */
+/** Only the part of a page that is written by hand counts: docs/settings.md has a table from src/Config.ts. */
 const byHand = (text: string): string => text.replace(/<!-- settings: [\s\S]*<!-- \/settings -->/, "")
 
 /** For each word the places where it stands, as `path:line`. */

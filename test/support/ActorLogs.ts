@@ -76,7 +76,10 @@ const faultOf = (actor: Actor, log: ReadonlyArray<Logged>): string | null => {
     : `replayed ${canonical(store(snapshot))}, stored ${canonical(actor.snapshot)}`
 }
 
-/** What is wrong with any log of the database: gaps, impossible transitions, a fold that is not the stored snapshot, columns that differ from it. */
+/**
+ * The faults of any log of the database: gaps, impossible transitions, a fold that differs from the stored snapshot,
+ * columns that differ from it.
+ */
 export const logFaults = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const actors = yield* sql<Actor>`select id, kind, revision, input, snapshot from actors order by id`

@@ -1,7 +1,9 @@
 /**
- * The service and the operator's command line as a few files each (vitest `globalSetup`), for the processes that tests start by the hundred:
- * of what such a start takes, two thirds are to find and link a thousand modules. What a program does is in the same words, and every path
- * that a module tells by itself is the source's own. The sources are what `test/system/setup/launch.test.ts` starts, and its neighbours.
+ * The service and the operator's command line as a few files each (vitest `globalSetup`), for the processes that tests
+ * start by the hundred:
+ * two thirds of such a start are spent on finding and linking a thousand modules. The bundles run the same code, and
+ * every path that a module computes from its own place is the source's. `test/system/setup/launch.test.ts` and its
+ * neighbours start the sources.
  */
 import { createHash, randomUUID } from "node:crypto"
 import { existsSync } from "node:fs"
@@ -17,10 +19,10 @@ const root = join(import.meta.dirname, "../..")
 const folder = join(root, "node_modules/.cache/programs")
 const unusedMaxMs = 24 * 60 * 60 * 1000
 
-/** By the name of the file that takes its place. */
+/** By the name of the bundle's file. */
 const programs = { main: join(root, "src/main.ts"), atoll: join(root, "src/cli/main.ts") }
 
-/** What a module says of its own place is what the source would say. */
+/** A module sees the source's place as its own. */
 const inPlace: Plugin = {
   name: "in-place",
   setup: ({ onLoad }) => {
@@ -51,14 +53,14 @@ const make = async () => {
     platform: "node",
     target: "node24",
     keepNames: true,
-    // CommonJS, or programs of their own.
+    // CommonJS, or separate programs.
     external: ["esbuild", "ssh2", "ws"],
     plugins: [inPlace]
   })
   return { value: files.map(({ path, contents }) => [basename(path), contents] as const), sources }
 }
 
-/** In the place of a source that is started, its bundle is loaded. */
+/** Loads the bundle instead of a source that is started. */
 const enterOf = (at: string): string => {
   const places = Object.entries(programs).map(([name, source]) => [
     pathToFileURL(source).href,
@@ -75,7 +77,7 @@ registerHooks({
 `
 }
 
-/** Other runs may use another one at this moment. */
+/** Other runs may use another bundle at this moment. */
 const sweepUnused = async (): Promise<void> => {
   for (const name of await readdir(folder)) {
     const path = join(folder, name)
@@ -97,7 +99,7 @@ export default async (): Promise<void> => {
     await mkdir(temporary, { recursive: true })
     for (const [name, contents] of files) await writeFile(join(temporary, name), contents)
     await writeFile(join(temporary, "enter.mjs"), enterOf(at))
-    // Who was first has made the same.
+    // The first run has made the same.
     await rename(temporary, at).catch(() => rm(temporary, { recursive: true, force: true }))
   }
   process.env[bundledProgramsVariable] = join(at, "enter.mjs")

@@ -1,6 +1,6 @@
 /**
- * A migrated database behind a wire that a test may cut: at once, or right after the next change of it was committed, so that its answer is
- * lost. The service's own connections all go through the wire.
+ * A migrated database behind a wire that a test may cut: immediately, or right after the commit of the next change, so
+ * that its answer is lost. All of the service's own connections go through the wire.
  */
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
@@ -18,7 +18,7 @@ import { testFolder } from "./testFolder.ts"
 const socketName = ".s.PGSQL.5432"
 const marker = "so far"
 
-/** Told by the commit itself, of what a client asked for. */
+/** The commit itself reports a client's changes. */
 const telling = [
   `create function tell_change() returns trigger language plpgsql as
      $$ begin perform pg_notify('changes', tg_table_name); return null; end $$`,
@@ -32,9 +32,9 @@ const telling = [
 export class CutDatabase extends Context.Service<
   CutDatabase,
   {
-    /** Nobody is let in until `mend`. */
+    /** No connection is accepted until `mend`. */
     readonly cut: Effect.Effect<void>
-    /** Makes ready; the effect that it answers with cuts once something was committed, before anybody hears of it. */
+    /** Prepares the cut; the returned effect cuts once a change was committed, before any client learns of it. */
     readonly cutAfterCommit: Effect.Effect<Effect.Effect<void>>
     readonly mend: Effect.Effect<void>
   }
@@ -46,7 +46,9 @@ export class CutDatabase extends Context.Service<
       const real = join(inject("testPostgresSocketFolder"), socketName)
       const sockets = new Set<Socket>()
       let isCut = false
-      /** Not null: it is told of the next change, and an answer waits until it is known whether it comes after one. */
+      /**
+       * Not null: it is called at the next change, and an answer waits until it is known whether it comes after one.
+       */
       let onChange: (() => void) | null = null
 
       const wire = createServer((client) => {
@@ -96,7 +98,7 @@ export class CutDatabase extends Context.Service<
           })
         )
       )
-      /** Changes are told in the order of their commits: once this one is told, all before it were. */
+      /** Changes are reported in the order of their commits: once this one arrives, all before it have. */
       const afterCommits = (then: () => void) => {
         waiting.push(then)
         Effect.runFork(Effect.ignore(direct.notify("changes", marker)))

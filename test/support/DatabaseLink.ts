@@ -1,4 +1,4 @@
-/** The network between a process and the run's database, which a test may make long, or take away without a word to either end. */
+/** The network between a process and the run's database, which a test may slow down, or cut silently. */
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
 import { join } from "node:path"
@@ -18,7 +18,7 @@ export class DatabaseLink {
     this.#join(client, database)
     this.#join(database, client)
   })
-  /** What happened while nothing gets through; null: it gets through. */
+  /** The bytes while the link is cut; null: it is not. */
   #held: Array<() => void> | null = null
 
   private constructor(folder: string, oneWayMs: number) {
@@ -26,7 +26,7 @@ export class DatabaseLink {
     this.#oneWayMs = oneWayMs
   }
 
-  /** @param oneWayMs How long a byte is under way. */
+  /** @param oneWayMs The delay of a byte. */
   static readonly open = (oneWayMs = 0) =>
     Effect.gen(function* () {
       const link = new DatabaseLink(yield* testFolder, oneWayMs)
@@ -67,12 +67,12 @@ export class DatabaseLink {
     else this.#held.push(arrives)
   }
 
-  /** Of a database by this link, as DATABASE_URL. */
+  /** The DATABASE_URL of a database through this link. */
   urlOf(database: string): string {
     return testDatabaseUrl(this.#folder, database)
   }
 
-  /** From now on nothing arrives, at neither end, the end of a connection as little as a byte. */
+  /** From now on nothing arrives at either end, neither a byte nor the end of a connection. */
   silence(): void {
     this.#held ??= []
   }

@@ -11,13 +11,13 @@ import { newAccount } from "./TestAtoll.ts"
 
 export const requestIdentity = { requestId: "req_test", exhaustedAt: null }
 
-/** What the API would answer: a test sees by it that a request was not taken by a gateway. */
+/** The API's answer: it shows a test that a gateway did not take the request. */
 export const apiAnswer = "this is the API"
 
 /** Listens on a free port of the loopback until the scope ends. */
 export const serveGateways = Effect.fnUntraced(function* (gateways: ReadonlyArray<RawGateway>) {
   const server: Server = createServer((_request, response) => response.end(apiAnswer))
-  // As the listener does.
+  // Like the listener.
   requireOneHost(server)
   placeGateways(server, gateways)
   yield* Effect.acquireRelease(

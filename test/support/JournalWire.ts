@@ -10,7 +10,7 @@ type Around = (
   run: Effect.Effect<ReadonlyArray<object>, SqlError.SqlError>
 ) => Effect.Effect<ReadonlyArray<object>, SqlError.SqlError>
 
-/** What stands between the journal and the database; a test sets it. */
+/** The hook between the journal and the database; a test sets it. */
 export class Wire {
   around: Around = (_, run) => run
 }

@@ -1,4 +1,4 @@
-/** A migrated database on a server of the test's own, which it may kill, freeze, fill and restart. */
+/** A migrated database on a private server, which the test may kill, freeze, fill and restart. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { PgClient } from "@effect/sql-pg"
@@ -20,11 +20,11 @@ export class OwnPostgres extends Context.Service<
     readonly signalAll: (signal: NodeJS.Signals) => Effect.Effect<void>
     /** To one backend, by its application name. */
     readonly signalBackend: (applicationName: string, signal: NodeJS.Signals) => Effect.Effect<void>
-    /** Stops one that does nothing: what a backend locks while it is frozen, nobody can have. */
+    /** Freezes an idle backend: a frozen one keeps its locks from all others. */
     readonly freezeBackend: (applicationName: string) => Effect.Effect<void>
     /** As the superuser, on a connection that the service does not have. */
     readonly admin: (statement: string) => Effect.Effect<ReadonlyArray<object>>
-    /** Takes all connections, the service's too, until the scope closes. Answers with what the next one was told. */
+    /** Takes all connections, the service's too, until the scope closes. Returns the error of the next connection. */
     readonly takeAllConnections: Effect.Effect<SqlError.SqlError, never, Scope.Scope>
     readonly pid: Effect.Effect<number>
   }
@@ -89,7 +89,7 @@ export class OwnPostgres extends Context.Service<
           const takeAll = Effect.flip(Effect.forever(take))
           const client = yield* Layer.build(PgClient.layer({ ...connect, maxConnections: 1 }))
           yield* Context.get(client, PgClient.PgClient)`select 1`
-          // Those that the service had are taken as soon as they are free, unless it is faster: then again.
+          // The service's connections are taken as soon as they are free, unless it is faster: then again.
           while (true) {
             const refused = yield* takeAll
             const ended = yield* Context.get(client, PgClient.PgClient)`

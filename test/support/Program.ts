@@ -1,4 +1,4 @@
-/** A program of Atoll's as a process of its own: started, killed, frozen, thawed, stopped; and what it said. */
+/** One of Atoll's programs as a separate process: started, killed, frozen, thawed, stopped; and its output. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { readFileSync } from "node:fs"
@@ -15,7 +15,7 @@ export class Program {
 
   /**
    * @param words A source of this repository, and its arguments.
-   * @param enter Words before the command, that lead it to where it is to run.
+   * @param enter Words before the command, which enter the place where it runs.
    */
   spawn(
     words: ReadonlyArray<string>,
@@ -38,7 +38,7 @@ export class Program {
     }
   }
 
-  /** Is told all that it says from now on, piece by piece. */
+  /** Calls the hearer with all later output, piece by piece. */
   hear(hearer: (text: string) => void): void {
     this.#hearers.add(hearer)
   }
@@ -47,13 +47,13 @@ export class Program {
     return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  /** What it has in memory now, in bytes; 0: it is not up. */
+  /** Its present memory in bytes; 0: it is not up. */
   get residentBytes() {
     if (!this.isUp) return 0
     return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${this.#child!.pid}/status`, "utf8"))![1]) * 1024
   }
 
-  /** By itself: nobody here killed or stopped it. */
+  /** It ended by itself: no test killed or stopped it. */
   get hasEnded() {
     return this.#child !== null && !this.isUp
   }
@@ -75,7 +75,7 @@ export class Program {
     await ended
   }
 
-  /** kill -9, in the middle of whatever it does. */
+  /** kill -9, in the middle of its work. */
   kill(): Promise<void> {
     return this.#end("SIGKILL")
   }
@@ -90,7 +90,7 @@ export class Program {
     this.#child?.kill("SIGCONT")
   }
 
-  /** In order: what it started besides Sandboxes ends too. */
+  /** In order: its children besides Sandboxes end too. */
   stop(): Promise<void> {
     return this.#end("SIGTERM")
   }

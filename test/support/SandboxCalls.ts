@@ -1,16 +1,19 @@
-/** What a client of the API does in a Sandbox of a served service. */
+/** A client's calls for a Sandbox of a served service. */
 import { spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import { Readable } from "node:stream"
 import { assert } from "@effect/vitest"
 import type { ServedAtoll } from "./ServedAtoll.ts"
 
-/** Of a new Sandbox, which runs. */
+/** Of a new running Sandbox. */
 export const newSandboxOf = async (atoll: ServedAtoll["Service"], options?: { readonly networkEnabled: boolean }) => {
   const { port, key, send } = atoll
   const id = await atoll.newSandbox(key, options)
   const path = `/api/v2/sandboxes/${id}`
-  /** The answer's body as JSON; a status other than this fails the test. Bytes go as a file's, all else as JSON. */
+  /**
+   * The answer's body as JSON; a status other than this fails the test. Bytes are sent as a file's content, everything
+   * else as JSON.
+   */
   const ask = async (method: string, call: string, expected: number, body?: unknown) => {
     const isFile = Buffer.isBuffer(body)
     const { status, text, json } = await send(method, `${path}${call}`, {
@@ -28,7 +31,7 @@ export const newSandboxOf = async (atoll: ServedAtoll["Service"], options?: { re
     write: (name: string, content: string | Uint8Array) => ask("PUT", contentOf(name), 204, Buffer.from(content)),
     /** As an operation: it goes on. */
     start: (...argv: ReadonlyArray<string>) => ask("POST", "/operations", 202, { argv }),
-    /** These of a folder here, with all that is below them, into its workspace. */
+    /** Copies these files of a local folder, with everything below them, into its workspace. */
     unpack: async (folder: string, names: ReadonlyArray<string>): Promise<void> => {
       const tar = spawn("tar", ["cf", "-", ...names], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] })
       const answer = await fetch(`http://127.0.0.1:${port}${path}/files/archive?path=/workspace`, {

@@ -7,7 +7,7 @@ export interface Family {
   readonly series: ReadonlyArray<string>
 }
 
-/** The value of one series, named as it stands in the text; undefined if there is none. */
+/** The value of one series, named as in the text; undefined if there is none. */
 export const sampleOf = (text: string, series: string): number | undefined => {
   const line = text.split("\n").find((one) => one.startsWith(`${series} `))
   return line === undefined ? undefined : Number(line.slice(series.length))
@@ -30,7 +30,7 @@ export const families = (text: string): ReadonlyMap<string, Family> => {
   return found
 }
 
-/** What several processes have, by name. */
+/** The metrics of several processes, by name. */
 export const united = (texts: ReadonlyArray<string>): ReadonlyMap<string, Family> => {
   const all = new Map<string, Family>()
   for (const [name, family] of texts.flatMap((text) => [...families(text)])) {

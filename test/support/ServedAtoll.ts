@@ -1,4 +1,4 @@
-/** The whole service as main.ts puts it together, on its own listener, over a runtime of the test's choice. */
+/** The whole service as main.ts composes it, on its own listener, over a runtime of the test's choice. */
 import { randomBytes } from "node:crypto"
 import { chmodSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -36,33 +36,32 @@ export class ServedAtoll extends Context.Service<
   ServedAtoll,
   {
     readonly port: number
-    /** Of the one service, or of each that a fleet has; by IPv6 where it was told to listen there. */
+    /** The listener of the one service, or of each service of a fleet; by IPv6 where it was configured. */
     readonly listeners: ReadonlyArray<{ readonly host: string; readonly host6: string; readonly port: number }>
     /** Full scope. */
     readonly key: string
     readonly accountId: string
     readonly send: (method: string, path: string, ask?: Ask) => Promise<Answer>
-    /** Another key, of another account if it is named. */
+    /** Another key, of another account if one is named. */
     readonly newKey: (scopes: ReadonlyArray<Scope>, account?: string) => Promise<{ secret: string; id: string }>
-    /** A Sandbox that runs, in a workspace of its own; without network, if nothing else is said. */
+    /** A running Sandbox in a new workspace; without network by default. */
     readonly newSandbox: (key?: string, options?: { readonly networkEnabled: boolean }) => Promise<string>
     /** A code that signs in to the account. */
     readonly newLink: () => Promise<string>
     readonly auditWritten: () => Promise<void>
-    /** What the processes of services and hosts have in memory, in bytes. */
+    /** The memory of the processes of services and hosts, in bytes. */
     readonly residentBytes: () => number
     /** Of each process that has any, in Prometheus's text format. */
     readonly scrapes: () => Promise<ReadonlyArray<string>>
-    /** The address that the service has of who asks it. */
+    /** The caller's address as the service sees it. */
     readonly sourceIp: string
     /** Null: its actors are not in this process. */
     readonly actors: ActorHost["Service"] | null
   }
 >()("atoll/test/ServedAtoll") {
   /**
-   * On the database of the surroundings. Its Sandboxes are left to the runtime.
-   *
-   * @param addresses Of this machine, for a fleet's services, beside those that it has.
+   * On the database of the surroundings. The runtime keeps its Sandboxes.
+   * @param addresses Additional addresses of this machine, for a fleet's services.
    */
   static readonly layer = <E, R>(
     runtime: Layer.Layer<Runtime, E, Settings | R>,
@@ -174,7 +173,7 @@ const make = ({
           headers: once()
         })
         let { sandbox } = created.json
-        // It was waited for as long as a create waits.
+        // The wait lasted as long as a create waits.
         while (sandbox?.status === "pending") {
           await new Promise((resolve) => setTimeout(resolve, 50))
           sandbox = (await send("GET", `/api/v2/sandboxes/${sandbox.id}`, { key: own })).json.sandbox

@@ -1,4 +1,4 @@
-/** The service as a process of its own, with the command line beside it. */
+/** The service as a separate process, with the command line beside it. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync } from "node:fs"
@@ -12,10 +12,10 @@ import { sendTo } from "./http/TestApi.ts"
 const ownSources = join(import.meta.dirname, "../..")
 
 /**
- * A data folder of its own, with an embedded database (unless `more` names another one) and real Sandboxes; at the end all of it is gone.
- *
+ * A new data folder, with an embedded database (unless `more` names another one) and real Sandboxes; at the end all of
+ * it is removed.
  * @param key The first account's full-scope key.
- * @param more Settings beside those that every test wants.
+ * @param more Settings beside those of every test.
  */
 export const serviceIn = Effect.fnUntraced(function* (
   dataDir: string,

@@ -1,9 +1,11 @@
-/** Real time and a shift that only a test moves: deadlines an hour away are reached at once, and sleeps are real. */
+/**
+ * Real time and a shift that only a test moves: deadlines an hour away are reached immediately, and sleeps are real.
+ */
 import { type Clock, Duration, Effect } from "effect"
 
 export class ShiftedClock implements Clock.Clock {
   shiftMs = 0
-  /** Not null: it is this instant, and stays so. */
+  /** Not null: the clock stands at this instant. */
   frozenAt: number | null = null
 
   currentTimeMillisUnsafe(): number {

@@ -1,4 +1,7 @@
-/** A collector of traces: what other processes export to it, by OTLP over HTTP in JSON. They send a span once it has ended, every few seconds. */
+/**
+ * A collector of the traces that other processes export, by OTLP over HTTP in JSON. They send a span once it has ended,
+ * every few seconds.
+ */
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -25,7 +28,7 @@ export class SpanCollector implements SpansSeen {
   readonly seen: Array<SpanSeen> = []
   readonly #ways = new Map<string, () => ReadonlyArray<string>>()
 
-  /** On every address of this machine, until the scope ends; answers with its port. */
+  /** On every address of this machine, until the scope ends; returns its port. */
   readonly listen = Effect.map(
     Effect.acquireRelease(
       Effect.promise(async () => {

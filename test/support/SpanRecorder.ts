@@ -1,4 +1,4 @@
-/** A tracer that keeps every span that an exporter would be given, begun or ended. */
+/** A tracer that keeps every span that an exporter would get, begun or ended. */
 import { Context, Layer, Option, References, Tracer } from "effect"
 import { discreet } from "../../src/app/Traces.ts"
 import type { SpanSeen, SpansSeen } from "./SpanSeen.ts"
@@ -6,7 +6,7 @@ import type { SpanSeen, SpansSeen } from "./SpanSeen.ts"
 export class SpanRecorder implements SpansSeen {
   readonly spans: Array<Tracer.Span> = []
 
-  /** As the service's own, but for the exporter. */
+  /** Like the service's own, except for the exporter. */
   readonly tracer = discreet(
     Tracer.make({
       span: (options) => {
@@ -19,7 +19,7 @@ export class SpanRecorder implements SpansSeen {
 
   readonly layer = Layer.merge(Layer.succeed(Tracer.Tracer, this.tracer), Layer.succeed(References.TracerEnabled, true))
 
-  /** Begins a request's, at the instant 0. */
+  /** Begins a request's span, at the instant 0. */
   request(name: string): Tracer.Span {
     return this.tracer.span({
       name,
@@ -48,7 +48,7 @@ export class SpanRecorder implements SpansSeen {
     return this.spans.filter((span) => span.traceId === traceId)
   }
 
-  /** Names from a span up to whatever began its trace; a span of somebody else is its id. */
+  /** Names from a span up to the root of its trace; a foreign span is its id. */
   way(span: Tracer.AnySpan): ReadonlyArray<string> {
     if (span._tag === "ExternalSpan") return [span.spanId]
     const above = Option.getOrNull(span.parent)

@@ -1,10 +1,10 @@
-/** A span as a test looks at it, whoever recorded it. */
+/** A span as a test reads it, from any recorder. */
 export interface SpanSeen {
   readonly name: string
   readonly traceId: string
   readonly attributes: ReadonlyMap<string, unknown>
   readonly hasEnded: boolean
-  /** Names from it up to whatever began its trace; a span of somebody else is its id. */
+  /** Names from it up to the root of its trace; a foreign span is its id. */
   readonly way: () => ReadonlyArray<string>
 }
 

@@ -8,7 +8,7 @@ import type { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { newId } from "../../src/platform/identifier/newId.ts"
 import { testSettings } from "./TestSettings.ts"
 
-/** One life of the service; closing its scope is a crash, building it again a restart. */
+/** One run of the service; closing its scope is a crash, building it again a restart. */
 export const testAtoll = (world: SimulatedWorld, environment: Readonly<Record<string, string>> = {}) =>
   Atoll.layer({ sweepIntervalMs: 200 }).pipe(
     Layer.provide(layerWorld(world)),

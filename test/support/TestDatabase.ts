@@ -20,10 +20,10 @@ export class TestDatabase extends Context.Service<
     readonly url: string
   }
 >()("atoll/test/TestDatabase") {
-  /** Only the database: for tests that start processes of their own on it. */
+  /** Only the database: for tests that start separate processes on it. */
   static readonly bare = Layer.effect(TestDatabase, create("atoll_template"))
 
-  /** Only the database, and nothing in it. */
+  /** Only the database, empty. */
   static readonly empty = Layer.effect(TestDatabase, create("template0"))
 
   /** The database and its connections: SqlClient, PgClient, JournalDatabase, DatabaseServer. */
@@ -44,7 +44,7 @@ export class TestDatabase extends Context.Service<
 
 function create(template: string) {
   return Effect.gen(function* () {
-    // Whatever waits by a clock that nobody moves would wait for ever, and only where the machine is slow enough for it to wait.
+    // A wait by a clock that no test moves would never end, and only where the machine is slow enough to need it.
     if ("adjust" in (yield* Clock.Clock)) {
       return yield* Effect.die(new Error("A database is used by the real clock: it.live, or excludeTestServices"))
     }

@@ -1,6 +1,6 @@
 /**
  * One Postgres for a whole test run (vitest `globalSetup`): in memory where there is room, with one migrated template
- * that every test file copies. A run that was killed is swept by the next one.
+ * that every test file copies. The next run removes the server of a killed run.
  */
 import { chmod, mkdtemp, readdir, rm, statfs } from "node:fs/promises"
 import { tmpdir } from "node:os"

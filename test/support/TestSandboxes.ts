@@ -2,7 +2,7 @@
 import { Effect, Schedule } from "effect"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 
-/** Whoever waits leaves the machine to what is waited for. */
+/** A waiting test leaves the machine to what it waits for. */
 const lookEveryMs = 5
 
 export const request = { requestId: "req_test", exhaustedAt: null }
@@ -32,5 +32,5 @@ export const untilStatus = Effect.fnUntraced(function* (accountId: string, id: s
   })
 })
 
-/** What commands of tests have in common. */
+/** The common fields of the tests' commands. */
 export const command = { cwd: "/workspace", env: {}, stdin: null, encoding: "utf8" as const }

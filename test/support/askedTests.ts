@@ -1,14 +1,13 @@
-/** Tests that somebody asked for by name (`scripts/asked.mjs`). */
+/** Tests that a person requests by name (`scripts/asked.mjs`). */
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 
 const root = join(import.meta.dirname, "../..")
 
 /**
- * Runs some tests, with more in their environment. Returns the exit code, which is theirs.
- *
+ * Runs some tests, with more in their environment. Returns their exit code.
  * @param args Of vitest.
- * @param refusal Why they cannot run here, one sentence. `npm run test:all` leaves them out for it; here it is a failure.
+ * @param refusal Why they cannot run here, one sentence. `npm run test:all` skips them for it; here it is a failure.
  */
 export const runAsked = (
   args: ReadonlyArray<string>,

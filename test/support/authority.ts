@@ -18,7 +18,7 @@ export interface Authority {
   readonly sign: (name: string, names: string, isExpired?: boolean) => Signed
 }
 
-/** Its files are in `folder`, called after `name`. */
+/** Its files are in `folder`, named after `name`. */
 export const authority = (folder: string, name: string): Authority => {
   const caFile = join(folder, `${name}.crt`)
   const caKeyFile = join(folder, `${name}.key`)

@@ -1,4 +1,4 @@
-/** A full collection, for tests that ask what is held. */
+/** A full collection, for tests that measure held memory. */
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 

@@ -1,4 +1,4 @@
-/** The operator's command line, as its own process on the test's database. */
+/** The operator's command line, as a separate process on the test's database. */
 import { execFile } from "node:child_process"
 import { resolve } from "node:path"
 import { assert } from "@effect/vitest"
@@ -6,7 +6,7 @@ import { Effect } from "effect"
 import { bundledOnce } from "./bundledOnce.ts"
 import { TestDatabase } from "./TestDatabase.ts"
 
-/** Each call starts a Node of its own, which takes a second on a machine that is not busy. */
+/** Each call starts a new Node, which takes a second on an idle machine. */
 export const withinMs = 300_000
 
 interface Ended {
@@ -33,7 +33,7 @@ export const atollWith = (environment: Readonly<Record<string, string>>, ...args
 export const atoll = (...args: ReadonlyArray<string>) =>
   Effect.flatMap(TestDatabase, ({ url }) => atollWith({ DATABASE_URL: url }, ...args))
 
-/** What `--json` printed. */
+/** The document that `--json` printed. */
 export const documentOf = (...args: ReadonlyArray<string>) =>
   Effect.map(atoll(...args), ({ code, stdout, stderr }) => {
     assert.deepStrictEqual([code, stderr], [0, ""], args.join(" "))

@@ -1,4 +1,7 @@
-/** What stands in the derived columns of actors, told a second way: by SQL over the snapshots, as the database itself did it in 0013. */
+/**
+ * The derived columns of actors, computed a second way: by SQL over the snapshots, as the database itself did it in
+ * 0013.
+ */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
@@ -17,7 +20,7 @@ const expressions = {
 const each = (text: (column: string, expression: string) => string) =>
   Object.entries(expressions).map(([column, expression]) => text(column, expression))
 
-/** Every column of every actor that says something else than its snapshot. */
+/** Every column of every actor that differs from its snapshot. */
 export const columnFaults = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   sql
     .unsafe<{ readonly fault: string }>(
@@ -31,7 +34,7 @@ export const columnFaults = Effect.flatMap(SqlClient.SqlClient, (sql) =>
     .pipe(Effect.map((rows) => rows.map(({ fault }) => fault)))
 )
 
-/** For rows that a test wrote by itself. */
+/** For rows that a test wrote directly. */
 export const fillColumns = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   sql.unsafe(
     `update actors set ${each((column, expression) => `${column} = ${expression}`).join(", ")}

@@ -1,4 +1,4 @@
-/** What a program logs from now on, a line each: the level and the words. */
+/** A program's later log lines: the level and the text. */
 import type { Program } from "./Program.ts"
 
 const shown = (line: string): string => {

@@ -1,4 +1,4 @@
-/** A definition whose commands are all done by one function: for tests of the host. */
+/** A definition whose commands are all run by one function: for tests of the host. */
 import type { Effect } from "effect"
 import type { AnyStateMachine } from "xstate"
 import type { ActorDefinition, AnyEvent, CommandScope } from "../../src/engine/ActorDefinition.ts"

@@ -1,4 +1,7 @@
-/** Has this process end itself with SIGKILL at one of its effects: calls of the methods that are named, once before each is done and once after. */
+/**
+ * Ends this process with SIGKILL at one of its effects: calls of the named methods, once before each is done and once
+ * after.
+ */
 export class KilledAtEffect {
   private readonly at: number
   private isCounting = false
@@ -13,7 +16,7 @@ export class KilledAtEffect {
     this.isCounting = true
   }
 
-  /** Methods that answer with a promise. */
+  /** Methods that return a promise. */
   count(prototype: object, names: ReadonlyArray<string>): void {
     const methods = prototype as Record<string, (this: unknown, ...args: Array<unknown>) => Promise<unknown>>
     const pass = () => this.pass()

@@ -1,11 +1,12 @@
 /**
- * How many rows of a table, by scans and by indexes, the database reads for an effect, and how many blocks of it and its indexes: a scan of a
- * whole index that finds nothing reads no row. Work that grows with what is kept shows at any size.
+ * How many rows of a table, by scans and by indexes, the database reads for an effect, and how many blocks of it and
+ * its indexes: a scan of a whole index that finds nothing reads no row. Work that grows with the stored rows shows at
+ * any size.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** Statistics and visibility as they are in a table that has been there for a while. Not inside a transaction. */
+/** Gives the table the statistics and visibility of one that has existed for a while. Not inside a transaction. */
 export const settle = (table: string) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(`vacuum (analyze) ${table}`))
 

@@ -1,15 +1,14 @@
 /**
- * The property tests of one folder, run by hand: more of them, or one of them again. The program leaves what it was asked for in the
- * environment, and the tests find it there.
- *
- * Prints what failed first, then the smallest steps that were found to fail, with the command that repeats them.
+ * The property tests of one folder, run by hand: more of them, or one of them again. The program leaves its options in
+ * the environment, and the tests read them there.
+ * Prints the first failure, then the smallest failing steps that were found, with the command that repeats them.
  */
 import { parseArgs } from "node:util"
 import { runAsked } from "./askedTests.ts"
 
 /**
- * Of this program's `--runs`, `--seed`, `--path` and `--only` (a pattern of the tests' names). Its exit code is the tests'.
- *
+ * Of this program's `--runs`, `--seed`, `--path` and `--only` (a pattern of the tests' names). Its exit code is the
+ * tests'.
  * @param prefix Of the environment's names: `_RUNS`, `_SEED` and `_PATH` follow.
  */
 export const runSeeded = (folder: string, prefix: string): void => {
@@ -29,7 +28,7 @@ export const runSeeded = (folder: string, prefix: string): void => {
   })
 }
 
-/** What was asked for, in the tests' process: `replay` is for `fc.check`. */
+/** The options, in the tests' process: `replay` is for `fc.check`. */
 export const askedRuns = (prefix: string) => {
   const asked = (name: string) => {
     const value = process.env[`${prefix}_${name}`]

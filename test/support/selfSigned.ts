@@ -1,4 +1,4 @@
-/** Certificates that a test makes for itself. */
+/** Certificates that a test signs itself. */
 import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"

@@ -1,4 +1,7 @@
-/** What the service that a suite tries writes to its log, one JSON object a line: in this process by a logger, over a fleet by what its services say. */
+/**
+ * The log of the service of a suite, one JSON object a line: in this process by a logger, over a fleet from its
+ * services' output.
+ */
 import { Layer, Logger, References } from "effect"
 import { isOverAFleet } from "./fleet/isOverAFleet.ts"
 import type { Program } from "./Program.ts"
@@ -12,13 +15,13 @@ export const remember = Logger.make((entry) => {
   lines.push(Logger.formatJson.log(entry) as string)
 })
 
-/** To be provided to the service, which is told ATOLL_LOG_LEVEL=debug as well. */
+/** Provided to the service, which also gets ATOLL_LOG_LEVEL=debug. */
 export const rememberAll = Layer.merge(
   Logger.layer([remember]),
   Layer.succeed(References.MinimumLogLevel, "Debug" as const)
 )
 
-/** A process whose lines these are, too. */
+/** Another process whose lines these are, too. */
 export const listenTo = (program: Program): void => {
   let rest = ""
   program.hear((text) => {
@@ -28,7 +31,7 @@ export const listenTo = (program: Program): void => {
   })
 }
 
-/** Those with that text, once there are enough of them: what another process says takes a moment to come here. */
+/** The lines with that text, once there are enough of them: another process's line takes a moment to arrive. */
 export const linesWith = async (
   text: string,
   areEnough: (found: ReadonlyArray<string>) => boolean = ({ length }) => length > 0

@@ -1,6 +1,9 @@
 import ssh2 from "ssh2"
 
-/** A pair whose public line is whole: of keys that begin with a zero byte (one in 256) ssh2's generator leaves that byte out. */
+/**
+ * A pair with a complete public line: ssh2's generator drops the first byte of keys that begin with a zero byte (one in
+ * 256).
+ */
 export const sshKeyPair = (): { readonly private: string; readonly public: string } => {
   for (;;) {
     const pair = ssh2.utils.generateKeyPairSync("ed25519")

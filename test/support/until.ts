@@ -1,15 +1,15 @@
-/** The waits of tests: each looks again and again until something holds, and fails with what it saw last. */
+/** The waits of tests: each polls until a condition holds, and fails with the last value that it saw. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { Effect, Schedule } from "effect"
 
-/** What is seen when it holds at last; the machine may be slow. */
+/** The value when it holds; the machine may be slow. */
 export const until = <A, E, R>(look: Effect.Effect<A, E, R>, holds: (found: A) => boolean) =>
   look.pipe(Effect.repeat({ until: holds, schedule: Schedule.spaced(10) }), Effect.timeout("100 seconds"))
 
 interface Patience<A> {
   readonly withinMs?: number
   readonly everyMs?: number
-  /** What is wrong then, of what was seen last. */
+  /** Describes the last value in the error. */
   readonly otherwise?: (found: A) => string
 }
 
@@ -26,6 +26,6 @@ export const untilSeen = async <A>(
   }
 }
 
-/** What `look` finds at last: anything but null, undefined, false and the like. */
+/** The first result of `look` that is truthy. */
 export const untilFound = async <A>(look: () => A | Promise<A>, patience: Patience<A> = {}): Promise<NonNullable<A>> =>
   (await untilSeen(look, Boolean, { otherwise: () => `It did not come about: ${look}`, ...patience })) as NonNullable<A>

@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 
-/** What it printed, as a number; null: it was killed. Rejects with what it said on its end by itself. */
+/** The number that it printed; null: it was killed. Rejects with its error output if it fails in another way. */
 export const untilKilled = (program: string, args: ReadonlyArray<string>): Promise<number | null> =>
   promisify(execFile)(process.execPath, ["--no-warnings", program, ...args]).then(
     ({ stdout }) => Number(stdout),

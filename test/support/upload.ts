@@ -1,8 +1,8 @@
-/** Content for `GuestFiles.write`, as it would come from a client. */
+/** Content for `GuestFiles.write`, as a client would send it. */
 import { Readable } from "node:stream"
 import type { FileUpload } from "../../src/runtime/Guest.ts"
 
-/** One whose pieces throw breaks off there. */
+/** An upload whose pieces throw breaks off there. */
 export const upload = (pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): FileUpload<"broken off"> => ({
   bytes: Readable.from(pieces, { objectMode: false }),
   broken: () => "broken off"

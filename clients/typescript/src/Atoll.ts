@@ -1,4 +1,4 @@
-/** The way to one Atoll service with one API key. */
+/** A client of one Atoll service with one API key. */
 import { type FollowEventsOptions, followEvents, type TransitionEvent } from "./events.ts"
 import type { Me } from "./generated/schemas.ts"
 import { descriptionVersion } from "./generated/schemas.ts"
@@ -15,11 +15,13 @@ export interface AtollOptions {
   /** Without `/api/v2`. By default the environment's ATOLL_URL, else http://127.0.0.1:8080. */
   readonly url?: string | URL | undefined
   readonly fetch?: typeof globalThis.fetch | undefined
-  /** How long one attempt of a request may take until its answer has begun. By default 30. Not a command's time-out. */
+  /**
+   * The longest time of one attempt of a request until its answer has begun. By default 30. Not a command's time-out.
+   */
   readonly attemptSeconds?: number | undefined
-  /** For how long a request is asked again while the service is away or a rate limit holds. By default 60. 0: never. */
+  /** How long a request is retried while the service is away or a rate limit holds. By default 60. 0: no retries. */
   readonly patienceSeconds?: number | undefined
-  /** The same while the service was never reached, which may be another address than was meant. By default `patienceSeconds`. */
+  /** The same while the service was never reached, which may be a wrong address. By default `patienceSeconds`. */
   readonly unreachedSeconds?: number | undefined
 }
 
@@ -37,7 +39,7 @@ export class Atoll {
   readonly sandboxes: Sandboxes
   readonly workspaces: Workspaces
   readonly usage: Usage
-  /** Every operation of the description as it is, with the same care for lost connections. */
+  /** Every operation of the description, with the same retries after lost connections. */
   readonly api: Transport
 
   constructor(options: AtollOptions = {}) {
@@ -58,12 +60,12 @@ export class Atoll {
     this.usage = new Usage(this.api)
   }
 
-  /** Whose key it is, and what it may. */
+  /** The key's account, and its scopes. */
   me(options: Waiting = {}): Promise<Me> {
     return this.api.call("getMe", options)
   }
 
-  /** What happens to all that the account has, from now on or after a position. Each transition once, over lost connections. */
+  /** Every transition in the account, from now on or after a position. Each once, over lost connections. */
   events(options: FollowEventsOptions = {}): AsyncGenerator<TransitionEvent, void, undefined> {
     return followEvents(this.api, null, options)
   }

@@ -1,4 +1,4 @@
-/** Whole directories on their way in and out. */
+/** Options and results of copying whole directories in and out. */
 import type { Waiting } from "./Waiting.ts"
 
 export interface DirectoryProgress {
@@ -6,19 +6,19 @@ export interface DirectoryProgress {
   readonly entries: number
   /** Content of files so far. */
   readonly bytes: number
-  /** The entry that it is at, below the directory, with `/` between names. */
+  /** The present entry, below the directory, with `/` between names. */
   readonly path: string
 }
 
 export interface DirectoryOptions extends Waiting {
-  /** Told with each entry, and with each piece of a large file. Begins anew where a request is made again. */
+  /** Called with each entry, and with each piece of a large file. Starts over where a request is repeated. */
   readonly onProgress?: ((progress: DirectoryProgress) => void) | undefined
-  /** False leaves an entry out, a directory with all that is in it: `(path) => path !== "node_modules"`. */
+  /** False skips an entry, a directory with everything in it: `(path) => path !== "node_modules"`. */
   readonly filter?: ((path: string) => boolean) | undefined
 }
 
 export interface DownloadOptions extends DirectoryOptions {
-  /** Fails for a directory that is larger, files and what is said about them counted. By default there is no limit. */
+  /** Fails for a directory that is larger, files and their metadata counted. By default there is no limit. */
   readonly maxBytes?: number | undefined
 }
 
@@ -28,8 +28,9 @@ export interface DirectoryTransfer {
   /** Content of files. */
   readonly bytes: number
   /**
-   * What was left out, at most the first 1000: what is neither file, directory nor link, and links that lead out of a directory on its way here.
-   * On Deno, whose files have names of text only, also what has another name.
+   * The skipped entries, at most the first 1000: those that are neither file, directory nor link, and on a download
+   * links that lead out of the directory.
+   * On Deno, whose file names are text only, also those with another name.
    */
   readonly leftOut: ReadonlyArray<string>
 }

@@ -27,7 +27,7 @@ const divided = (path: string): readonly [directory: string, name: string] => {
   return [path.slice(0, at) || "/", path.slice(at + 1)]
 }
 
-/** As it was begun to be read is no longer there, so often. */
+/** How often a read starts over because the file has changed. */
 const changedTimesMax = 5
 
 /** What engines hold in one piece; some hold less. */
@@ -146,8 +146,9 @@ export class Files {
   }
 
   /**
-   * Creates or replaces a file at once, however large: a reader sees the old or the new content. Its directory must exist. Of a stream with more
-   * than 8 MiB say its `size`; it is passed on as it comes. A Blob knows its own: `await openAsBlob(path)` of node:fs.
+   * Creates or replaces a file of any size in one step: a reader sees the old or the new content. Its directory must
+   * exist. For a stream of more than 8 MiB give its `size`; it is sent as it comes. A Blob has its own: `await
+   * openAsBlob(path)` of node:fs.
    */
   async write(path: string, content: FileContent, { size, ...options }: WriteOptions = {}): Promise<void> {
     if (typeof content === "string") return this.#put(path, new Blob([content]), options)
@@ -177,7 +178,7 @@ export class Files {
     await this.#transport.call("writeFile", { parameters: this.#at(path), body, ...options })
   }
 
-  /** As writing it at once would make it: with the permissions of a file that is there. */
+  /** Like a write in one request: with the permissions of an existing file. */
   async #entry(path: string, size: number, options: Waiting): Promise<ArchivedFile> {
     const [directory, name] = divided(absolute(path))
     let mode = modeOfNewFile
@@ -186,7 +187,7 @@ export class Files {
       if (found.type === "file") mode = Number.parseInt(found.mode, 8)
     } catch (thrown) {
       if (!(thrown instanceof AtollError) || !thrown.is("NOT_FOUND")) throw thrown
-      // An archive would make it.
+      // The archive would make the directory.
       await this.stat(directory, options)
     }
     return { name, size, mode, mtime: this.#transport.now() / 1000 }
@@ -199,12 +200,13 @@ export class Files {
   }
 
   /**
-   * Puts a directory of this machine, with all that is in it, into one of the Sandbox, which is made if it is missing; what else is there stays.
-   * Each file is replaced whole. Needs Node, Deno or Bun. What is neither file, directory nor link is left out.
-   *
-   * Where the service cannot go on it fails with `ARCHIVE_INCOMPLETE`, whose details say how far it came. After a ConnectionError do it again:
+   * Copies a directory of this machine, with everything in it, into one of the Sandbox, which is made if it is missing;
+   * other files there stay.
+   * Each file is replaced whole. Needs Node, Deno or Bun. Entries that are neither file, directory nor link are
+   * skipped.
+   * If the service cannot go on, it fails with `ARCHIVE_INCOMPLETE`, whose details give the progress. After a
+   * ConnectionError repeat it:
    * every file is the old or the new one.
-   *
    * @param localPath As bytes where a name in it is not UTF-8.
    */
   async uploadDirectory(
@@ -218,10 +220,10 @@ export class Files {
   }
 
   /**
-   * Brings a directory of the Sandbox, with all that is in it, into one of this machine, which is made if it is missing; what else is there stays.
-   * Each file is replaced whole. Needs Node, Deno or Bun. Nothing is written outside of `localPath`, whatever the Sandbox sends. A connection
-   * that is lost is begun anew, as for every read.
-   *
+   * Copies a directory of the Sandbox, with everything in it, into one of this machine, which is made if it is missing;
+   * other files there stay.
+   * Each file is replaced whole. Needs Node, Deno or Bun. Nothing is written outside of `localPath`, whatever bytes the
+   * Sandbox sends. After a lost connection it starts over, like every read.
    * @param localPath As bytes where a name in it is not UTF-8.
    */
   async downloadDirectory(
@@ -235,8 +237,8 @@ export class Files {
   }
 
   /**
-   * Replaces text in a file that is what you think it is: `expectedSha256`, by default that of the file as it is found now. Fails with
-   * `PRECONDITION_FAILED`, `TEXT_NOT_FOUND` or, unless `replaceAll`, `TEXT_AMBIGUOUS`.
+   * Replaces text in a file with the expected content: `expectedSha256`, by default that of the present file. Fails
+   * with `PRECONDITION_FAILED`, `TEXT_NOT_FOUND` or, unless `replaceAll`, `TEXT_AMBIGUOUS`.
    */
   async edit(
     path: string,
@@ -257,13 +259,13 @@ export class Files {
     })
   }
 
-  /** Of a file as it is now, in hexadecimal. */
+  /** Of the present file, in hexadecimal. */
   async sha256(path: string, options: Waiting = {}): Promise<string> {
     const bytes = await this.readBytes(path, options)
     return hexOf(await crypto.subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>))
   }
 
-  /** What is in a directory, in the file system's own order; asks for the next page by itself. */
+  /** The entries of a directory, in the file system's own order; requests the next page by itself. */
   async *list(path = workspace, options: Waiting = {}): AsyncGenerator<FileStat, void, undefined> {
     const pages = paged((cursor) =>
       this.#transport.call("listFiles", {
@@ -289,7 +291,7 @@ export class Files {
     }
   }
 
-  /** `recursive`: missing parents, too, and content with a directory that is there. */
+  /** `recursive`: makes missing parents, too, and succeeds for an existing directory. */
   async mkdir(
     path: string,
     { recursive, ...options }: Waiting & { readonly recursive?: boolean | undefined } = {}
@@ -310,7 +312,7 @@ export class Files {
     })
   }
 
-  /** `recursive`: a directory with all that is in it. */
+  /** `recursive`: a directory with everything in it. */
   async remove(
     path: string,
     { recursive, ...options }: Waiting & { readonly recursive?: boolean | undefined } = {}

@@ -1,4 +1,4 @@
-/** A command that runs in a Sandbox, whoever waits for it. */
+/** A command that runs in a Sandbox, with or without a waiting client. */
 import { WaitTimeout } from "./errors.ts"
 import type { Operation as OperationRecord, OutputStream } from "./generated/schemas.ts"
 import { paged } from "./http/paged.ts"
@@ -7,9 +7,9 @@ import { followOutput, type OutputChunk, type OutputFrom } from "./Output.ts"
 import type { Waiting } from "./Waiting.ts"
 
 export interface WaitOptions {
-  /** How long to wait; the command is not ended by it. By default until it is over. */
+  /** How long to wait; the end of the wait does not end the command. By default until the operation has ended. */
   readonly withinSeconds?: number | undefined
-  /** Ends the waiting; the command goes on. */
+  /** Ends the wait; the command goes on. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -19,7 +19,7 @@ export interface FollowOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** The longest that the service waits at once. */
+/** The longest wait of one request. */
 const waitMaxSeconds = 30
 
 export const isOver = ({ status }: Pick<OperationRecord, "status">): boolean =>
@@ -38,7 +38,7 @@ export class Operation {
     this.sandboxId = record.sandboxId
   }
 
-  /** As the service last told it. */
+  /** As the service's last answer has it. */
   get record(): OperationRecord {
     return this.#record
   }
@@ -53,7 +53,10 @@ export class Operation {
     return operation
   }
 
-  /** Waits until it is completed, cancelled or failed. Fails with WaitTimeout when that takes longer than `withinSeconds`. */
+  /**
+   * Waits until it is completed, cancelled or failed. Fails with WaitTimeout when that takes longer than
+   * `withinSeconds`.
+   */
   async wait({ withinSeconds = Number.POSITIVE_INFINITY, signal }: WaitOptions = {}): Promise<OperationRecord> {
     const until = Date.now() + withinSeconds * 1000
     while (true) {
@@ -71,7 +74,9 @@ export class Operation {
     }
   }
 
-  /** Ends the command: TERM to its whole tree, and KILL after 2 s. One that was over first keeps its result. */
+  /**
+   * Ends the command: TERM to its whole tree, and KILL after 2 s. An operation that had ended before keeps its result.
+   */
   async cancel(options: Waiting = {}): Promise<OperationRecord> {
     const { operation } = await this.#transport.call("cancelOperation", { parameters: this.#parameters, ...options })
     this.#record = operation
@@ -79,14 +84,11 @@ export class Operation {
   }
 
   /**
-   * Its output as it is written, until it is over and all was told:
-   *
-   *     for await (const { stream, bytes } of operation.output()) …
-   *
-   * A lost connection is opened anew at the offset where it was. Returns the operation as it ended.
-   *
-   * The service keeps only the end of each stream (16 MiB by default). A piece before which bytes are no longer kept is `truncated`, and its
-   * `missingBytes` counts them; such a piece may itself be empty. To miss nothing, fail on the first one.
+   * Its output as it is written, until the operation has ended and all output was yielded:
+   * for await (const { stream, bytes } of operation.output()) … A lost connection is reopened at its offset. Returns
+   * the ended operation.
+   * The service keeps only the end of each stream (16 MiB by default). A piece after a gap is `truncated`, and its
+   * `missingBytes` counts the gap; such a piece may itself be empty. To miss nothing, fail on the first one.
    */
   async *output({ from = {}, signal }: FollowOptions = {}): AsyncGenerator<OutputChunk, OperationRecord, undefined> {
     const operation = yield* followOutput(this.#transport, this.sandboxId, this.id, from, signal)
@@ -94,7 +96,10 @@ export class Operation {
     return operation
   }
 
-  /** One stream's bytes from an absolute offset, as many as are there, 1 MiB at most. Fails with 409 for what is no longer kept. */
+  /**
+   * One stream's bytes from an absolute offset, as many as are there, 1 MiB at most. Fails with 409 for bytes that are
+   * no longer kept.
+   */
   async read(stream: OutputStream, offset: number, options: Waiting = {}) {
     return this.#transport.call("readOperationOutput", {
       parameters: { ...this.#parameters, stream, offset },
@@ -102,7 +107,7 @@ export class Operation {
     })
   }
 
-  /** What happened to it, oldest first. */
+  /** Its transitions, oldest first. */
   async *transitions(options: Waiting = {}) {
     const pages = paged((cursor) =>
       this.#transport.call("listOperationTransitions", {

@@ -1,4 +1,6 @@
-/** What an operation writes, followed by absolute offsets over lost connections: nothing is missing, nothing comes twice. */
+/**
+ * An operation's output, followed by absolute offsets over lost connections: nothing is missing, nothing comes twice.
+ */
 import { ConnectionError } from "./errors.ts"
 import type { Operation, OutputStream } from "./generated/schemas.ts"
 import { resumed } from "./http/resumed.ts"
@@ -11,7 +13,10 @@ export interface OutputChunk {
   readonly bytes: Uint8Array
   /** Bytes before it are no longer kept by the service: the reader was too slow, or came too late. */
   readonly truncated: boolean
-  /** How many those are: between the end of the stream's piece before, or where the reading began, and `offset`. */
+  /**
+   * How many bytes are missing: between the end of the stream's piece before, or the start of the reading, and
+   * `offset`.
+   */
   readonly missingBytes: number
 }
 
@@ -28,7 +33,7 @@ export const bytesOf = (base64: string): Uint8Array => {
   return bytes
 }
 
-/** Returns the operation as it ended, once all of its output has been yielded. */
+/** Returns the ended operation, once all of its output has been yielded. */
 export async function* followOutput(
   transport: Transport,
   sandboxId: string,

@@ -1,4 +1,4 @@
-/** Ports of a Sandbox under a URL of their own. */
+/** Ports of a Sandbox, each under a separate URL. */
 import { WaitTimeout } from "./errors.ts"
 import type { ListedPreview, Preview as PreviewRecord } from "./generated/schemas.ts"
 import { sleep } from "./http/sleep.ts"
@@ -6,7 +6,7 @@ import type { Transport } from "./http/Transport.ts"
 import type { Waiting } from "./Waiting.ts"
 
 export interface OpenPreviewOptions extends Waiting {
-  /** How long to wait until something listens on the port. 0: not at all. By default 30. */
+  /** How long to wait until a program listens on the port. 0: not at all. By default 30. */
   readonly withinSeconds?: number | undefined
 }
 
@@ -14,7 +14,7 @@ const lookEveryMs = 150
 
 export class Preview {
   readonly id: string
-  /** Whoever knows it may use it. */
+  /** Anyone who knows it can use it. */
   readonly url: string
   readonly port: number
   readonly expiresAt: string
@@ -51,7 +51,10 @@ export class Previews {
     this.#listens = listens
   }
 
-  /** One a Sandbox, for an hour. Waits until a program listens; fails with WaitTimeout, and the preview closed, when none does. */
+  /**
+   * One per Sandbox, for an hour. Waits until a program listens; if none does, it closes the preview and fails with
+   * WaitTimeout.
+   */
   async open(port: number, { withinSeconds = 30, ...options }: OpenPreviewOptions = {}): Promise<Preview> {
     const { preview: record } = await this.#transport.call("createPreview", {
       parameters: { id: this.#id },
@@ -76,7 +79,7 @@ export class Previews {
     return (await this.#transport.call("listPreviews", { parameters: { id: this.#id }, ...options })).previews
   }
 
-  /** Closes whatever is open, also one whose id is lost. */
+  /** Closes the open preview, even if its id is lost. */
   async close(options: Waiting = {}): Promise<void> {
     await this.#transport.call("closePreviews", { parameters: { id: this.#id }, ...options })
   }

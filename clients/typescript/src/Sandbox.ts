@@ -29,7 +29,7 @@ export interface UntilRunning extends Waiting {
   readonly withinSeconds?: number | undefined
 }
 
-/** What a Sandbox that is coming up goes through. */
+/** The statuses of a Sandbox on its way to running. */
 const onTheWay: ReadonlySet<SandboxStatus> = new Set(["pending"])
 const lookEveryMs = 200
 
@@ -52,7 +52,7 @@ export class Sandbox implements AsyncDisposable {
     this.previews = new Previews(transport, record.id, (port, options) => this.#listens(port, options))
   }
 
-  /** As the service last told it. */
+  /** As the service's last answer has it. */
   get record(): SandboxRecord {
     return this.#record
   }
@@ -70,7 +70,7 @@ export class Sandbox implements AsyncDisposable {
     return this.#told(await this.#transport.call("getSandbox", { parameters: { id: this.id }, ...options }))
   }
 
-  /** Waits while it is pending. Fails, with the status that it has instead, when it will not run by itself. */
+  /** Waits while it is pending. Fails, with its status, if it will not run by itself. */
   async untilRunning({ withinSeconds = 120, ...options }: UntilRunning = {}): Promise<this> {
     for (const until = Date.now() + withinSeconds * 1000; onTheWay.has(this.status); ) {
       if (Date.now() > until)
@@ -86,7 +86,7 @@ export class Sandbox implements AsyncDisposable {
     return this
   }
 
-  /** Boots it again (the service calls that a start) with the volume that it has, and waits until it runs. */
+  /** Boots it again (the service calls that a start) with its volume, and waits until it runs. */
   async boot(options: UntilRunning & { readonly idempotencyKey?: string | undefined } = {}): Promise<this> {
     const { idempotencyKey = randomKey(), signal } = options
     const parameters = { id: this.id, "Idempotency-Key": idempotencyKey, wait: "running" as const }
@@ -94,7 +94,7 @@ export class Sandbox implements AsyncDisposable {
     return this.untilRunning(options)
   }
 
-  /** Ends all that runs in it; its volume stays. */
+  /** Ends all processes in it; its volume stays. */
   async stop({ withinSeconds = 120, ...options }: UntilRunning = {}): Promise<this> {
     const until = Date.now() + withinSeconds * 1000
     this.#told(
@@ -109,15 +109,16 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /**
-   * Changes its name, metadata, variables or lifetime. What is absent stays, null removes; of metadata and variables only what is named.
-   * Commands that begin afterwards get the new variables.
+   * Changes its name, metadata, variables or lifetime. An absent field stays, null removes it; metadata and variables
+   * change only by the given keys.
+   * Later commands get the new variables.
    */
   async update(changes: UpdateSandboxRequest, options: Waiting = {}): Promise<this> {
     const parameters = { id: this.id }
     return this.#told(await this.#transport.call("updateSandbox", { parameters, body: changes, ...options }))
   }
 
-  /** For good, with its volume. */
+  /** Permanently, with its volume. */
   async delete(options: Waiting = {}): Promise<void> {
     await this.#transport.call("deleteSandbox", { parameters: { id: this.id }, attemptSeconds: 45, ...options })
   }
@@ -127,7 +128,7 @@ export class Sandbox implements AsyncDisposable {
     await this.delete()
   }
 
-  /** Starts a command; it runs on whatever becomes of the caller. `argv` is a program and its arguments: no shell is involved. */
+  /** Starts a command; it goes on if the caller ends. `argv` is a program and its arguments: no shell is involved. */
   async start(argv: ReadonlyArray<string>, options: StartOptions = {}): Promise<Operation> {
     const { operation } = await this.#transport.call("startOperation", {
       parameters: { id: this.id, "Idempotency-Key": options.idempotencyKey ?? randomKey() },
@@ -137,12 +138,15 @@ export class Sandbox implements AsyncDisposable {
     return new Operation(this.#transport, operation)
   }
 
-  /** Runs a command to its end. A non-zero exit is a result, not an error. An aborted signal ends the waiting, not the command. */
+  /**
+   * Runs a command to its end. A non-zero exit is a result, not an error. An aborted signal ends the wait, not the
+   * command.
+   */
   async run(argv: ReadonlyArray<string>, options: RunOptions = {}): Promise<RunResult> {
     return resultOf(await this.start(argv, options), options)
   }
 
-  /** One that was started earlier, here or elsewhere. */
+  /** An operation that was started earlier, here or elsewhere. */
   async operation(id: string, options: Waiting = {}): Promise<Operation> {
     const { operation } = await this.#transport.call("getOperation", {
       parameters: { id: this.id, operationId: id },
@@ -151,7 +155,7 @@ export class Sandbox implements AsyncDisposable {
     return new Operation(this.#transport, operation)
   }
 
-  /** Newest first; asks for the next page by itself. */
+  /** Newest first; requests the next page by itself. */
   async *operations(options: Waiting = {}): AsyncGenerator<Operation, void, undefined> {
     const pages = paged((cursor) =>
       this.#transport.call("listOperations", {
@@ -168,15 +172,16 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /**
-   * A TCP connection to whatever listens on a port in the Sandbox, as a Duplex of Node; where nothing does it fails with
-   * `SANDBOX_UNAVAILABLE`. It lasts for an hour at most. The service must offer TCP access (else `UNSUPPORTED_BY_RUNTIME`). Node, Deno, Bun.
+   * A TCP connection to a port in the Sandbox, as a Duplex of Node; without a listener there it fails with
+   * `SANDBOX_UNAVAILABLE`. It lasts for an hour at most. The service must offer TCP access (else
+   * `UNSUPPORTED_BY_RUNTIME`). Node, Deno, Bun.
    */
   async tunnel(port: number, options: Waiting = {}): Promise<TunnelStream> {
     needNode("A tunnel needs")
     return this.#tunnels.open(port, options)
   }
 
-  /** Listens here, and carries each connection to a port in the Sandbox, until it is closed. Node, Deno, Bun. */
+  /** Listens here, and forwards each connection to a port in the Sandbox, until it is closed. Node, Deno, Bun. */
   async forward(port: number, options: ForwardOptions = {}): Promise<Forward> {
     needNode("Forwarding a port needs")
     const { Forward } = await import("./node/Forward.ts")
@@ -187,7 +192,7 @@ export class Sandbox implements AsyncDisposable {
     return (await this.#transport.call("listProcesses", { parameters: { id: this.id }, ...options })).processes
   }
 
-  /** What its commands wrote last, oldest first: 5,000 entries at most. */
+  /** The latest output of its commands, oldest first: 5,000 entries at most. */
   async logs(
     options: Waiting & { readonly since?: string | undefined; readonly limit?: number | undefined } = {}
   ): Promise<ReadonlyArray<LogEntry>> {
@@ -195,7 +200,7 @@ export class Sandbox implements AsyncDisposable {
     return (await this.#transport.call("readLogs", { parameters: { id: this.id, since, limit }, signal })).logs.entries
   }
 
-  /** What happened to it, oldest first. */
+  /** Its transitions, oldest first. */
   async *transitions(options: Waiting = {}): AsyncGenerator<Transition, void, undefined> {
     const pages = paged((cursor) =>
       this.#transport.call("listSandboxTransitions", {
@@ -206,13 +211,15 @@ export class Sandbox implements AsyncDisposable {
     for await (const page of pages) yield* page.transitions
   }
 
-  /** What happens to it and to all that is in it, from now on or after a position. Each transition once, over lost connections. */
+  /**
+   * Every transition of it and of everything in it, from now on or after a position. Each once, over lost connections.
+   */
   events(options: FollowEventsOptions = {}): AsyncGenerator<TransitionEvent, void, undefined> {
     return followEvents(this.#transport, this.id, options)
   }
 
   async #listens(port: number, { signal }: Waiting): Promise<boolean> {
-    // Bash opens the connection; nothing is written to whoever listens.
+    // Bash opens the connection; it writes nothing to the listener.
     const probe = `for host in 127.0.0.1 ::1; do (exec 3<>/dev/tcp/$host/${port}) 2>/dev/null && exit 0; done; exit 1`
     try {
       const { result } = await this.#transport.call("execute", {

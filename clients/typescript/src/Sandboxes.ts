@@ -10,16 +10,16 @@ import type { Workspaces } from "./Workspaces.ts"
 export interface CreateSandboxOptions extends UntilRunning, Omit<CreateSandboxRequest, "workspaceId"> {
   /** By default the account's first workspace, which is made if there is none. */
   readonly workspaceId?: string | undefined
-  /** Names this creation: the same key gives the same Sandbox again, also from another process. By default a new one. */
+  /** Names this creation: the same key returns the same Sandbox, also from another process. By default a new key. */
   readonly idempotencyKey?: string | undefined
-  /** False: answers with a pending Sandbox. */
+  /** False: returns a pending Sandbox. */
   readonly untilRunning?: boolean | undefined
 }
 
 export interface ListSandboxesOptions extends Waiting {
   readonly status?: ReadonlyArray<SandboxStatus> | undefined
   readonly workspaceId?: string | undefined
-  /** Only those that have all of these pairs. */
+  /** Only Sandboxes with all of these pairs. */
   readonly metadata?: Readonly<Record<string, string>> | undefined
 }
 
@@ -32,9 +32,9 @@ export class Sandboxes {
     this.#workspaces = workspaces
   }
 
-  /** Makes one and waits until it runs:
-   *
-   *     await using sandbox = await atoll.sandboxes.create()
+  /**
+   * Makes one and waits until it runs:
+   * await using sandbox = await atoll.sandboxes.create()
    */
   async create(options: CreateSandboxOptions = {}): Promise<Sandbox> {
     const { idempotencyKey = randomKey(), untilRunning = true, withinSeconds, signal, workspaceId, ...body } = options
@@ -53,7 +53,7 @@ export class Sandboxes {
     return new Sandbox(this.#transport, sandbox)
   }
 
-  /** Newest first, deleted ones included unless `status` says otherwise; asks for the next page by itself. */
+  /** Newest first, deleted ones included unless `status` says otherwise; requests the next page by itself. */
   async *list({
     status,
     workspaceId,

@@ -10,7 +10,7 @@ export interface TerminalSize {
 }
 
 export interface TerminalOptions extends Partial<TerminalSize> {
-  /** Ends the opening, and the terminal with its shell once it is open. */
+  /** Ends the opening, and later the terminal with its shell. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -24,13 +24,13 @@ export interface TerminalExit {
 const protocol = "atoll.terminal"
 /** Of one frame. */
 const inputMaxBytes = 64 * 1024
-/** What nobody has read yet: from here on the shell waits, down to there. */
+/** Above this much unread output the shell waits, until it has fallen to `unreadLowBytes`. */
 const unreadMaxBytes = 256 * 1024
 const unreadLowBytes = 64 * 1024
 
 type Ending =
   | { readonly type: "exited"; readonly exit: TerminalExit }
-  /** From here. */
+  /** Closed by this client. */
   | { readonly type: "closed" }
   | { readonly type: "failed"; readonly error: unknown }
 
@@ -47,7 +47,7 @@ export class Terminal implements AsyncDisposable {
   readonly #unread: Array<Uint8Array> = []
   #unreadBytes = 0
   #isHeldBack = false
-  /** Whoever waits for something to read, or for the end. */
+  /** Readers that wait for output, or for the end. */
   #look: () => void = () => {}
   readonly #ended: Promise<Ending>
   #end: (ending: Ending) => void = () => {}
@@ -130,8 +130,9 @@ export class Terminal implements AsyncDisposable {
   }
 
   /**
-   * What the terminal shows, as it comes; characters may be cut between two pieces. Whoever does not read on holds the shell back, and may
-   * go on later. Returns how the shell ended, null if it was closed from here; fails with ConnectionLost. For one reader.
+   * The terminal's output as it comes; characters may be cut between two pieces. A reader that pauses holds the shell
+   * back, and may go on later. Returns how the shell ended, null if this client closed it; fails with ConnectionLost.
+   * For one reader.
    */
   async *output(): AsyncGenerator<Uint8Array, TerminalExit | null, undefined> {
     while (true) {
@@ -152,7 +153,10 @@ export class Terminal implements AsyncDisposable {
     }
   }
 
-  /** How the shell ended, null if the terminal was closed from here. Fails with ConnectionLost. While nobody reads the output it may not end. */
+  /**
+   * How the shell ended, null if this client closed the terminal. Fails with ConnectionLost. Without a reader of the
+   * output it may not end.
+   */
   get exited(): Promise<TerminalExit | null> {
     return this.#ended.then((ending) => {
       if (ending.type === "failed") throw ending.error
@@ -160,7 +164,9 @@ export class Terminal implements AsyncDisposable {
     })
   }
 
-  /** What somebody types. Returns when there is room for more. Fails with ConnectionLost; after the shell's end it does nothing. */
+  /**
+   * Sends input. Returns when there is room for more. Fails with ConnectionLost; after the shell's end it does nothing.
+   */
   async write(input: string | Uint8Array): Promise<void> {
     const bytes = typeof input === "string" ? new TextEncoder().encode(input) : input
     for (let at = 0; at < bytes.length && this.#ending === null; at += inputMaxBytes) {
@@ -174,7 +180,7 @@ export class Terminal implements AsyncDisposable {
     if (this.#ending === null) this.#socket?.send(JSON.stringify({ type: "resize", columns, rows }))
   }
 
-  /** Ends the shell and what it started. Returns when the connection is gone. */
+  /** Ends the shell and its processes. Returns when the connection is closed. */
   async close(): Promise<void> {
     this.#end({ type: "closed" })
     this.#socket?.close()

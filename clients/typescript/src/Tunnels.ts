@@ -1,4 +1,7 @@
-/** TCP connections to the ports of one Sandbox, and what opens them: a capability of the service for each port, good for an hour. */
+/**
+ * TCP connections to the ports of one Sandbox, and the service's capability for each port, which opens them for an
+ * hour.
+ */
 import { AtollError } from "./errors.ts"
 import type { Transport } from "./http/Transport.ts"
 import { unlessAborted } from "./http/unlessAborted.ts"
@@ -12,7 +15,7 @@ interface Access {
 }
 
 const protocol = "atoll.tunnel"
-/** Connections are cut when the access that opened them ends, after an hour: so each has most of one. */
+/** Connections are cut when the access that opened them ends, after an hour: so each gets most of an hour. */
 const freshForMs = 10 * 60_000
 
 export class Tunnels {
@@ -31,7 +34,7 @@ export class Tunnels {
     const connect = ({ id, capability }: Access) =>
       TunnelStream.open((listener) =>
         this.#transport.connect(
-          // Connections of one client live together: a newer client takes the place of the older.
+          // Connections of one client live together: a newer client replaces the older.
           { path: "/api/v2/tunnel", query: { port, client: id }, protocol, secret: capability, signal },
           listener
         )
@@ -39,14 +42,14 @@ export class Tunnels {
     try {
       return await connect(await this.#access(port, signal))
     } catch (thrown) {
-      // It ended before its time: it was revoked, or the Sandbox started anew.
+      // It ended early: it was revoked, or the Sandbox restarted.
       if (!(thrown instanceof AtollError) || !thrown.is("UNAUTHENTICATED")) throw thrown
       this.#accesses.delete(port)
       return connect(await this.#access(port, signal))
     }
   }
 
-  /** Ends all accesses that were asked for here, and their connections. */
+  /** Ends all accesses of this object, and their connections. */
   async revoke(options: Waiting): Promise<void> {
     this.#accesses.clear()
     for (const generationId of this.#granted) {
@@ -63,7 +66,7 @@ export class Tunnels {
     signal?.throwIfAborted()
     const known = this.#accesses.get(port)
     if (known !== undefined && performance.now() < known.until) return unlessAborted(known.access, signal)
-    // Asked for by all who open a tunnel at this time: none of them may end it for the others.
+    // Shared by all callers that open a tunnel at this time: none of them may abort it for the others.
     const access = this.#ask(port)
     const kept = { access, until: performance.now() + freshForMs }
     this.#accesses.set(port, kept)

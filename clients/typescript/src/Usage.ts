@@ -1,4 +1,4 @@
-/** What was used, what it cost, and what is left. */
+/** Usage, costs and remaining credit. */
 import type { Balance, CostReport, Usage as UsageRecord, WalletTransaction } from "./generated/schemas.ts"
 import { paged } from "./http/paged.ts"
 import type { Transport } from "./http/Transport.ts"
@@ -38,7 +38,7 @@ export class Usage {
     return this.#transport.call("readCosts", { parameters: { from, to, groupBy, sandboxId }, ...options })
   }
 
-  /** Newest first; asks for the next page by itself. */
+  /** Newest first; requests the next page by itself. */
   async *transactions(options: Waiting = {}): AsyncGenerator<WalletTransaction, void, undefined> {
     const pages = paged((cursor) =>
       this.#transport.call("listTransactions", {

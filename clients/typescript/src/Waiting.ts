@@ -1,5 +1,5 @@
-/** What every call takes that waits for an answer. */
+/** Options of every call that waits for an answer. */
 export interface Waiting {
-  /** Ends the waiting; what was asked for may go on. */
+  /** Ends the wait; the request may still be applied. */
   readonly signal?: AbortSignal | undefined
 }

@@ -1,4 +1,4 @@
-/** What holds Sandboxes, and bounds the storage of their volumes together. */
+/** A workspace holds Sandboxes, and bounds the sum of their volumes. */
 import type { Workspace } from "./generated/schemas.ts"
 import { randomKey } from "./http/randomKey.ts"
 import type { Transport } from "./http/Transport.ts"
@@ -24,7 +24,7 @@ export class Workspaces {
     return (await this.#transport.call("createWorkspace", { parameters, body: { name }, ...rest })).workspace
   }
 
-  /** The oldest one; made, with the name `default`, if there is none. Two programs that ask at once get the same. */
+  /** The oldest one; made, with the name `default`, if there is none. Concurrent programs get the same one. */
   async first(options: Waiting = {}): Promise<Workspace> {
     const [oldest] = (await this.list(options)).toSorted((a, b) => (a.createdAt < b.createdAt ? -1 : 1))
     return oldest ?? this.create("default", { ...options, idempotencyKey: "atoll-client-first-workspace" })

@@ -1,4 +1,4 @@
-/** What can be written into a file. */
+/** Content of a file. */
 
 /** Streams may be of Node or of the web: both are iterables of bytes. */
 export type FileContent = string | Uint8Array | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
@@ -16,7 +16,7 @@ async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uin
   }
 }
 
-/** All of it when it has at most so many bytes; else what was taken of it, and the rest behind that. */
+/** All of it when it has at most so many bytes; else the bytes that were read, and the rest behind them. */
 export const begun = async (
   content: AsyncIterable<Uint8Array>,
   mostBytes: number

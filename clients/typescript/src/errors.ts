@@ -1,27 +1,26 @@
-/** What can go wrong, typed by the service's codes. */
+/** All errors, typed by the service's codes. */
 import type { ErrorByCode } from "./generated/schemas.ts"
 
 export type ErrorCode = keyof ErrorByCode
 
-/** `notApplied`: nothing was changed. `unknown`: it may have been done; look before you repeat it. */
+/** `notApplied`: nothing was changed. `unknown`: it may have been applied; look before you repeat it. */
 export type Outcome = "notApplied" | "unknown"
 
 /**
- * The service refused, or could not do what it was asked. `code` is for programs:
- *
- *     if (error instanceof AtollError && error.is("WORKSPACE_NOT_EMPTY")) error.details.sandboxCount
+ * The service refused the request, or could not apply it. `code` is for programs:
+ * if (error instanceof AtollError && error.is("WORKSPACE_NOT_EMPTY")) error.details.sandboxCount
  */
 export class AtollError<Code extends ErrorCode = ErrorCode> extends Error {
   override readonly name = "AtollError"
-  /** Later versions of the service may have more than are named here: take one that you do not know by its status. */
+  /** Later versions of the service may have further codes: treat an unknown one by its status. */
   readonly code: Code
   /** Of HTTP. */
   readonly status: number
-  /** What the service's log calls the request. */
+  /** The request's id in the service's log. */
   readonly requestId: string
   readonly details: ErrorByCode[Code]["details"]
   readonly outcome: Outcome
-  /** When the service can be asked again, if it said so. Seconds. */
+  /** When the request can be repeated, if the service said so. Seconds. */
   readonly retryAfterSeconds: number | null
   /** The place in the service's reference that has the cause of this code and the next step. Null: the service named none. */
   readonly documentation: string | null
@@ -60,7 +59,10 @@ export class ConnectionError extends Error {
   }
 }
 
-/** The connection that a terminal or a tunnel is broke, and it has ended with it: open another one. What it had sent may have arrived. */
+/**
+ * The connection of a terminal or a tunnel broke, and ended it: open another one. The bytes that it had sent may have
+ * arrived.
+ */
 export class ConnectionLost extends ConnectionError {
   override readonly name = "ConnectionLost"
   /** Of the WebSocket (RFC 6455 section 7.4), if the service closed it: 1001 when it stops, 1011 when the Sandbox does. */
@@ -72,12 +74,12 @@ export class ConnectionLost extends ConnectionError {
   }
 }
 
-/** What came is not what the description says: another service, or a version that this library does not know. */
+/** The answer is not as the description says: another service, or a version that this library does not know. */
 export class UnreadableAnswer extends Error {
   override readonly name = "UnreadableAnswer"
 }
 
-/** Waiting ended before what was waited for; nothing was ended by that in the Sandbox. */
+/** The wait ended first; it ended nothing in the Sandbox. */
 export class WaitTimeout extends Error {
   override readonly name = "WaitTimeout"
 }
@@ -85,7 +87,7 @@ export class WaitTimeout extends Error {
 export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** What is wrong with a request, at which place in it. */
+/** A fault of a request, and its place. */
 const issuesOf = (details: unknown): string => {
   if (!isRecord(details) || !Array.isArray(details["issues"])) return ""
   const issues: ReadonlyArray<unknown> = details["issues"]
@@ -95,12 +97,12 @@ const issuesOf = (details: unknown): string => {
     .join("")
 }
 
-/** Of an answer that is no error of the service's shape: a proxy's, for one. */
+/** For an answer that is no error of the service's shape: a proxy's, for example. */
 const foreign = (status: number, text: string): ErrorByCode["INTERNAL"] | ErrorByCode["SERVICE_UNAVAILABLE"] => ({
   code: status === 503 || status === 502 || status === 504 ? "SERVICE_UNAVAILABLE" : "INTERNAL",
   message: `The answer ${status} did not come from Atoll: ${text.slice(0, 200)}`,
   requestId: "",
-  // Whoever answered does not know what became of it.
+  // The sender of the answer does not know the outcome.
   details: status >= 500 ? { outcome: "unknown" } : null
 })
 

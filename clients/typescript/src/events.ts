@@ -4,7 +4,7 @@ import { resumed } from "./http/resumed.ts"
 import type { Transport } from "./http/Transport.ts"
 
 export type TransitionEvent = InnerTransition & {
-  /** Goes on after it, when it is given as `after`. */
+  /** Given as `after`, the stream resumes after this event. */
   readonly position: string
 }
 
@@ -14,7 +14,10 @@ export interface FollowEventsOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** `sandboxId` null: the whole account's. Fails with `CURSOR_STALE` after a position that is older than what is kept. */
+/**
+ * `sandboxId` null: the whole account's. Fails with `CURSOR_STALE` after a position that is older than the stored
+ * events.
+ */
 export async function* followEvents(
   transport: Transport,
   sandboxId: string | null,

@@ -1,4 +1,4 @@
-/** A command from its start to its end, with all that it wrote. */
+/** A command from its start to its end, with all its output. */
 import type { Operation as OperationRecord, StartOperationRequest } from "./generated/schemas.ts"
 import type { Operation } from "./Operation.ts"
 
@@ -6,21 +6,21 @@ export interface StartOptions {
   /** A directory in /workspace that exists. */
   readonly cwd?: string | undefined
   readonly env?: Readonly<Record<string, string>> | undefined
-  /** All of its input, after which that ends. */
+  /** All of its input, which then ends. */
   readonly stdin?: string | Uint8Array | undefined
   /** After so long the service kills the command, which has failed then. 1 to 86,400; by default never. */
   readonly timeoutSeconds?: number | undefined
-  /** Names this start: the same key gives the same operation again, also from another process. By default a new one. */
+  /** Names this start: the same key returns the same operation, also from another process. By default a new key. */
   readonly idempotencyKey?: string | undefined
-  /** Ends the waiting; the command goes on. */
+  /** Ends the wait; the command goes on. */
   readonly signal?: AbortSignal | undefined
 }
 
 export interface RunOptions extends StartOptions {
-  /** Text as it is written, cut anywhere but within a character. */
+  /** Called with text as it is written, cut anywhere but within a character. */
   readonly onStdout?: ((text: string) => void) | undefined
   readonly onStderr?: ((text: string) => void) | undefined
-  /** Of each stream: what is beyond is passed on, but not kept for the result. By default 16 MiB. */
+  /** For each stream: output beyond it is passed on, but not kept for the result. By default 16 MiB. */
   readonly keepBytes?: number | undefined
 }
 
@@ -46,7 +46,7 @@ const base64Of = (bytes: Uint8Array): string => {
   return btoa(text)
 }
 
-/** As the service takes it. */
+/** In the service's form. */
 export const startBody = (
   argv: ReadonlyArray<string>,
   { cwd, env, stdin, timeoutSeconds }: StartOptions
@@ -58,7 +58,7 @@ export const startBody = (
   timeoutSeconds
 })
 
-/** The end of what was written, `most` bytes of it. */
+/** The end of the output, `most` bytes of it. */
 class Kept {
   readonly #most: number
   readonly #chunks: Array<Uint8Array> = []
@@ -107,7 +107,7 @@ class Written {
   }
 }
 
-/** Waits for its end and gathers what it writes. */
+/** Waits for its end and gathers its output. */
 export const resultOf = async (
   operation: Operation,
   { onStdout, onStderr, keepBytes = keepBytesDefault, signal }: RunOptions
@@ -121,7 +121,7 @@ export const resultOf = async (
       written[stream].add(bytes, truncated)
     }
   } finally {
-    // Whoever is told may throw: then nobody reads on.
+    // A callback may throw: then the reading stops.
     await output.return(undefined as never)
   }
   written.stdout.end()

@@ -4,7 +4,7 @@ import { inputsOf } from "./schemas.ts"
 import type { Types } from "./types.ts"
 import { docstring, head, imported, listed, namesIn, pascal, snake, text } from "./words.ts"
 
-/** No request has an answer of theirs: they are WebSockets. */
+/** No request gets these answers: they are WebSockets. */
 const notRequests = new Set(["openTerminal", "openTunnel"])
 
 interface Parameter {
@@ -138,7 +138,7 @@ export const apiModule = (description: Description, types: Types): string => {
     "class AsyncApi:\n" +
     docstring(
       "Every operation of the service's description, with types and with the same care for lost connections.\n\n" +
-        "A field of a request that is not given is left out; where None is given, null is sent. attempt_seconds: for how long one attempt waits for the service; by default the client's own. What streams is answered unread: whoever reads it closes it.",
+        "A field of a request that is not given is omitted; None is sent as null. attempt_seconds: how long one attempt waits for the service; by default the client's own. A stream is returned unread: its reader closes it.",
       "    "
     ) +
     "\n    def __init__(self, transport: AsyncTransport) -> None:\n        self.transport = transport\n\n" +

@@ -1,4 +1,4 @@
-/** `atoll/schemas.py`: what the service answers as frozen dataclasses, and the objects within requests. */
+/** `atoll/schemas.py`: the service's answers as frozen dataclasses, and the objects within requests. */
 import type { Description, Field, Shape } from "../Description.ts"
 import type { Class, Types } from "./types.ts"
 import { nameWithin } from "./types.ts"
@@ -15,7 +15,7 @@ export const inputsOf = (description: Description, types: Types): ReadonlyArray<
       const name = shape.type === "reference" ? shape.name : pascal(field.name)
       const known = inputs.get(name)
       if (known !== undefined && text(known.fields) !== text(target.fields))
-        throw new Error(`Two requests have a different ${name}: one of them needs a name of its own.`)
+        throw new Error(`Two requests have a different ${name}: one of them needs another name.`)
       inputs.set(name, { name, fields: target.fields, description: known === undefined ? field.description : null })
     }
   }
@@ -31,7 +31,7 @@ const fieldOf = (declared: string, description: string | null): string =>
   `    ${declared}\n${docstring(description, "    ")}`
 
 const answerClass = (types: Types, { name, fields, description }: Class): string => {
-  // One without a default cannot follow one with.
+  // A field without a default cannot follow one with a default.
   const ordered = [...fields.filter(({ isRequired }) => isRequired), ...fields.filter(({ isRequired }) => !isRequired)]
   const declared = ordered.map((field) => {
     const type = types.typeOf(field.shape, nameWithin(name, field.name))
@@ -63,14 +63,14 @@ const inputClass = (types: Types, { name, fields, description }: Class): string 
   )
 }
 
-/** Of answers, events and the details of errors; what only requests have are parameters. */
+/** The shapes of answers, events and the details of errors; the fields of requests are parameters. */
 const answersOf = (description: Description, types: Types): ReadonlySet<string> =>
   types.reachable([
     ...description.operations.flatMap(({ answer }) => (answer.carries === "json" ? [answer.shape] : [])),
     ...description.operations.flatMap(({ pathParameters, query, headers }) =>
       [...pathParameters, ...query, ...headers].map(({ shape }) => shape)
     ),
-    // Of bodies only what their fields say by a name.
+    // Of bodies only the shapes that their fields name.
     ...description.operations.flatMap(({ body }) => {
       const shape = body === null ? null : types.resolved(body.shape, "").shape
       return shape?.type === "object" ? shape.fields.map((field) => field.shape) : []
@@ -79,13 +79,13 @@ const answersOf = (description: Description, types: Types): ReadonlySet<string> 
       const { shape } = types.named(schema)
       return shape.type === "object" ? shape.fields.map((field) => field.shape) : []
     }),
-    // Told by event streams, which the description does not take apart.
+    // The data of event streams, which the description does not split up.
     ...["Transition", "Operation", "LogEntry"].map((name) => ({ type: "reference", name }) as const)
   ])
 
 export const detailsName = (schema: string): string => `${schema}Details`
 
-/** What a program needs beside the code of an error, where that is anything. */
+/** The fields that a program needs beside the code of an error, if there are any. */
 export const detailsOf = (
   description: Description,
   types: Types

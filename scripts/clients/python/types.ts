@@ -1,8 +1,8 @@
-/** A shape as Python's type, and the expression that makes a value of that type of decoded JSON. */
+/** A shape as Python's type, and the expression that makes a value of that type from decoded JSON. */
 import type { Description, Field, Named, Shape } from "../Description.ts"
 import { pascal, text } from "./words.ts"
 
-/** An object with the name of its class; those without a name of their own are named by where they stand. */
+/** An object with the name of its class; an unnamed one is named by its place. */
 export interface Class {
   readonly name: string
   readonly fields: ReadonlyArray<Field>
@@ -27,12 +27,12 @@ export class Types {
     return this.#named.get(name)!
   }
 
-  /** Where a reference leads, and the name it has there. */
+  /** The target of a reference, and the name it has there. */
   resolved(shape: Shape, name: string): { readonly shape: Shape; readonly name: string } {
     return shape.type === "reference" ? { shape: this.named(shape.name).shape, name: shape.name } : { shape, name }
   }
 
-  /** `name`: that of an object which has none of its own. */
+  /** `name`: for an unnamed object. */
   typeOf(shape: Shape, name: string): string {
     switch (shape.type) {
       case "reference":
@@ -63,7 +63,7 @@ export class Types {
         const members = shape.members.filter((member) => !isNull(member))
         const [only] = members
         if (members.length === 1) return `Optional[${this.typeOf(only!, name)}]`
-        // Which of several objects it is no program can tell by its class: it stays as it came.
+        // A program cannot distinguish several objects by class: the value stays as decoded.
         if (members.some((member) => !this.#isPlain(member))) return "Any"
         const types = [...new Set(members.map((member) => this.typeOf(member, name)))]
         return `Union[${types.join(", ")}${members.length < shape.members.length ? ", None" : ""}]`
@@ -91,7 +91,7 @@ export class Types {
     }
   }
 
-  /** Of the decoded JSON that the expression `from` gives. */
+  /** From the decoded JSON of the expression `from`. */
   decoded(shape: Shape, name: string, from: string): string {
     if (this.#isPlain(shape)) return from
     switch (shape.type) {
@@ -120,7 +120,7 @@ export class Types {
     return shape.type === "unknown" || isNull(shape) || (shape.type === "union" && shape.members.some(isNull))
   }
 
-  /** The object and those within it that have no name of their own, innermost first. */
+  /** The object and the unnamed ones within it, innermost first. */
   classesOf({ name, fields, description }: Class): ReadonlyArray<Class> {
     const within = fields.flatMap((field) => this.#classesWithin(field.shape, nameWithin(name, field.name), field))
     return [...within, { name, fields, description }]
@@ -143,7 +143,7 @@ export class Types {
     }
   }
 
-  /** What a shape refers to, and what that refers to, by name. */
+  /** The shapes that a shape refers to, directly and indirectly, by name. */
   reachable(shapes: ReadonlyArray<Shape>, known: Set<string> = new Set()): Set<string> {
     for (const shape of shapes) {
       if (shape.type === "reference" && !known.has(shape.name)) {

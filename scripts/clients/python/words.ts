@@ -18,7 +18,7 @@ export const pascal = (name: string): string => name.charAt(0).toUpperCase() + n
 
 export const text = (value: unknown): string => JSON.stringify(value)
 
-/** With its line end; nothing where there is nothing to say. */
+/** With its line end; empty without text. */
 export const docstring = (said: string | null, indent: string): string => {
   if (said === null || said === "") return ""
   const safe = said.replaceAll("\\", "\\\\").replaceAll('"""', '\\"\\"\\"')
@@ -42,7 +42,7 @@ export const listed = (before: string, items: ReadonlyArray<string>, after: stri
 
 const ofTyping = new Set(["Any", "Dict", "List", "Literal", "Optional", "Tuple", "Union", "None", "Given"])
 
-/** The classes and aliases of ours that types name, in order. */
+/** The library's classes and aliases that types name, in order. */
 export const namesIn = (types: ReadonlyArray<string>): ReadonlyArray<string> => {
   const words = types.flatMap((type) => type.replaceAll(/"[^"]*"/g, "").match(/\b[A-Z]\w*/g) ?? [])
   return [...new Set(words)].filter((word) => !ofTyping.has(word)).sort()

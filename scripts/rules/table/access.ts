@@ -6,31 +6,31 @@ export const access: Section = {
     {
       rule: "A preview needs a running Sandbox with network: 503 `PREVIEW_TRANSPORT_UNAVAILABLE`, 400 `NETWORK_DISABLED`.",
       decidedBy: "src/access/preview/createPreview.ts#createPreview.create",
-      heldBy: "preview/expiry.test.ts#and there is one preview a Sandbox, however many ask at once"
+      heldBy: "preview/expiry.test.ts#concurrent creates make one preview per Sandbox"
     },
     {
       rule: "A Sandbox has one open preview: 409 `PREVIEW_EXISTS`.",
       decidedBy: "src/access/preview/previewRows.ts#previewRows.findOpen",
-      heldBy: "preview/expiry.test.ts#and there is one preview a Sandbox, however many ask at once"
+      heldBy: "preview/expiry.test.ts#concurrent creates make one preview per Sandbox"
     },
     {
       rule: "A preview ends one hour after its creation, to the millisecond.",
       decidedBy: "machines/expiry.ts#lastsAt",
       heldBy:
-        "preview/expiry.test.ts#at their instant and not a millisecond before, with the service restarted in between",
+        "preview/expiry.test.ts#expire at their instant and not a millisecond before, with the service restarted in between",
       question: "When does a preview expire?"
     },
     {
       rule: "A preview's id is random and only its SHA-256 is stored.",
       decidedBy: "src/access/preview/createPreview.ts#createPreview.create.previewSha256",
       heldBy:
-        "serviceAccess/secrets.test.ts#holds no API key, capability or preview's name, and no environment or input of a command that has ended"
+        "serviceAccess/secrets.test.ts#holds no API key, no capability, no preview name, and no environment or input of a command that has ended"
     },
     {
       rule: "Close disables the URL before it answers; 503 `CLEANUP_PENDING` while the guest has not confirmed.",
       decidedBy: "src/access/preview/closePreviews.ts#closePreviews.end",
       heldBy:
-        "preview/expiry.test.ts#for a preview: DELETE says so while the guest does not confirm, with the name dead"
+        "preview/expiry.test.ts#DELETE of a preview answers CLEANUP_PENDING while the guest does not confirm, and its name is dead"
     },
     {
       rule: "Closing a closed preview is 204.",
@@ -40,7 +40,7 @@ export const access: Section = {
     {
       rule: "The list has no id and no URL; `DELETE …/previews` closes what is open.",
       decidedBy: "src/access/preview/PreviewsLive.ts#make.list",
-      heldBy: "http/ways.test.ts#previews are listed without what lets one in, and closed without an id"
+      heldBy: "http/ways.test.ts#previews are listed without their capability, and closed without an id"
     },
     {
       rule: "A preview carries HTTP and WebSocket of one port.",
@@ -50,34 +50,34 @@ export const access: Section = {
     {
       rule: "TCP access: `requested_at` is within 60 s of the server's clock.",
       decidedBy: "src/access/serviceAccess/ServiceAccessesLive.ts#toleranceMs",
-      heldBy: "http/ways.test.ts#an access is made once for its key, looked up and revoked"
+      heldBy: "http/ways.test.ts#a service access is made once for its key, looked up and revoked"
     },
     {
       rule: "TCP access: 1 to 8 unique ports in ascending order.",
       decidedBy: "schemas/ServiceAccess.ts#isAscending",
-      heldBy: "http/ways.test.ts#an access is made once for its key, looked up and revoked"
+      heldBy: "http/ways.test.ts#a service access is made once for its key, looked up and revoked"
     },
     {
       rule: "TCP access expires exactly 3600 s after `requested_at`.",
       decidedBy: "machines/expiry.ts#expiry",
       heldBy:
-        "preview/expiry.test.ts#at their instant and not a millisecond before, with the service restarted in between"
+        "preview/expiry.test.ts#expire at their instant and not a millisecond before, with the service restarted in between"
     },
     {
       rule: "TCP access: the same key answers the same envelope; another body is 400.",
       decidedBy: "src/access/serviceAccess/ServiceAccessesLive.ts#isSame",
-      heldBy: "http/ways.test.ts#an access is made once for its key, looked up and revoked"
+      heldBy: "http/ways.test.ts#a service access is made once for its key, looked up and revoked"
     },
     {
       rule: "TCP access: the capability is sealed and stored nowhere.",
       decidedBy: "src/access/serviceAccess/Capability.ts#Capability",
-      heldBy: "serviceAccess/tunnel.test.ts#stores no capability anywhere, nor what opens one"
+      heldBy: "serviceAccess/tunnel.test.ts#stores neither a capability nor a key that opens one"
     },
     {
       rule: "TCP access: a newer client cuts the connections of the older one.",
       decidedBy: "machines/serviceAccess.ts#serviceAccessMachine.active.ATTACH",
       heldBy:
-        "serviceAccess/tunnel.test.ts#retains one client: its connections live together, and a newer client's cut them"
+        "serviceAccess/tunnel.test.ts#retains one client: its connections live together, and a newer client cuts them"
     },
     {
       rule: "TCP access: revocation and the Sandbox's end cut the connections.",
@@ -93,12 +93,13 @@ export const access: Section = {
     {
       rule: "A terminal is opened with a key or a ticket, and has the size that was asked for.",
       decidedBy: "src/api/http/TerminalGateway.ts#sizeOf",
-      heldBy: "terminal/terminal.test.ts#is a key's, or a ticket's once, and stands in the audit log with its source"
+      heldBy:
+        "terminal/terminal.test.ts#opens with a key, or once with a ticket, and is in the audit log with its source"
     },
     {
       rule: "TCP access is off unless it is switched on.",
       decidedBy: "src/access/serviceAccess/ServiceAccessesLive.ts#make.findSandbox",
-      heldBy: "serviceAccess/tunnel.test.ts#is not offered unless it is switched on"
+      heldBy: "serviceAccess/tunnel.test.ts#is UNSUPPORTED_BY_RUNTIME unless it is switched on"
     },
     {
       rule: "SSH: 1 to 4 public keys; an RSA key has at least 3072 bits.",
@@ -108,13 +109,14 @@ export const access: Section = {
     {
       rule: "SSH: the same keys recover the original envelope, other keys are 400; revoke is always `unconfirmed`.",
       decidedBy: "src/access/ssh/ConnectionGrantsLive.ts#make.recover",
-      heldBy: "http/ways.test.ts#a grant is recovered with the same keys and revoked, never confirmed"
+      heldBy:
+        "http/ways.test.ts#an SSH grant is recovered with the same keys and revoked, and its cleanup is never confirmed"
     },
     {
       rule: "SSH: a connection opens only with a granted key and within 30 s.",
       decidedBy: "machines/connectionGrant.ts#connectionGrantMachine.granted.CONNECT",
       heldBy:
-        "access/ssh/openssh.test.ts#lets in only a granted key, only in time, and ends with revocation and with the Sandbox"
+        "access/ssh/openssh.test.ts#accept only a granted key, only in time, and end with revocation and with the Sandbox"
     }
   ]
 }

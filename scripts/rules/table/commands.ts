@@ -11,7 +11,7 @@ export const commands: Section = {
     {
       rule: "Execute returns exit code, signal, both streams and times.",
       decidedBy: "src/operation/Executions.ts#Executions.layer.run",
-      heldBy: "http/operations.test.ts#execute answers what the command did"
+      heldBy: "http/operations.test.ts#execute answers with the command's result"
     },
     {
       rule: "Each stream of an execute keeps its first 1 MiB and says when it was cut.",
@@ -21,7 +21,7 @@ export const commands: Section = {
     {
       rule: "An execute that times out is 408 with the output so far.",
       decidedBy: "schemas/Errors.ts#ExecutionTimeout",
-      heldBy: "http/operations.test.ts#a command that takes too long is 408, with what it had said"
+      heldBy: "http/operations.test.ts#a command that exceeds its time-out is 408, with its output so far"
     },
     {
       rule: "A missing program is exit code 127, one that cannot run 126.",
@@ -47,12 +47,12 @@ export const commands: Section = {
     {
       rule: "A time-out, cancel and stop end the whole process tree.",
       decidedBy: "src/agent/processes/CommandProcess.ts#CommandProcess.kill",
-      heldBy: "runtime/contract/processContract.ts#kill reaches escapees by setsid and double fork"
+      heldBy: "runtime/contract/processContract.ts#a kill reaches processes that escaped by setsid and double fork"
     },
     {
       rule: "A command that does not end at TERM is ended by KILL after the grace.",
       decidedBy: "src/agent/processes/CommandProcess.ts#CommandProcess.kill",
-      heldBy: "runtime/contract/processContract.ts#what ignores TERM is killed after the grace"
+      heldBy: "runtime/contract/processContract.ts#a process that ignores TERM is killed after the grace"
     },
     {
       rule: "The grace between TERM and KILL of a cancelled operation is 2 s.",
@@ -62,29 +62,29 @@ export const commands: Section = {
     {
       rule: "A command runs as an unprivileged user.",
       decidedBy: "src/host/namespace/systemFiles.ts#SANDBOX_UID",
-      heldBy: "host/namespace/isolation.test.ts#each Sandbox is a user of its own on the host, of no use outside"
+      heldBy: "host/namespace/isolation.test.ts#each Sandbox has a separate host user without rights outside"
     },
     {
       rule: "The processes of a Sandbox are listed, and one is ended by its id.",
       decidedBy: "src/operation/process/SandboxProcesses.ts#SandboxProcesses",
-      heldBy: "http/operations.test.ts#are listed with what they are, and one is ended by its id"
+      heldBy: "http/operations.test.ts#are listed with their fields, and DELETE ends the process with that id"
     },
     {
       rule: "An operation is accepted with 202 and runs independently of the connection.",
       decidedBy: "src/operation/startOperation.ts#startOperation.start",
-      heldBy: "http/operations.test.ts#one is accepted with 202, completes, and its output is read by offset"
+      heldBy: "http/operations.test.ts#an operation is accepted with 202, completes, and its output is read by offset"
     },
     {
       rule: "A repeated key recovers the original operation; another request with it is 409.",
       decidedBy: "src/operation/startOperation.ts#startOperation.replay",
       heldBy:
-        "http/operations.test.ts#a key is required; repeated it recovers the operation, with another body it is a conflict",
+        "http/operations.test.ts#the key is required; repeated it recovers the operation, with another body it is a conflict",
       question: "How is a repeated operation answered?"
     },
     {
       rule: "A non-zero exit is `completed` with its `exitCode`.",
       decidedBy: "machines/operation.ts#operationMachine.running.EXITED",
-      heldBy: "http/operations.test.ts#one that fails is completed with its exit code"
+      heldBy: "http/operations.test.ts#an operation whose command fails is completed with its exit code"
     },
     {
       rule: "The first of cancel and completion in the operation's mailbox wins; every caller sees that result.",
@@ -95,7 +95,7 @@ export const commands: Section = {
     {
       rule: "A repeated or late cancel returns the existing result.",
       decidedBy: "machines/operation.ts#operationMachine.completed",
-      heldBy: "http/operations.test.ts#cancel ends it once; repeated, or after completion, the result stands"
+      heldBy: "http/operations.test.ts#cancel ends an operation once; repeated, or after completion, the result stands"
     },
     {
       rule: "A terminal result never changes.",
@@ -106,50 +106,49 @@ export const commands: Section = {
       rule: "`completed` is committed only after all output is stored.",
       decidedBy: "src/operation/ProcessFollower.ts#followProcess",
       heldBy:
-        "crash/output.test.ts#has every byte of what completed, however often the database and the service are killed"
+        "crash/output.test.ts#every byte of a completed operation's output is stored, however often the database and the service are killed"
     },
     {
       rule: "`processTree` may settle after the end, until the tree is gone.",
       decidedBy: "machines/operation.ts#operationMachine.cancelled.TREE_SETTLED",
-      heldBy: "machines/operation.test.ts#says that its processes are gone only when somebody saw it"
+      heldBy: "machines/operation.test.ts#reports its processes as gone only when an event confirmed it"
     },
     {
       rule: "An operation's own time-out ends it `failed` with reason `TIMED_OUT`.",
       decidedBy: "machines/operation.ts#operationMachine.running.TIME_OUT",
-      heldBy: "machines/operation.test.ts#waits for its time-out while it runs, if it has one"
+      heldBy: "machines/operation.test.ts#has its time-out as a deadline while it runs, if it has one"
     },
     {
       rule: "Operations of a stopped or deleted Sandbox become `failed` with a reason.",
       decidedBy: "machines/operation.ts#operationMachine.running.LOST",
-      heldBy:
-        "operation/queue.test.ts#fail with their Sandbox's stop, and none of them begins in it, long as it may take"
+      heldBy: "operation/queue.test.ts#fail with their Sandbox's stop, and none of them begins during it"
     },
     {
       rule: "Wait returns on the first of: terminal, status change, output, time-out (30 s at most); it cancels nothing.",
       decidedBy: "src/operation/waitForOperation.ts#waitForOperation.wait",
-      heldBy: "http/operations.test.ts#wait takes 0 to 30 seconds, and may come without a body"
+      heldBy: "http/operations.test.ts#wait takes 0 to 30 seconds, and an optional body"
     },
     {
       rule: "Output is read by absolute offset, `limit` 1 to 262144 bytes; past the end it is empty.",
       decidedBy: "src/store/Output.ts#Output.layer.read",
-      heldBy: "http/operations.test.ts#one is accepted with 202, completes, and its output is read by offset"
+      heldBy: "http/operations.test.ts#an operation is accepted with 202, completes, and its output is read by offset"
     },
     {
       rule: "`eof` only when the operation is terminal and everything was read.",
       decidedBy: "machines/operation.ts#isSettled",
       heldBy:
-        "http/operations.test.ts#output that was read to where it is now has its end only once the operation has ended"
+        "http/operations.test.ts#output that was read to its present end reports eof only once the operation has ended"
     },
     {
       rule: "The last 16 MiB of each stream are kept; an earlier offset answers from the first retained byte with `truncated`.",
       decidedBy: "src/store/OutputRoom.ts#trimStatement",
-      heldBy: "store/Output.test.ts#keeps the last bytes to the byte, though they begin in the middle of a chunk",
+      heldBy: "store/Output.test.ts#keeps the last bytes exactly, though they begin in the middle of a chunk",
       question: "How much output is kept?"
     },
     {
       rule: "An output stream sends every byte once, then the operation.",
       decidedBy: "src/api/http/outputEvents.ts#outputEvents",
-      heldBy: "http/outputStream.test.ts#tells every byte once, then the operation, and goes on from any event"
+      heldBy: "http/outputStream.test.ts#carries every byte once, then the operation, and resumes after any event"
     },
     {
       rule: "An operation of another Sandbox is 404.",
@@ -159,7 +158,7 @@ export const commands: Section = {
     {
       rule: "The list is newest first.",
       decidedBy: "src/operation/OperationsLive.ts#make.list",
-      heldBy: "http/operations.test.ts#the list is newest first and paged; the transition log is there for each"
+      heldBy: "http/operations.test.ts#the list is newest first and paged; each operation has its transition log"
     },
     {
       rule: "Operations beyond ATOLL_OPERATIONS_RUNNING wait in the order of their acceptance.",
@@ -170,13 +169,13 @@ export const commands: Section = {
       rule: "Not running: execute and operations are 502 `SANDBOX_UNAVAILABLE`.",
       decidedBy: "src/operation/runningForOperation.ts#runningForOperation.findRunning",
       heldBy:
-        "http/sandboxes.test.ts#start, stop and delete answer with the state they reach; a deleted one is read, but not acted on"
+        "http/sandboxes.test.ts#start, stop and delete answer with the state they reach; a deleted Sandbox can be read, but not changed"
     },
     {
       rule: "An operation outlives a crash of the service and finishes once.",
       decidedBy: "src/operation/ProcessFollower.ts#followProcess",
       heldBy:
-        "crash/crash.test.ts#loses nothing that it acknowledged and does nothing twice, however often it is killed"
+        "crash/crash.test.ts#a service loses nothing that it acknowledged and does nothing twice, however often it is killed"
     }
   ]
 }

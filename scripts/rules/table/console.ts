@@ -42,19 +42,19 @@ export const console: Section = {
     {
       rule: "`accounts suspend` makes keys answer 403 and stops the Sandboxes.",
       decidedBy: "machines/wallet.ts#stopSuspended",
-      heldBy: "wallet/wallet.test.ts#of a suspended account stops every Sandbox, says why, and loses nothing"
+      heldBy: "wallet/wallet.test.ts#of a suspended account stops every Sandbox, gives the reason, and loses nothing"
     },
     {
       rule: "`accounts limits` sets an account's own limits.",
       decidedBy: "src/account/AccountLimits.ts#accountLimits",
       heldBy:
-        "account/limits.test.ts#are the settings until it has some, and again when they are taken away; each stands by itself"
+        "account/limits.test.ts#default to the settings, before they are set and after they are removed; each is independent"
     },
     {
       rule: "`keys create` prints the secret alone on stdout.",
       decidedBy: "src/cli/keys.ts#create",
       heldBy:
-        "account/cli.test.ts#creates a key whose secret is all it prints, and which the service accepts; revoked, the service refuses it at once"
+        "account/cli.test.ts#creates a key and prints only its secret, which the service accepts until the key is revoked"
     },
     {
       rule: "`credit grant` takes exact decimals.",
@@ -64,7 +64,8 @@ export const console: Section = {
     {
       rule: "`rates set` takes rates from now on only.",
       decidedBy: "src/cli/rates.ts#set",
-      heldBy: "wallet/Ledger.test.ts#takes rates from now on only, and leaves an outbox row for each account that burns"
+      heldBy:
+        "wallet/Ledger.test.ts#accepts rates only from now on, and writes an outbox row for each account that burns"
     },
     {
       rule: "`hosts cordon`, `drain`, `uncordon` and `remove` ask the host's machine.",

@@ -6,12 +6,12 @@ export const errors: Section = {
     {
       rule: "Every error, also of the router, has the body `{code, message, requestId, details}`.",
       decidedBy: "schemas/Errors.ts#ErrorBody",
-      heldBy: "http/openapi.test.ts#every endpoint of the contract has all its statuses, each error with the one body"
+      heldBy: "http/openapi.test.ts#has all statuses of every endpoint of the contract, each error with the Error body"
     },
     {
       rule: "Every code has one status.",
       decidedBy: "schemas/Errors.ts#errorStatus",
-      heldBy: "http/openapi.test.ts#each code is listed with its status and what its details hold"
+      heldBy: "http/openapi.test.ts#lists each code with its status and its details"
     },
     {
       rule: "An unknown route is 404.",
@@ -26,12 +26,12 @@ export const errors: Section = {
     {
       rule: "400 `INVALID_REQUEST` lists every issue with its path.",
       decidedBy: "src/api/http/ErrorResponse.ts#fromSchemaError",
-      heldBy: "http/edge.test.ts#all issues are told at once, each by its path, none with the value"
+      heldBy: "http/edge.test.ts#one answer lists all issues, each by its path, none with the value"
     },
     {
       rule: "401 has `WWW-Authenticate: Bearer`.",
       decidedBy: "src/api/http/ErrorResponse.ts#headersOf",
-      heldBy: "http/edge.test.ts#401 says Bearer; every form of a missing or wrong key is the same"
+      heldBy: "http/edge.test.ts#401 says Bearer; every form of a missing or wrong key gets the same body"
     },
     {
       rule: "403 `SCOPE_REQUIRED` names the scope.",
@@ -41,13 +41,12 @@ export const errors: Section = {
     {
       rule: "500 `INTERNAL` has no stack trace and no secret.",
       decidedBy: "src/api/http/faultError.ts#faultError",
-      heldBy:
-        "http/faults.test.ts#a defect is 500 INTERNAL without a word of its cause, which the log has under the request id"
+      heldBy: "http/faults.test.ts#a defect is 500 INTERNAL without its cause, which the log has under the request id"
     },
     {
       rule: 'An error of a change says `outcome: "unknown"` when the change may have been made.',
       decidedBy: "src/api/http/BegunRequest.ts#mayHaveChanged",
-      heldBy: "http/lostAnswers.test.ts#once it is committed, its outcome is unknown"
+      heldBy: "http/lostAnswers.test.ts#leaves an unknown outcome once the change is committed"
     }
   ]
 }

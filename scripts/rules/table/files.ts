@@ -6,12 +6,12 @@ export const files: Section = {
     {
       rule: "A path starts with `/workspace`, has at most 4096 characters, and no empty, `.` or `..` segment.",
       decidedBy: "schemas/WorkspacePath.ts#WorkspacePath",
-      heldBy: "files/fileContract.ts#every path spelling means one thing or is refused"
+      heldBy: "files/fileContract.ts#every path spelling has one meaning or is refused"
     },
     {
       rule: "A symbolic link that leaves /workspace is 400 `INVALID_PATH`.",
       decidedBy: "src/agent/files/Workspace.ts#leaves",
-      heldBy: "files/workspace.test.ts#links on the way are followed, and refused when they leave"
+      heldBy: "files/workspace.test.ts#links in a path are followed, and refused when they leave /workspace"
     },
     {
       rule: "Stat, rename and delete act on a link itself.",
@@ -26,17 +26,17 @@ export const files: Section = {
     {
       rule: "A read past the end is empty, with EOF.",
       decidedBy: "src/agent/files/read.ts#openRange",
-      heldBy: "files/content.test.ts#past the end it is empty, at the offset asked for"
+      heldBy: "files/content.test.ts#a range past the end is empty, at the requested offset"
     },
     {
       rule: "A cursor that disagrees with `offset` is 400.",
       decidedBy: "src/files/Files.ts#disagrees",
-      heldBy: "files/fileContract.ts#ranges join, by offset and by cursor, and past the end there is nothing"
+      heldBy: "files/fileContract.ts#ranges join, by offset and by cursor, and a range past the end is empty"
     },
     {
       rule: "A file that changed after the cursor was issued is 409 `CURSOR_STALE`.",
       decidedBy: "src/agent/files/version.ts#versionOf",
-      heldBy: "files/content.test.ts#a continued read notices %s at once",
+      heldBy: "files/content.test.ts#a continued read notices %s immediately",
       question: "When is a cursor stale?"
     },
     {
@@ -59,17 +59,17 @@ export const files: Section = {
     {
       rule: "A list shows each entry's metadata as its page is read.",
       decidedBy: "src/agent/files/Listings.ts#Listings",
-      heldBy: "files/list.test.ts#shows each entry's metadata as it is when its page is read"
+      heldBy: "files/list.test.ts#shows each entry's metadata at the time when its page is read"
     },
     {
       rule: "A write creates the file or replaces it atomically.",
       decidedBy: "src/agent/files/write.ts#commit",
-      heldBy: "files/content.test.ts#every concurrent reader sees one whole content"
+      heldBy: "files/content.test.ts#shows every concurrent reader one whole content"
     },
     {
       rule: "A body that breaks off leaves the old content.",
       decidedBy: "src/agent/files/Staging.ts#Staging",
-      heldBy: "files/content.test.ts#a body that breaks off leaves the old content and no litter"
+      heldBy: "files/content.test.ts#leaves the old content and no staging file when the body breaks off"
     },
     {
       rule: "More than 8 MiB are 413.",
@@ -81,7 +81,7 @@ export const files: Section = {
       rule: "A write whose parent is missing is 404.",
       decidedBy: "src/agent/files/write.ts#writePath",
       heldBy:
-        "files/content.test.ts#a missing parent, a directory and a body that is too large are refused and leave nothing"
+        "files/content.test.ts#refuses a missing parent, a directory and a body that is too large, and leaves nothing"
     },
     {
       rule: "A full volume is 413 `STORAGE_FULL` and changes nothing.",
@@ -123,32 +123,32 @@ export const files: Section = {
     {
       rule: "Rename with `overwrite` replaces atomically; a non-empty directory is 409 `DIRECTORY_NOT_EMPTY`.",
       decidedBy: "src/agent/files/rename.ts#replace",
-      heldBy: "files/fileContract.ts#directories, renames and removals answer in the contract's codes"
+      heldBy: "files/fileContract.ts#directories, renames and removals answer with the contract's codes"
     },
     {
       rule: "A directory that exists is 409 `ALREADY_EXISTS`, unless `recursive`.",
       decidedBy: "src/agent/files/directory.ts#makeDirectory",
-      heldBy: "files/fileContract.ts#directories, renames and removals answer in the contract's codes"
+      heldBy: "files/fileContract.ts#directories, renames and removals answer with the contract's codes"
     },
     {
       rule: "Deleting a non-empty directory without `recursive` is 409; /workspace itself is 400.",
       decidedBy: "src/agent/files/remove.ts#removePath",
-      heldBy: "files/tree.test.ts#refuses what the contract says"
+      heldBy: "files/tree.test.ts#refuses with the contract's codes"
     },
     {
       rule: "A Sandbox that does not run is 503 `RUNTIME_UNAVAILABLE`; a deleted one 404.",
       decidedBy: "src/files/FileErrors.ts#unavailable",
-      heldBy: "files/fileContract.ts#a Sandbox that is stopped answers 503, one that is deleted or another's 404"
+      heldBy: "files/fileContract.ts#a stopped Sandbox answers 503, a deleted one or another account's 404"
     },
     {
       rule: "An archive is unpacked entry by entry; an error says how far it came.",
       decidedBy: "src/agent/files/archive/unpack.ts#unpack",
-      heldBy: "files/archiveCalls.test.ts#are told what is wrong with them, and how far they came"
+      heldBy: "files/archiveCalls.test.ts#that are refused are answered with the fault and the progress"
     },
     {
       rule: "An archive of a directory has every file, link and time.",
       decidedBy: "src/agent/files/archive/pack.ts#Packing",
-      heldBy: "files/archive.test.ts#is made of a directory, and unpacked by it as it was"
+      heldBy: "files/archive.test.ts#is made of a directory, and the real tar unpacks it unchanged"
     },
     {
       rule: "Media type and scope are checked before shape and state.",

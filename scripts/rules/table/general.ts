@@ -6,18 +6,18 @@ export const general: Section = {
     {
       rule: "JSON is camelCase, except `requested_at`. A known field without a value is `null`.",
       decidedBy: "schemas/Optional.ts#orNull",
-      heldBy: "http/sandboxes.test.ts#absent and null are the same, and have the contract's defaults"
+      heldBy: "http/sandboxes.test.ts#absent and null fields are the same, and get the contract's defaults"
     },
     {
       rule: "An absent request field and `null` mean the same.",
       decidedBy: "schemas/Optional.ts#withDefault",
-      heldBy: "http/sandboxes.test.ts#absent and null are the same, and have the contract's defaults"
+      heldBy: "http/sandboxes.test.ts#absent and null fields are the same, and get the contract's defaults"
     },
     {
       rule: "Only the account's own resources are visible. An absent resource and a resource of another account get the same 404.",
       decidedBy: "src/sandbox/SandboxesLive.ts#make.find",
       heldBy:
-        "http/sandboxes.test.ts#nobody else sees or touches it, and its absence looks the same as its not being there"
+        "http/sandboxes.test.ts#other accounts neither see nor touch a Sandbox, and get the same 404 as for one that does not exist"
     },
     {
       rule: "An unknown request field is 400 with the nearest known name.",
@@ -52,23 +52,23 @@ export const general: Section = {
     {
       rule: "A body is optional for start, stop, wait and cancel: an empty one means `{}`.",
       decidedBy: "schemas/Access.ts#OptionalBody",
-      heldBy: "http/edge.test.ts#no body: {} where the body is optional, otherwise refused"
+      heldBy: "http/edge.test.ts#a missing body counts as {} where the body is optional, otherwise it is refused"
     },
     {
       rule: "Every answer has `X-Request-Id`; a usable one from the request (1 to 128 printable ASCII characters) is kept.",
       decidedBy: "src/api/http/RequestId.ts#identify",
-      heldBy: "http/edge.test.ts#a usable X-Request-Id is kept, any other is replaced"
+      heldBy: "http/edge.test.ts#a valid X-Request-Id is kept, any other is replaced"
     },
     {
       rule: "The order of checks is route, 401, 403, 415, 413, 400, 404, 402, state.",
       decidedBy: "src/api/http/EndpointGuard.ts#guard",
-      heldBy: "http/edge.test.ts#checks come in the contract's order: each request is wrong in all later ways too"
+      heldBy: "http/edge.test.ts#checks run in the contract's order: each request also fails all later checks"
     },
     {
       rule: "A runtime that does not support an operation is 501.",
       decidedBy: "schemas/Errors.ts#UnsupportedByRuntime",
       heldBy:
-        "http/sandboxes.test.ts#a runtime that this server does not have is refused at once, keeps nothing, and its own is taken"
+        "http/sandboxes.test.ts#a create for another runtime is refused immediately and stores nothing; one for the server's own is accepted"
     },
     {
       rule: "A feature that is switched off is 501, after shape and ownership.",
@@ -79,7 +79,7 @@ export const general: Section = {
       rule: "A database that does not answer is 503 `SERVICE_UNAVAILABLE` with `Retry-After`, on every endpoint.",
       decidedBy: "src/api/http/faultError.ts#databaseAway",
       heldBy:
-        "http/outage.test.ts#a frozen server is found out: clients are told 503 in time, health answers at once, one line is logged"
+        "http/outage.test.ts#detects a frozen server: clients get 503 in time, health answers immediately, one line is logged"
     },
     {
       rule: "An Idempotency-Key is 1 to 255 printable ASCII characters; a missing (where required) or malformed one is 400.",
@@ -89,7 +89,7 @@ export const general: Section = {
     {
       rule: "A fingerprint compares requests: method, path and canonical JSON body.",
       decidedBy: "src/account/idempotency/Fingerprint.ts#fingerprint",
-      heldBy: "idempotency/Fingerprint.test.ts#does not see blanks and the order of keys, and sees everything else"
+      heldBy: "idempotency/Fingerprint.test.ts#ignores blanks and the order of keys, and nothing else"
     },
     {
       rule: "An Idempotency-Key is kept as long as the thing that it made, and at least 24 h.",
@@ -99,7 +99,7 @@ export const general: Section = {
     {
       rule: "A replay is answered before credit, limits and state are checked.",
       decidedBy: "src/operation/startOperation.ts#startOperation.start",
-      heldBy: "http/credit.test.ts#does not change what a replay is answered, nor a conflict"
+      heldBy: "http/credit.test.ts#changes neither the answer of a replay nor a conflict"
     },
     {
       rule: "A query parameter given twice is 400.",
@@ -109,27 +109,28 @@ export const general: Section = {
     {
       rule: "Query parameters have the bounds and defaults of the contract.",
       decidedBy: "schemas/Query.ts#integerWithDefault",
-      heldBy: "http/openapi.test.ts#parameters have the types that they mean, with their bounds and defaults"
+      heldBy: "http/openapi.test.ts#gives parameters their types, bounds and defaults"
     },
     {
       rule: "An id in no valid form is 404.",
       decidedBy: "schemas/Identifiers.ts#prefixed",
-      heldBy: "http/edge.test.ts#ids that are no ids are 404, however they are spelled"
+      heldBy: "http/edge.test.ts#malformed ids are 404 in every spelling"
     },
     {
       rule: "HEAD is GET without the body.",
       decidedBy: "src/api/http/KnownRoutes.ts#methodsOf",
-      heldBy: "http/edge.test.ts#HEAD is GET without the body, key and all"
+      heldBy: "http/edge.test.ts#HEAD is GET without the body, key check included"
     },
     {
       rule: "A paged list takes `limit` 1 to 1000 (default 100) and an opaque `cursor`, and always has `nextCursor`.",
       decidedBy: "schemas/Query.ts#page",
-      heldBy: "http/pages.test.ts#of every list add up, whatever their size"
+      heldBy: "http/pages.test.ts#of every list add up to it, for every page size"
     },
     {
       rule: "A cursor is good only in the list that made it.",
       decidedBy: "src/engine/Paging.ts#openCursor",
-      heldBy: "http/cursors.test.ts#is refused everywhere but in the list or stream that gave it, and after any change"
+      heldBy:
+        "http/cursors.test.ts#is refused everywhere except in the list or stream that gave it, and after any change"
     },
     {
       rule: "A timestamp in a query has a valid date, a time and a zone; seconds and fractions are optional.",

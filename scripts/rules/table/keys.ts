@@ -7,12 +7,12 @@ export const keys: Section = {
       rule: "Every endpoint except the two descriptions needs an API key and its scope.",
       decidedBy: "src/api/http/EndpointGuard.ts#guard",
       heldBy:
-        "http/openapi.test.ts#every operation is told apart, summed up, and secured, but for the descriptions of the API and of its machines"
+        "http/openapi.test.ts#gives every operation a distinct id, a summary and a security scheme, except for the descriptions of the API and of its machines"
     },
     {
       rule: "A missing, invalid or revoked key is 401.",
       decidedBy: "src/account/Authentication.ts#Authentication.layer.authenticate",
-      heldBy: "http/edge.test.ts#401 says Bearer; every form of a missing or wrong key is the same"
+      heldBy: "http/edge.test.ts#401 says Bearer; every form of a missing or wrong key gets the same body"
     },
     {
       rule: "A key without the endpoint's scope is 403.",
@@ -24,12 +24,12 @@ export const keys: Section = {
       rule: "A suspended account gets 403 `ACCOUNT_SUSPENDED` on every endpoint that needs a key.",
       decidedBy: "src/api/http/EndpointGuard.ts#suspended",
       heldBy:
-        "account/suspension.test.ts#gets 403 from every endpoint that needs a key, before anything else but 401, and all again once resumed"
+        "account/suspension.test.ts#gets 403 from every endpoint that needs a key, before any other error but 401, and regains everything once resumed"
     },
     {
       rule: "`GET /me` describes account, key and limits.",
       decidedBy: "src/api/http/AccountHandlers.ts#AccountHandlers",
-      heldBy: "account/keys.test.ts#GET /me tells of the account and the key, and of the last use"
+      heldBy: "account/keys.test.ts#GET /me describes the account, the key and its last use"
     },
     {
       rule: "`DELETE /auth` revokes the request's key before it answers.",
@@ -45,7 +45,7 @@ export const keys: Section = {
     {
       rule: "Revoking a key keeps workspaces and Sandboxes.",
       decidedBy: "src/account/ApiKeys.ts#ApiKeys.layer.revoke",
-      heldBy: "account/keys.test.ts#revoking leaves workspaces and other keys; a revoked key stays listed"
+      heldBy: "account/keys.test.ts#revoking a key leaves workspaces and other keys; a revoked key stays listed"
     },
     {
       rule: "A secret is `atoll_live_` and 43 base62 characters; only its SHA-256 is stored.",
@@ -62,7 +62,7 @@ export const keys: Section = {
       rule: "A key that expires is refused from that instant.",
       decidedBy: "src/account/Authentication.ts#Authentication.layer.unexpired",
       heldBy:
-        "account/keys.test.ts#a key that expires is refused from that instant on, and says why; a lease does not lengthen its life"
+        "account/keys.test.ts#a key is refused from its expiry on, with the reason; a lease does not lengthen its life"
     },
     {
       rule: "Ids are a prefix and 26 characters of Crockford base32, in the order of their creation.",

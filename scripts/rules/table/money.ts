@@ -7,30 +7,31 @@ export const money: Section = {
       rule: "Without credit, create, start, execute, operations and file writes are 402 `CREDIT_EXHAUSTED`.",
       decidedBy: "src/account/Credit.ts#requireCredit",
       heldBy:
-        "http/credit.test.ts#used up, refuses every call that costs with 402, in every process; given again, none",
+        "http/credit.test.ts#that is used up refuses every call that costs with 402, in every process; restored credit refuses none",
       question: "Where is 402 decided?"
     },
     {
       rule: "Stop, delete, cancel, every read and file deletion are never refused for credit.",
       decidedBy: "src/account/Credit.ts#requireCredit",
-      heldBy: "http/credit.test.ts#never refuses to read, stop, cancel, close, remove or delete, nor what costs nothing"
+      heldBy:
+        "http/credit.test.ts#is never needed to read, stop, cancel, close, remove or delete, nor for calls that cost nothing"
     },
     {
       rule: "Credit ends at the planned instant, without anything polling.",
       decidedBy: "src/wallet/Plan.ts#foresee",
       heldBy:
-        "http/credit.test.ts#used up at a planned instant, refuses from that instant on and not before, with nothing written"
+        "http/credit.test.ts#that ends at a planned instant refuses from that instant on and not before, with nothing written"
     },
     {
       rule: "After the grace time, running Sandboxes of an exhausted account stop; their volumes are kept.",
       decidedBy: "machines/wallet.ts#stopExhausted",
       heldBy:
-        "wallet/wallet.test.ts#lets what runs go on for the grace time, counted from the instant itself; a top-up in it takes the stop back"
+        "wallet/wallet.test.ts#lets Sandboxes run for the grace time, counted from the instant itself; a top-up in it cancels the stop"
     },
     {
       rule: "A top-up takes effect with its commit.",
       decidedBy: "src/wallet/Ledger.ts#Ledger",
-      heldBy: "http/prepaid.test.ts#has no credit until it is given some, and then has it in the next request"
+      heldBy: "http/prepaid.test.ts#has no credit before a grant, and has it in the next request after one"
     },
     {
       rule: "Amounts are whole micro-dollars, rounded down once, as the growth of an exact sum.",
@@ -41,24 +42,24 @@ export const money: Section = {
       rule: "vCPU and memory cost from the commit of `running` to the commit that leaves it; the volume from the first boot to its deletion.",
       decidedBy: "src/wallet/Fold.ts#fold",
       heldBy:
-        "wallet/Ledger.test.ts#bills a run, not the boot before it, and knows to the millisecond when nothing will be left"
+        "wallet/Ledger.test.ts#bills a run, not the boot before it, and plans to the millisecond when the credit ends"
     },
     {
       rule: "An end that was noticed late costs until the last moment at which the runtime was seen alive.",
       decidedBy: "src/wallet/Fold.ts#takeBackTo",
       heldBy:
-        "wallet/Ledger.test.ts#takes back what was posted after the last moment at which a dead runtime was seen alive",
+        "wallet/Ledger.test.ts#reverses what was posted after the last moment at which a dead runtime was seen alive",
       question: "How is a death that was noticed late billed?"
     },
     {
       rule: "The last moment alive is where the runtime was last heard.",
       decidedBy: "src/sandbox/Heartbeat.ts#Heartbeat.layer.seenAt",
-      heldBy: "sandbox/lateEnds.test.ts#was at the last beat where the service was down meanwhile"
+      heldBy: "sandbox/lateEnds.test.ts#is the last heartbeat when the service was down meanwhile"
     },
     {
       rule: "A rate card holds from an instant on; a run that crosses it is cut there.",
       decidedBy: "src/wallet/RateCard.ts#cardAt",
-      heldBy: "wallet/RateCard.test.ts#each holds from its instant to the next one's"
+      heldBy: "wallet/RateCard.test.ts#each apply from their instant to the next one's"
     },
     {
       rule: "Promotional grants are spent first, then by expiry, then by age.",
@@ -68,12 +69,13 @@ export const money: Section = {
     {
       rule: "Expired credit cannot be spent.",
       decidedBy: "src/wallet/Posting.ts#dueOf",
-      heldBy: "wallet/Ledger.test.ts#does not let expired credit be spent, whether or not anybody looked in time"
+      heldBy:
+        "wallet/Ledger.test.ts#does not let expired credit be spent, even if no posting noticed the expiry in time"
     },
     {
       rule: "`low` is less than a day of burn or 10 % of the granted sum.",
       decidedBy: "src/wallet/Plan.ts#lowBelow",
-      heldBy: "wallet/Plan.test.ts#is low below a tenth of what was granted, to the micro-USD, and not at it"
+      heldBy: "wallet/Plan.test.ts#is low below a tenth of the granted sum, to the micro-USD, and not at it"
     },
     {
       rule: "Registration by invitation gives 10 USD of promotional credit for 14 days.",
@@ -84,7 +86,7 @@ export const money: Section = {
     {
       rule: "The wallet's transactions are append-only and newest first.",
       decidedBy: "src/wallet/Transactions.ts#Transactions",
-      heldBy: "http/usage.test.ts#transactions: pages stay what they are while others are added"
+      heldBy: "http/usage.test.ts#keeps pages of transactions as they are while others are added"
     },
     {
       rule: "Costs add up to the whole by Sandbox, day and workspace.",
@@ -94,7 +96,7 @@ export const money: Section = {
     {
       rule: "Usage and costs need the scope `usage:read`.",
       decidedBy: "schemas/Usage.ts#UsageGroup",
-      heldBy: "http/usage.test.ts#the scope usage:read is needed, and enough; without a key it is 401"
+      heldBy: "http/usage.test.ts#needs the scope usage:read and no other; without a key it is 401"
     },
     {
       rule: "The default window of usage is the current UTC month.",
@@ -104,7 +106,8 @@ export const money: Section = {
     {
       rule: "`cpuSeconds` is measured, and null where it was not.",
       decidedBy: "src/wallet/UsageReports.ts#UsageReports",
-      heldBy: "wallet/usage.test.ts#CPU time is the growth of each boot's counter, where it was measured, in any window"
+      heldBy:
+        "wallet/usage.test.ts#has the CPU time as the growth of each boot's counter, where it was measured, in any window"
     },
     {
       rule: "`usage verify` folds the log and compares it with the ledger.",
@@ -119,7 +122,7 @@ export const money: Section = {
     {
       rule: "The audit log has no body, query or secret.",
       decidedBy: "src/api/http/AuditedEndpoint.ts#auditedEndpoint",
-      heldBy: "http/audited.test.ts#no secret is in it, wherever a caller puts one"
+      heldBy: "http/audited.test.ts#holds no secret, wherever a caller puts one"
     }
   ]
 }

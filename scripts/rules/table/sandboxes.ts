@@ -12,7 +12,7 @@ export const sandboxes: Section = {
     {
       rule: "A create in a workspace that the account does not own is 404.",
       decidedBy: "src/sandbox/sandboxQuota.ts#sandboxQuota.requireQuota",
-      heldBy: "http/sandboxes.test.ts#a workspace of someone else, or of nobody, is 404"
+      heldBy: "http/sandboxes.test.ts#an unknown workspace, or another account's, is 404"
     },
     {
       rule: "The account's limit of Sandboxes is 429 `SANDBOX_LIMIT_REACHED`; stopped Sandboxes count.",
@@ -23,18 +23,18 @@ export const sandboxes: Section = {
     {
       rule: "The limit of Sandboxes holds under concurrent creates.",
       decidedBy: "src/sandbox/createSandbox.ts#createSandbox.claim",
-      heldBy: "http/sandboxes.test.ts#the account's limit is 429, also for creates at once"
+      heldBy: "http/sandboxes.test.ts#the account's limit is 429, also for concurrent creates"
     },
     {
       rule: "A workspace's storage limit is 429 `STORAGE_LIMIT_REACHED`.",
       decidedBy: "src/sandbox/sandboxQuota.ts#sandboxQuota.requireRoom",
-      heldBy: "account/limits.test.ts#of a workspace's storage hold at creates, and are what the workspaces say"
+      heldBy: "account/limits.test.ts#of a workspace's storage hold at creates, and are the limits that workspaces show"
     },
     {
       rule: "A limit that is found while provisioning makes the Sandbox `expired`, and a replay is 429 with the reason.",
       decidedBy: "machines/sandbox.ts#sandboxMachine.pending.RUNTIME_REFUSED",
       heldBy:
-        "http/runningWait.test.ts#a limit that refuses the boot is answered to the create that waited, as to every replay: 429"
+        "http/runningWait.test.ts#answers 429 when a limit refuses the boot, to the waiting create and to every replay"
     },
     {
       rule: "Names, metadata and `networkEnabled` have the contract's bounds and defaults.",
@@ -45,7 +45,7 @@ export const sandboxes: Section = {
       rule: "A Sandbox with network on a host without one is refused.",
       decidedBy: "src/sandbox/sandboxQuota.ts#sandboxQuota.requireNetwork",
       heldBy:
-        "http/sandboxes.test.ts#where Sandboxes cannot have a network, one with network is refused at once, and says what to send"
+        "http/sandboxes.test.ts#a server without network for Sandboxes refuses one with network immediately, and says what to send"
     },
     {
       rule: "The list shows active and deleted Sandboxes, newest first, and filters by status, workspace and metadata.",
@@ -61,7 +61,7 @@ export const sandboxes: Section = {
     {
       rule: "Start of a running Sandbox answers 201 with the same runtime.",
       decidedBy: "machines/sandbox.ts#sandboxMachine.running",
-      heldBy: "sandbox/startKey.test.ts#is taken also by a start that finds the Sandbox running"
+      heldBy: "sandbox/startKey.test.ts#is also taken by a start that finds the Sandbox running"
     },
     {
       rule: "Start answers as soon as the Sandbox runs, or after 20 s with the status that it has.",
@@ -72,24 +72,23 @@ export const sandboxes: Section = {
     {
       rule: "An Idempotency-Key on start makes a repeated start boot once.",
       decidedBy: "src/sandbox/startSandbox.ts#startSandbox.startOnce",
-      heldBy: "sandbox/startKey.test.ts#boots once for many at the same time"
+      heldBy: "sandbox/startKey.test.ts#boots once for many concurrent starts"
     },
     {
       rule: "A start has the create's limits: 429.",
       decidedBy: "machines/sandbox.ts#limitCodes",
-      heldBy:
-        "sandbox/hostLimits.test.ts#a start that a full host refuses is answered with the limit, each time, and keeps the volume"
+      heldBy: "sandbox/hostLimits.test.ts#refuses a start with the limit each time, and keeps the volume"
     },
     {
       rule: "Stop keeps the volume.",
       decidedBy: "machines/sandbox.ts#sandboxMachine.running.STOP",
       heldBy:
-        "runtime/contract/runtimeContract.ts#provision twice is once; stop keeps the volume; the next generation finds it; destroy leaves nothing"
+        "runtime/contract/runtimeContract.ts#a second provision changes nothing; stop keeps the volume; the next generation finds it; destroy leaves nothing"
     },
     {
       rule: "Delete removes runtime and volume, in every state.",
       decidedBy: "machines/sandbox.ts#sandboxMachine.deleting",
-      heldBy: "machines/sandbox.test.ts#lets a delete win in every state, and nothing lead back from it"
+      heldBy: "machines/sandbox.test.ts#lets a delete win in every state, and leaves it by no event"
     },
     {
       rule: "Delete is retried until it is done.",
@@ -100,7 +99,7 @@ export const sandboxes: Section = {
       rule: "Start of a stopped Sandbox boots it with its volume.",
       decidedBy: "machines/sandbox.ts#sandboxMachine.stopped.START",
       heldBy:
-        "sandbox/Lifecycle.test.ts#is created once a key, runs commands, stops, starts anew and is deleted with its volume"
+        "sandbox/Lifecycle.test.ts#is created once per key, runs commands, stops, starts again and is deleted with its volume"
     },
     {
       rule: "Delete answers when the volume is gone, or after 10 s while the deletion goes on.",
@@ -112,13 +111,13 @@ export const sandboxes: Section = {
       rule: "Delete answers 204, also when repeated.",
       decidedBy: "src/sandbox/SandboxesLive.ts#make.remove",
       heldBy:
-        "http/sandboxes.test.ts#start, stop and delete answer with the state they reach; a deleted one is read, but not acted on"
+        "http/sandboxes.test.ts#start, stop and delete answer with the state they reach; a deleted Sandbox can be read, but not changed"
     },
     {
       rule: "A deleted Sandbox stays readable for the retention time; acting on it is 404.",
       decidedBy: "src/observe/retention/deletedSandboxes.ts#deletedSandboxes",
       heldBy:
-        "retention/Pruner.test.ts#keeps what lies in a deleted Sandbox as long as that, though things that ended go sooner"
+        "retention/Pruner.test.ts#keeps the resources of a deleted Sandbox as long as the Sandbox, though ended ones elsewhere go sooner"
     },
     {
       rule: "`?wait=running` on create and start answers when the Sandbox runs, or after 30 s.",
@@ -134,7 +133,8 @@ export const sandboxes: Section = {
     {
       rule: "A boot that takes longer than ATOLL_BOOT_TIMEOUT_MS from its turn on fails; the machine has a deadline for it.",
       decidedBy: "src/sandbox/bootInTurn.ts#bootInTurn",
-      heldBy: "sandbox/bootInTurn.test.ts#has its time from then on, and keeps it while it waits",
+      heldBy:
+        "sandbox/bootInTurn.test.ts#has its whole time-out from its turn on, and extends its deadline while it waits",
       question: "When does a boot time out?"
     },
     {
@@ -145,47 +145,46 @@ export const sandboxes: Section = {
     {
       rule: "An unused Sandbox sleeps, and the next command wakes it.",
       decidedBy: "machines/sandbox.ts#sandboxMachine.running.SLEEP",
-      heldBy:
-        "sandbox/sleep.test.ts#comes to a Sandbox that nobody uses, and the next command wakes it with its processes"
+      heldBy: "sandbox/sleep.test.ts#begins for an unused Sandbox, and the next command wakes it with its processes"
     },
     {
       rule: "A Sandbox's lifetime stops and deletes it to the millisecond.",
       decidedBy: "machines/sandbox.ts#stopsAt",
       heldBy:
-        "sandbox/lifetime.test.ts#stops a Sandbox when it has run for long enough, to the millisecond and over a restart, and then deletes it"
+        "sandbox/lifetime.test.ts#stops a Sandbox after its longest run, to the millisecond and over a restart, and then deletes it"
     },
     {
       rule: "Concurrent changes of a Sandbox lose nothing (optimistic lock).",
       decidedBy: "machines/sandbox.ts#sandboxMachine.isOfEdition",
-      heldBy: "http/sandboxChanges.test.ts#loses none of several that come at once"
+      heldBy: "http/sandboxChanges.test.ts#loses none of several concurrent ones"
     },
     {
       rule: "A lost host stops its Sandboxes with reason `HOST_LOST`; records, logs and outputs stay readable.",
       decidedBy: "src/sandbox/hostLost.ts#hostLost",
       heldBy:
-        "sandbox/hostLost.test.ts#is stopped, has cost until the host was last seen, tells what lives in it, and starts anew later",
+        "sandbox/hostLost.test.ts#is stopped, costs until the host was last seen, ends its dependents, and can start again later",
       question: "What happens to a Sandbox when its host is lost?"
     },
     {
       rule: "A host that returns is reconciled before anything of it answers.",
       decidedBy: "src/sandbox/HostReconciler.ts#actionOf",
-      heldBy: "sandbox/hostLost.test.ts#is ended where it is found alive when the host is back"
+      heldBy: "sandbox/hostLost.test.ts#is ended if it is found alive when the host is back"
     },
     {
       rule: "A runtime without a Sandbox is destroyed.",
       decidedBy: "src/sandbox/HostReconciler.ts#actionOf",
-      heldBy: "sandbox/RuntimeWatch.test.ts#a machine, or a volume, that no Sandbox knows is destroyed"
+      heldBy: "sandbox/RuntimeWatch.test.ts#destroys a machine, or a volume, that belongs to no Sandbox"
     },
     {
       rule: "The transition log is complete: replayed through the machine it gives the stored snapshot.",
       decidedBy: "src/engine/Transition.ts#replay",
-      heldBy: "sandbox/Lifecycle.test.ts#leaves logs that replay to what is stored, for every actor that was made here"
+      heldBy: "sandbox/Lifecycle.test.ts#leaves logs that replay to the stored state, for every actor of this file"
     },
     {
       rule: "The transition endpoints page the log and list what may happen next.",
       decidedBy: "src/engine/TransitionLog.ts#transitionLog",
       heldBy:
-        "http/sandboxes.test.ts#the transition log is paged from the first revision on, and tells what may come next"
+        "http/sandboxes.test.ts#the transition log is paged from the first revision on, and lists the events that may come next"
     }
   ]
 }

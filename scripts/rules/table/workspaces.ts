@@ -7,12 +7,12 @@ export const workspaces: Section = {
       rule: "A new workspace is empty.",
       decidedBy: "src/account/workspace/Workspaces.ts#Workspaces.layer.insert",
       heldBy:
-        "http/workspaces.test.ts#one is created empty, listed newest first, and counts its Sandboxes and their volumes"
+        "http/workspaces.test.ts#a workspace is created empty, listed newest first, and counts its Sandboxes and their volumes"
     },
     {
       rule: "A name has 1 to 128 characters.",
       decidedBy: "schemas/Limits.ts#nameMaxCharacters",
-      heldBy: "http/workspaces.test.ts#a name has 1 to 128 characters, whatever the characters are"
+      heldBy: "http/workspaces.test.ts#a name has 1 to 128 characters of any kind"
     },
     {
       rule: "A repeated key replays the original response; another body is 409.",
@@ -24,20 +24,20 @@ export const workspaces: Section = {
       rule: "An account has at most 10 workspaces (its own limit may differ): 409 `WORKSPACE_QUOTA_EXCEEDED`, also under concurrent creates.",
       decidedBy: "src/account/workspace/Workspaces.ts#Workspaces.layer.insert",
       heldBy:
-        "http/workspaces.test.ts#the quota holds for creates at once, over two processes; a replay still answers, and a refused key is free",
+        "http/workspaces.test.ts#the quota holds for concurrent creates over two processes; a replay still answers, and a refused key is free",
       question: "Where is the quota of workspaces decided?"
     },
     {
       rule: "Reading, renaming and deleting need separate scopes: `workspace:create` does not grant deletion.",
       decidedBy: "schemas/Workspace.ts#WorkspacesGroup",
       heldBy:
-        "http/workspaces.test.ts#one is read and renamed by its account alone; who may only read may not rename, nor delete"
+        "http/workspaces.test.ts#only its account reads and renames a workspace; a read-only key can neither rename nor delete it"
     },
     {
       rule: "Only an empty workspace is deleted, else 409 `WORKSPACE_NOT_EMPTY`.",
       decidedBy: "src/account/workspace/Workspaces.ts#Workspaces.layer.remove",
       heldBy:
-        "http/workspaces.test.ts#only an empty one is deleted; it is gone then, its room in the quota is free, and its key still replays"
+        "http/workspaces.test.ts#only an empty workspace is deleted; that frees its quota, and its key still replays"
     }
   ]
 }

@@ -1,4 +1,7 @@
-/** The audit log: every call that may change something, with its outcome; nobody else's; in pages. */
+/**
+ * The audit log: every call of the account that may change something, with its outcome, in pages; no other account's
+ * calls.
+ */
 import { randomUUID } from "node:crypto"
 import { connect } from "node:net"
 import { assert, layer } from "@effect/vitest"
@@ -21,7 +24,7 @@ const path = "/api/v2/usage/audit"
 const withApi = <A>(test: (api: TestApi["Service"]) => Promise<A>) =>
   Effect.flatMap(TestApi, (api) => Effect.promise(() => test(api)))
 
-/** Events appear within about a second: asks until there are as many. */
+/** Events appear within about a second: polls until there are as many. */
 const events = async (
   send: TestApi["Service"]["send"],
   key: string,
@@ -52,7 +55,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the audit log", (it) => {
       await call("POST", "/workspaces", reader.secret, "denied", { name: "x" })
       await call("GET", "/workspaces", full.secret, "read")
       await call("HEAD", "/workspaces", full.secret, "head")
-      await call("POST", "/workspaces", "nobody", "unauthenticated", { name: "x" })
+      await call("POST", "/workspaces", "unknown", "unauthenticated", { name: "x" })
       await call("DELETE", "/sandboxes/sbx_00000000000000000000000000", full.secret, "absent")
       await call("DELETE", "/auth", reader.secret, "revoked")
       const found = await events(send, full.secret, 5)
@@ -74,7 +77,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the audit log", (it) => {
     })
   )
 
-  it.effect("has a call whose caller went away before its answer", () =>
+  it.effect("has a call whose client left before its answer", () =>
     withApi(async (api) => {
       const { secret } = await api.newKey(scopes, randomUUID())
       const id = await api.newSandbox(await api.newWorkspace(secret), secret)
@@ -92,7 +95,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the audit log", (it) => {
     })
   )
 
-  it.effect("is paged without gaps, and is the account's own", () =>
+  it.effect("is paged without gaps, and shows only the account's calls", () =>
     Effect.gen(function* () {
       const { send, newKey } = yield* TestApi
       const sql = yield* SqlClient.SqlClient
@@ -197,7 +200,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the audit log", (it) => {
     })
   )
 
-  it.effect("refuses what it cannot be asked for, and who may not ask", () =>
+  it.effect("refuses unknown filters, unknown keys and keys without the scope", () =>
     withApi(async ({ send, newKey }) => {
       const { secret } = await newKey(["usage:read"], randomUUID())
       const asked = (query: string, key: string | null = secret) => send("GET", `${path}?${query}`, { key })
@@ -225,14 +228,14 @@ layer(TestApi.layer(), { excludeTestServices: true })("the audit log", (it) => {
       ])
       assert.strictEqual((await asked("limit=1000&from=2026-02-01T00:00%2B01:00")).status, 200)
       assert.strictEqual((await asked("", null)).status, 401)
-      assert.strictEqual((await asked("", "nobody")).status, 401)
+      assert.strictEqual((await asked("", "unknown")).status, 401)
       const all = scopes.filter((scope) => scope !== "usage:read")
       const { secret: other } = await newKey(all, randomUUID())
       assert.strictEqual((await asked("", other)).json.code, "SCOPE_REQUIRED")
     })
   )
 
-  it.effect("has what the operator did to the account", () =>
+  it.effect("has the operator's changes to the account", () =>
     Effect.gen(function* () {
       const { send, newKey } = yield* TestApi
       const sql = yield* SqlClient.SqlClient
@@ -260,7 +263,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the audit log", (it) => {
 })
 
 layer(TestDatabase.layer, { excludeTestServices: true })("the audit log of an earlier Atoll", (it) => {
-  it.effect("is told its actions and targets, and loses the preview ids that stand in it", () =>
+  it.effect("gets its actions and targets in a migration, which removes the preview ids in it", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`drop table audit_events`

@@ -1,4 +1,4 @@
-/** What wrong keys cost: counted in statements, since time tells little on a shared machine. */
+/** The cost of wrong keys, counted in statements: durations mean little on a shared machine. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -10,7 +10,7 @@ import { leaseMs } from "../../../src/account/KeyLease.ts"
 import { KeyUse } from "../../../src/account/KeyUse.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 
-/** Statements that were sent, and how many at once at most. */
+/** The statements that were sent, and the most that ran concurrently. */
 const counted = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const seen = { statements: 0, underWay: 0, atOnce: 0 }
@@ -46,7 +46,7 @@ const newKey = Effect.gen(function* () {
 })
 
 layer(TestDatabase.layer, { excludeTestServices: true })("authentication", (it) => {
-  it.effect("asks the database nothing about what is no key", () =>
+  it.effect("sends the database no statement for text that is not a key", () =>
     Effect.gen(function* () {
       const { seen, authentication } = yield* counted
       yield* Effect.gen(function* () {
@@ -67,34 +67,36 @@ layer(TestDatabase.layer, { excludeTestServices: true })("authentication", (it) 
     })
   )
 
-  it.effect("asks about any number of wrong keys in a few statements, one at a time, and knows a new key at once", () =>
-    Effect.gen(function* () {
-      const { seen, authentication } = yield* counted
-      yield* Effect.gen(function* () {
-        const { authenticate } = yield* Authentication
-        const known = yield* newKey
-        yield* authenticate(known)
-        const guess = Effect.flip(Effect.suspend(() => authenticate(newSecret())))
-        const wrong = yield* Effect.forkChild(
-          Effect.forEach(Array.from({ length: 2000 }), () => guess, { concurrency: "unbounded" })
-        )
-        yield* Effect.yieldNow
-        const made = yield* newKey
-        assert.deepStrictEqual([...(yield* authenticate(made)).scopes], ["sandbox:read"])
-        const faults = yield* Fiber.join(wrong)
-        assert.isTrue(faults.every(({ _tag }) => _tag === "UNAUTHENTICATED"))
-        // One for the first to come, and then a thousand at a time.
-        assert.isAtMost(seen.statements, 6)
-        assert.strictEqual(seen.atOnce, 1)
-        yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, leaseMs)))
-        yield* Effect.all([authenticate(known), guess], { concurrency: 2 })
-        // Who is known does not wait behind who guesses.
-        assert.strictEqual(seen.atOnce, 2)
-      }).pipe(Effect.provide(authentication))
-    }).pipe(Effect.provide(services))
+  it.effect(
+    "looks up any number of wrong keys in a few statements, one at a time, and accepts a new key immediately",
+    () =>
+      Effect.gen(function* () {
+        const { seen, authentication } = yield* counted
+        yield* Effect.gen(function* () {
+          const { authenticate } = yield* Authentication
+          const known = yield* newKey
+          yield* authenticate(known)
+          const guess = Effect.flip(Effect.suspend(() => authenticate(newSecret())))
+          const wrong = yield* Effect.forkChild(
+            Effect.forEach(Array.from({ length: 2000 }), () => guess, { concurrency: "unbounded" })
+          )
+          yield* Effect.yieldNow
+          const made = yield* newKey
+          assert.deepStrictEqual([...(yield* authenticate(made)).scopes], ["sandbox:read"])
+          const faults = yield* Fiber.join(wrong)
+          assert.isTrue(faults.every(({ _tag }) => _tag === "UNAUTHENTICATED"))
+          // One statement for the first key, then one for each thousand.
+          assert.isAtMost(seen.statements, 6)
+          assert.strictEqual(seen.atOnce, 1)
+          yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, leaseMs)))
+          yield* Effect.all([authenticate(known), guess], { concurrency: 2 })
+          // A known key does not wait behind wrong ones.
+          assert.strictEqual(seen.atOnce, 2)
+        }).pipe(Effect.provide(authentication))
+      }).pipe(Effect.provide(services))
   )
 
-  it.effect("shares one statement among the requests of one key", () =>
+  it.effect("shares one statement among the concurrent requests of one key", () =>
     Effect.gen(function* () {
       const { seen, authentication } = yield* counted
       yield* Effect.gen(function* () {

@@ -7,7 +7,7 @@ import { TestDatabase } from "../../support/TestDatabase.ts"
 
 layer(TestDatabase.layer, { excludeTestServices: true })("usage verify on the command line", (it) => {
   it.effect(
-    "says that everything agrees, or what does not, with exit code 1",
+    "reports that everything agrees, or the differences with exit code 1",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -31,8 +31,8 @@ layer(TestDatabase.layer, { excludeTestServices: true })("usage verify on the co
         assert.deepInclude(found.differences[0], { expected: "12500000", found: "12500001" })
         const one = yield* documentOf("usage", "verify", "--account", "one", "--json")
         assert.deepStrictEqual([one.accounts, one.differences], [1, []])
-        const nobody = yield* atoll("usage", "verify", "--account", "nobody")
-        assert.deepStrictEqual([nobody.code, nobody.stdout], [1, ""])
+        const refused = yield* atoll("usage", "verify", "--account", "unknown")
+        assert.deepStrictEqual([refused.code, refused.stdout], [1, ""])
       }),
     withinMs
   )

@@ -10,7 +10,7 @@ import { TestDatabase } from "../../support/TestDatabase.ts"
 layer(Layer.mergeAll(Accounts.layer, ApiKeys.layer).pipe(Layer.provideMerge(TestDatabase.layer)), {
   excludeTestServices: true
 })("the last use of a key", (it) => {
-  it.effect("is known at once, written when the service stops, and never goes back", () =>
+  it.effect("is visible immediately, is written when the service stops, and never goes back", () =>
     Effect.gen(function* () {
       const keys = yield* ApiKeys
       const { id: accountId } = yield* (yield* Accounts).named("one")
@@ -41,7 +41,7 @@ layer(Layer.mergeAll(Accounts.layer, ApiKeys.layer).pipe(Layer.provideMerge(Test
     })
   )
 
-  it.effect("is kept when it cannot be written, and written the next time", () =>
+  it.effect("is kept when a write fails, and is written the next time", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const keys = yield* ApiKeys

@@ -1,4 +1,4 @@
-/** API keys: what they may, what is kept of them, and that a revoked one is refused at once by every process. */
+/** API keys: their scopes, what is stored of them, and that every process refuses a revoked key immediately. */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Schedule, Schema } from "effect"
@@ -57,7 +57,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("API keys", (it) => {
     })
   )
 
-  it.effect("GET /me tells of the account and the key, and of the last use", () =>
+  it.effect("GET /me describes the account, the key and its last use", () =>
     withApi(async ({ send, newKey, accountId }) => {
       const { secret, id } = await newKey(["sandbox:read"])
       const { status, json } = await send("GET", "/api/v2/me", { key: secret })
@@ -122,7 +122,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("API keys", (it) => {
         const { secret: key, id } = yield* Effect.promise(() => newKey(["sandbox:read"]))
         const ask = () => sendTo(second.port, "")("GET", "/api/v2/workspaces", { key }).then(({ status }) => status)
         const slowMs = leaseMs * 4
-        // A statement sees the database as it was when it began, and then takes its time over each row.
+        // A statement sees the database as it was when it began, and then takes time over each row.
         yield* sql`alter table api_keys rename to api_keys_stored`
         yield* sql.unsafe(
           `create view api_keys as select * from api_keys_stored where id <> '${id}' or pg_sleep(${slowMs / 1000}) is not null`
@@ -144,37 +144,35 @@ layer(TestApi.layer(), { excludeTestServices: true })("API keys", (it) => {
       })
   )
 
-  it.effect(
-    "a key that expires is refused from that instant on, and says why; a lease does not lengthen its life",
-    () =>
-      Effect.gen(function* () {
-        const { send, accountId } = yield* TestApi
-        const keys = yield* ApiKeys
-        const make = (expiresAt: number | null) =>
-          keys.create({ accountId, name: "expires", scopes: ["sandbox:read"], expiresAt })
-        const ask = (key: string) => Effect.promise(() => send("GET", "/api/v2/me", { key }))
-        const late = yield* make(Date.now() - 1)
-        const refused = yield* ask(late.secret)
-        assert.deepStrictEqual([refused.status, refused.json.code], [401, "UNAUTHENTICATED"])
-        assert.match(refused.json.message, /expired/)
+  it.effect("a key is refused from its expiry on, with the reason; a lease does not lengthen its life", () =>
+    Effect.gen(function* () {
+      const { send, accountId } = yield* TestApi
+      const keys = yield* ApiKeys
+      const make = (expiresAt: number | null) =>
+        keys.create({ accountId, name: "expires", scopes: ["sandbox:read"], expiresAt })
+      const ask = (key: string) => Effect.promise(() => send("GET", "/api/v2/me", { key }))
+      const late = yield* make(Date.now() - 1)
+      const refused = yield* ask(late.secret)
+      assert.deepStrictEqual([refused.status, refused.json.code], [401, "UNAUTHENTICATED"])
+      assert.match(refused.json.message, /expired/)
 
-        const expiresAt = Date.now() + 1000
-        const { secret, key } = yield* make(expiresAt)
-        assert.strictEqual(key.expiresAt, expiresAt)
-        let accepted = 0
-        while (Date.now() < expiresAt + 150) {
-          const began = Date.now()
-          const { status } = yield* ask(secret)
-          if (Date.now() < expiresAt) assert.strictEqual(status, 200)
-          if (began >= expiresAt) assert.strictEqual(status, 401)
-          accepted += status === 200 ? 1 : 0
-        }
-        assert.isAbove(accepted, 0)
-        assert.strictEqual((yield* ask((yield* make(null)).secret)).status, 200)
-      }).pipe(Effect.provide(ApiKeys.layer))
+      const expiresAt = Date.now() + 1000
+      const { secret, key } = yield* make(expiresAt)
+      assert.strictEqual(key.expiresAt, expiresAt)
+      let accepted = 0
+      while (Date.now() < expiresAt + 150) {
+        const began = Date.now()
+        const { status } = yield* ask(secret)
+        if (Date.now() < expiresAt) assert.strictEqual(status, 200)
+        if (began >= expiresAt) assert.strictEqual(status, 401)
+        accepted += status === 200 ? 1 : 0
+      }
+      assert.isAbove(accepted, 0)
+      assert.strictEqual((yield* ask((yield* make(null)).secret)).status, 200)
+    }).pipe(Effect.provide(ApiKeys.layer))
   )
 
-  it.effect("revoking leaves workspaces and other keys; a revoked key stays listed", () =>
+  it.effect("revoking a key leaves workspaces and other keys; a revoked key stays listed", () =>
     Effect.gen(function* () {
       const { newKey, newWorkspace, send } = yield* TestApi
       const keys = yield* ApiKeys
@@ -193,34 +191,36 @@ layer(TestApi.layer(), { excludeTestServices: true })("API keys", (it) => {
     }).pipe(Effect.provide(ApiKeys.layer))
   )
 
-  it.effect("the bootstrap secret becomes one key, whoever and how often it is asked for; revoked, it stays so", () =>
-    Effect.gen(function* () {
-      const keys = yield* ApiKeys
-      const { send } = yield* TestApi
-      const secret = newSecret()
-      yield* Effect.all(
-        Array.from({ length: 8 }, () => keys.bootstrap(secret)),
-        { concurrency: "unbounded" }
-      )
-      const mine = (yield* keys.list(null)).filter((key) => key.hint === secret.slice(-4) && key.name === "Bootstrap")
-      assert.strictEqual(mine.length, 1)
-      assert.deepStrictEqual(mine[0]!.scopes, scopes)
-      assert.strictEqual((yield* Effect.promise(() => send("GET", "/api/v2/me", { key: secret }))).status, 200)
-      yield* keys.revoke(mine[0]!.id, "operator")
-      yield* keys.bootstrap(secret)
-      assert.strictEqual((yield* Effect.promise(() => send("GET", "/api/v2/me", { key: secret }))).status, 401)
-      for (const bad of [
-        "x",
-        "with blank",
-        secret.slice(0, -1),
-        `${secret}x`,
-        `${secret.slice(0, -1)}-`,
-        `${secret}\n`
-      ]) {
-        const refusal = yield* Effect.flip(keys.bootstrap(bad))
-        assert.match(refusal.message, /^ATOLL_BOOTSTRAP_API_KEY must be an API key: atoll_live_ and 43 random/)
-        assert.notInclude(refusal.message, bad.slice(11).trim() || "nothing")
-      }
-    }).pipe(Effect.provide(ApiKeys.layer))
+  it.effect(
+    "the bootstrap secret becomes one key, however often any process asks for it, and stays revoked once revoked",
+    () =>
+      Effect.gen(function* () {
+        const keys = yield* ApiKeys
+        const { send } = yield* TestApi
+        const secret = newSecret()
+        yield* Effect.all(
+          Array.from({ length: 8 }, () => keys.bootstrap(secret)),
+          { concurrency: "unbounded" }
+        )
+        const mine = (yield* keys.list(null)).filter((key) => key.hint === secret.slice(-4) && key.name === "Bootstrap")
+        assert.strictEqual(mine.length, 1)
+        assert.deepStrictEqual(mine[0]!.scopes, scopes)
+        assert.strictEqual((yield* Effect.promise(() => send("GET", "/api/v2/me", { key: secret }))).status, 200)
+        yield* keys.revoke(mine[0]!.id, "operator")
+        yield* keys.bootstrap(secret)
+        assert.strictEqual((yield* Effect.promise(() => send("GET", "/api/v2/me", { key: secret }))).status, 401)
+        for (const bad of [
+          "x",
+          "with blank",
+          secret.slice(0, -1),
+          `${secret}x`,
+          `${secret.slice(0, -1)}-`,
+          `${secret}\n`
+        ]) {
+          const refusal = yield* Effect.flip(keys.bootstrap(bad))
+          assert.match(refusal.message, /^ATOLL_BOOTSTRAP_API_KEY must be an API key: atoll_live_ and 43 random/)
+          assert.notInclude(refusal.message, bad.slice(11).trim() || "nothing")
+        }
+      }).pipe(Effect.provide(ApiKeys.layer))
   )
 })

@@ -1,4 +1,4 @@
-/** An account's own limits go over the settings: in what is refused, and in what the API says of them. */
+/** An account's own limits override the settings, in what the API refuses and in what it shows. */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
@@ -25,7 +25,7 @@ const newTenant = async (api: TestApi["Service"], services: Context.Context<Acco
     key,
     limit: (limits: Partial<OwnLimits>) => Effect.runPromise(accounts.setLimits(id, limits)),
     create,
-    /** How the first refused one of many creates in one workspace was refused, and how many were not. */
+    /** The first refusal among many creates in one workspace, and the number of creates before it. */
     untilRefused: async (workspaceId: string) => {
       for (let made = 0; ; made++) {
         const answer = await create(workspaceId)
@@ -53,7 +53,7 @@ const withTenant = <A>(test: (tenant: Awaited<ReturnType<typeof newTenant>>) => 
 const service = Accounts.layer.pipe(Layer.provideMerge(TestApi.layer(settings)))
 
 layer(service, { excludeTestServices: true })("an account's own limits", (it) => {
-  it.effect("are the settings until it has some, and again when they are taken away; each stands by itself", () =>
+  it.effect("default to the settings, before they are set and after they are removed; each is independent", () =>
     withTenant(async ({ limit, told }) => {
       const byDefault = { workspaces: 10, sandboxes: 3, workspaceStorageBytes: 2 * volumeBytes }
       assert.deepStrictEqual(await told(), byDefault)
@@ -66,7 +66,7 @@ layer(service, { excludeTestServices: true })("an account's own limits", (it) =>
     })
   )
 
-  it.effect("of Sandboxes hold at creates, raised and lowered, and keep what is there", () =>
+  it.effect("of Sandboxes hold at creates, raised and lowered, and keep existing Sandboxes", () =>
     withTenant(async ({ limit, workspace, untilRefused, create }) => {
       const [first, second] = [(await workspace()).json.workspace.id, (await workspace()).json.workspace.id]
       await limit({ sandboxes: 1 })
@@ -84,7 +84,7 @@ layer(service, { excludeTestServices: true })("an account's own limits", (it) =>
     })
   )
 
-  it.effect("of a workspace's storage hold at creates, and are what the workspaces say", () =>
+  it.effect("of a workspace's storage hold at creates, and are the limits that workspaces show", () =>
     withTenant(async ({ limit, workspace, untilRefused, workspaces }) => {
       await limit({ workspaceStorageBytes: volumeBytes })
       const made = (await workspace()).json.workspace
@@ -116,7 +116,7 @@ layer(service, { excludeTestServices: true })("an account's own limits", (it) =>
     })
   )
 
-  it.effect("of an account that there is not, are null", () =>
+  it.effect("are null for an unknown account", () =>
     Effect.gen(function* () {
       assert.isNull(yield* (yield* Accounts).setLimits("acc_nothing", { sandboxes: 1 }))
     })

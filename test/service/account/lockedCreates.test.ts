@@ -1,4 +1,4 @@
-/** Creations of one account that wait for each other leave connections to the database to everybody else. */
+/** Creates of one account that wait for each other leave database connections to other work. */
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { SqlClient } from "effect/sql"
@@ -9,14 +9,14 @@ import { TestDatabase } from "../../support/TestDatabase.ts"
 import { createIn, untilStatus } from "../../support/TestSandboxes.ts"
 
 layer(TestDatabase.layer, { excludeTestServices: true })("creations of one account", (it) => {
-  it.effect("wait for each other without a connection each", () =>
+  it.effect("wait for each other without holding a connection each", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const [busy, other] = [yield* newAccount, yield* newAccount]
         const [isLocked, mayGo] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
-        // Another process counts the account's Sandboxes, and takes its time.
+        // Another process counts the account's Sandboxes slowly.
         const counting = yield* Effect.forkChild(
           sql.withTransaction(
             sql`select 1 from accounts where id = ${busy.accountId} for no key update`.pipe(

@@ -1,4 +1,7 @@
-/** A suspended account: each of its keys is refused by every process and every endpoint, at once; nothing of it is lost. */
+/**
+ * A suspended account: every process and every endpoint refuses each of its keys immediately; the account loses
+ * nothing.
+ */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
@@ -55,7 +58,7 @@ const service = Layer.merge(Accounts.layer, told).pipe(Layer.provideMerge(TestAp
 
 layer(service, { excludeTestServices: true })("a suspended account", (it) => {
   it.effect(
-    "gets 403 from every endpoint that needs a key, before anything else but 401, and all again once resumed",
+    "gets 403 from every endpoint that needs a key, before any other error but 401, and regains everything once resumed",
     () =>
       withTenant(async ({ newKey, suspend, resume }, { send, second }) => {
         const key = await newKey()
@@ -85,7 +88,7 @@ layer(service, { excludeTestServices: true })("a suspended account", (it) => {
       })
   )
 
-  it.effect("is one from the moment at which suspending returned, in every process, and others never notice", () =>
+  it.effect("is refused by every process once suspending has returned, and other accounts are not affected", () =>
     withTenant(async ({ newKey, suspend, resume }, { port, second, key: otherKey }) => {
       const key = await newKey()
       const here = sendTo(port, key)
@@ -114,12 +117,12 @@ layer(service, { excludeTestServices: true })("a suspended account", (it) => {
     })
   )
 
-  it.effect("makes no Sandbox in a request that got past its key before", () =>
+  it.effect("makes no Sandbox in a request that passed authentication before", () =>
     withTenant(async ({ newKey, found, rows }, api) => {
       const key = await newKey()
       const workspaceId = await api.newWorkspace(key)
       const { id } = await found()
-      // No wait for leases: the request is as good as one that is under way.
+      // Without a wait for leases the request counts as one that is under way.
       await rows((sql) => sql`update accounts set suspended_at = 1 where id = ${id}`)
       const refused = await api.send("POST", "/api/v2/sandboxes", {
         key,
@@ -136,7 +139,7 @@ layer(service, { excludeTestServices: true })("a suspended account", (it) => {
     })
   )
 
-  it.effect("stays suspended since when it was, and its wallet is told of each change", () =>
+  it.effect("keeps the instant of its first suspension, and its wallet gets each change", () =>
     withTenant(async ({ newKey, suspend, resume, found, rows }, api) => {
       await newKey()
       const { id } = await found()
@@ -173,12 +176,12 @@ layer(service, { excludeTestServices: true })("a suspended account", (it) => {
     })
   )
 
-  it.effect("that there is not, is null", () =>
+  it.effect("suspend and resume of an unknown account return null", () =>
     Effect.gen(function* () {
       const accounts = yield* Accounts
       assert.isNull(yield* accounts.suspend("acc_nothing"))
       assert.isNull(yield* accounts.resume("acc_nothing"))
-      assert.isNull(yield* accounts.find("nobody"))
+      assert.isNull(yield* accounts.find("unknown"))
     })
   )
 })

@@ -1,5 +1,5 @@
 /** Own process: it counts the connections and the memory of the process. */
-/** Several services at one agent that takes a single connection: each over a relay, and each as if it were alone. */
+/** Several services use one agent that takes a single connection: each reaches it over a relay, as if it were alone. */
 import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
@@ -49,7 +49,7 @@ const agentOf = (services: number) =>
 
 const spec = (folder: string, script: string) => commandSpec(["sh", "-c", script], { cwd: folder })
 
-/** Sends for ever to whoever connects, or back what it gets, and its end. */
+/** Sends endlessly to each connection, or echoes its bytes and its end. */
 const listening = (kind: "endless" | "echo") =>
   Effect.acquireRelease(
     Effect.callback<ReturnType<typeof createServer>>((resume) => {
@@ -67,7 +67,7 @@ const listening = (kind: "endless" | "echo") =>
     (server) => Effect.sync(() => void server.close())
   ).pipe(Effect.map((server) => (server.address() as AddressInfo).port))
 
-it.live("many streams of several services at once, each with the bytes that were meant for it", () =>
+it.live("many concurrent streams of several services each carry exactly their own bytes", () =>
   Effect.gen(function* () {
     const { guests, workspace } = yield* agentOf(3)
     const port = yield* listening("echo")
@@ -108,7 +108,7 @@ it.live("many streams of several services at once, each with the bytes that were
   }).pipe(Effect.scoped)
 )
 
-it.live("a stream that one does not read, or resets, and a relay that ends, are nobody else's", () =>
+it.live("an unread stream, a reset stream and a relay that ends affect no other stream", () =>
   Effect.gen(function* () {
     const { agent, guests, workspace } = yield* agentOf(2)
     const [one, other] = guests as [(typeof guests)[0], (typeof guests)[0]]
@@ -140,18 +140,18 @@ it.live("a stream that one does not read, or resets, and a relay that ends, are 
     expect(yield* Fiber.join(cut)).toMatchObject({ fault: "lost" })
     yield* eventually(Effect.map(running, (keys) => keys.length === 1))
     expect(yield* running).toEqual(["kept"])
-    // It comes back over another one.
+    // The service reconnects over another relay.
     yield* one.processes.list
 
     yield* Effect.promise(() => agent.kill())
     expect(yield* Fiber.join(kept)).toMatchObject({ fault: "lost" })
-    // The relay is there and the agent is not: whoever asks knows that nothing was done.
+    // The relay runs and the agent does not: the caller learns that nothing was done.
     expect(yield* Effect.flip(other.processes.list)).toMatchObject({ fault: "unreached" })
   }).pipe(Effect.scoped)
 )
 
-// One that fails computes for ever, and takes all memory meanwhile.
-it("answers without a body leave the host at rest", () => {
+// A failing run would compute without end and take all memory.
+it("answers without a body leave the host idle", () => {
   const fixture = join(import.meta.dirname, "fixtures/emptyAnswers.ts")
   const { stdout, stderr } = spawnSync(process.execPath, [fixture], {
     encoding: "utf8",

@@ -5,8 +5,8 @@ import { setTimeout } from "node:timers/promises"
 import { describe, expect, it } from "@effect/vitest"
 import { agentBundle } from "../../../src/runtime/agentClient/agentBundle.ts"
 
-describe("the agent as one file", () => {
-  it("is made for each of several drivers that open one shortly after the other", async () => {
+describe("the agent's bundle", () => {
+  it("is built for each of several drivers that open shortly after one another", async () => {
     const folder = mkdtempSync(join(tmpdir(), "atoll-bundle-"))
     try {
       const paths = await Promise.all(

@@ -1,4 +1,7 @@
-/** Many commands at once in one Sandbox, and an agent that has more to do than time: each is answered as it ends, and what is not known is said. */
+/**
+ * Many concurrent commands in one Sandbox with an overloaded agent: each is answered when it ends, and an unknown
+ * outcome is reported.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { RUNNING_MAX } from "../../../src/agent/wire.ts"
@@ -14,8 +17,8 @@ const scriptedAgent = Effect.acquireRelease(
 
 const spec = commandSpec(["true"], { timeoutMs: 5_000 })
 
-describe("permits of commands", () => {
-  it.effect("are so many at a time, and whoever waits longest comes next", () =>
+describe("the semaphore of commands", () => {
+  it.effect("grants a bounded number of permits, in the order of the requests", () =>
     Effect.gen(function* () {
       const permits = new CommandPermits(2, 10)
       const order: Array<number> = []
@@ -32,7 +35,7 @@ describe("permits of commands", () => {
         )
       )
       assert.deepStrictEqual(order, [0, 1])
-      // One that waits no longer leaves the line; one that is interrupted in its place gives it on.
+      // A waiter that gives up leaves the queue; one that is interrupted while it holds a permit releases it.
       yield* Fiber.interrupt(fibers[2]!)
       yield* Fiber.interrupt(fibers[0]!)
       yield* Effect.yieldNow
@@ -42,12 +45,12 @@ describe("permits of commands", () => {
       yield* Effect.yieldNow
       assert.deepStrictEqual(order, [0, 1, 3, 4])
       for (const index of [3, 4]) yield* Fiber.interrupt(fibers[index]!)
-      // All are free again.
+      // All permits are free again.
       yield* Effect.scoped(Effect.andThen(permits.take, permits.take))
     })
   )
 
-  it.effect("a line that is too long refuses at once", () =>
+  it.effect("refuses immediately when its queue is too long", () =>
     Effect.gen(function* () {
       const permits = new CommandPermits(1, 1)
       yield* Effect.scoped(
@@ -61,8 +64,8 @@ describe("permits of commands", () => {
   )
 })
 
-describe("many executes at once", () => {
-  it.live("are all answered, though the agent takes fewer at a time", () =>
+describe("many concurrent executes", () => {
+  it.live("are all answered, though the agent takes fewer concurrently", () =>
     Effect.gen(function* () {
       const agent = yield* scriptedAgent
       const script = { as: "http", bodyAfter: 300, status: 200, body: honestEnd(0, 0) } as const
@@ -77,9 +80,9 @@ describe("many executes at once", () => {
   )
 })
 
-/** A head is due within 300 ms here, and waited for up to 1,800 from one that is there. */
-describe("an agent that is slow", () => {
-  it.live("is waited for as long as it answers pings", () =>
+/** Here an answer's head is due within 300 ms; the service waits up to 1,800 ms for a live agent. */
+describe("a slow agent", () => {
+  it.live("may take its time as long as it answers pings", () =>
     Effect.gen(function* () {
       const agent = yield* scriptedAgent
       yield* Effect.promise(() => agent.play({ as: "http", after: 700, status: 200, body: honestEnd(0, 0) }))
@@ -87,7 +90,7 @@ describe("an agent that is slow", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("is given up in the end, and so is one that stands still, as an outcome that is not known", () =>
+  it.live("is given up in the end, as is one that stands still, with an unknown outcome", () =>
     Effect.gen(function* () {
       const agent = yield* scriptedAgent
       yield* Effect.promise(() => agent.play({ as: "http", after: 60_000, status: 200, body: honestEnd(0, 0) }))
@@ -99,7 +102,7 @@ describe("an agent that is slow", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("one that cannot be reached did nothing, and that is known", () =>
+  it.live("that cannot be reached is known to have done nothing", () =>
     Effect.gen(function* () {
       const agent = yield* scriptedAgent
       yield* Effect.promise(() => agent.end())

@@ -1,4 +1,4 @@
-/** The agent where no cgroup is delegated to it, as on a host without root: trees are told apart by marks. */
+/** The agent without a delegated cgroup, as on a host without root: it tells process trees apart by marks. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { connect } from "node:net"

@@ -1,5 +1,5 @@
 /** Own process: it measures the memory of the process. */
-/** Readers that do not read: what their connections hold in the service, with a real agent. */
+/** Connections whose client does not read: the memory that they hold in the service, with a real agent. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
@@ -13,10 +13,10 @@ import { TestAgent } from "../../support/files/TestAgent.ts"
 const MiB = 1024 ** 2
 const readers = 64
 
-/** Sends to whoever connects, for ever. */
+/** Sends endlessly to each connection. */
 const source = `const c = Buffer.alloc(65536); require("net").createServer((s) => { s.on("error", () => {}); const p = () => { while (s.write(c)); s.once("drain", p) }; p() }).listen(0, "127.0.0.1", function () { console.log(this.address().port) })`
 
-it.live("64 connections that nobody reads hold less than 48 MiB, and do not keep others from an answer", () =>
+it.live("64 connections without a reader hold less than 48 MiB, and do not delay other answers", () =>
   Effect.gen(function* () {
     const folder = yield* Effect.acquireRelease(
       Effect.sync(() => mkdtempSync(join(tmpdir(), "atoll-agent-"))),

@@ -1,4 +1,4 @@
-/** What reaches a program through a dialled connection is what was written to it, with a real agent. */
+/** A program receives over a dialled connection exactly what was written to it, with a real agent. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { request } from "node:http"
 import { type AddressInfo, createServer } from "node:net"
@@ -69,7 +69,7 @@ it.live("an HTTP client's request with a short body arrives as it was sent", () 
   }).pipe(Effect.scoped)
 )
 
-it.live("empty writes change nothing, and are called back", () =>
+it.live("empty writes change nothing, and their callbacks run", () =>
   Effect.gen(function* () {
     const { seen, dial } = yield* dialled
     for (let at = 0; at < 20; at++) {

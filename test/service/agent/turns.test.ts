@@ -1,4 +1,4 @@
-/** Commands that take turns wait in the agent's line, and the end of any other one brings the next. */
+/** Commands of one queue wait in the agent, and the end of any other command starts the next. */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -15,7 +15,7 @@ const agent = Effect.acquireRelease(
     mkdirSync(join(base, "workspace"))
     const started = await TestAgent.start(base)
     const { processes } = makeAgentGuest(started.session)
-    // What a service knows of what it runs, it knows alone.
+    // Only the service knows which commands it runs.
     return { base, agent: started, processes, another: makeAgentGuest(started.session).processes }
   }),
   ({ base, agent }) =>
@@ -43,11 +43,11 @@ const sleeping = ["sleep", "1000"]
 
 const known = ({ list }: GuestProcesses) => Effect.map(list, (all) => all.map(({ key }) => key))
 
-/** Asks as the service does, and keeps asking; the agent has heard it when the fiber behind it was heard. */
+/** Sends the request as the service does, and repeats it; the agent has it once it has a later request. */
 const ask = (processes: GuestProcesses, key: string, spec: ProcessSpec) =>
   Effect.forkScoped(processes.start(key, spec), { startImmediately: true })
 
-it.live("one after the other, and whoever leaves or is killed is passed over", () =>
+it.live("queued commands run one after the other; a client that leaves or a killed command is skipped", () =>
   Effect.scoped(
     Effect.gen(function* () {
       const { base, processes } = yield* agent
@@ -57,12 +57,12 @@ it.live("one after the other, and whoever leaves or is killed is passed over", (
       const killed = yield* ask(processes, "killed", spec(sleeping, 1))
       const next = yield* ask(processes, "next", spec(sleeping, 1))
       const last = yield* ask(processes, "last", spec(sleeping, 1))
-      // Answered after them on the same connection. One that takes no turn does not wait for them.
+      // The same connection answers them in order. A command outside the queue does not wait for them.
       yield* processes.start("other", spec(["true"]))
       assert.notInclude(yield* known(processes), "next")
       yield* Fiber.interrupt(leaver)
       assert.strictEqual((yield* Effect.flip(processes.kill("killed", { graceMs: 0 })))._tag, "ProcessUnknown")
-      // It was ended before it began: there is nothing more to do.
+      // The command was ended before it began: there is nothing more to do.
       yield* Fiber.join(killed)
       yield* processes.kill("first", { graceMs: 0 })
       yield* Fiber.join(next)
@@ -74,7 +74,7 @@ it.live("one after the other, and whoever leaves or is killed is passed over", (
   )
 )
 
-it.live("when a command of another kind ends that had the last room", () =>
+it.live("the end of a command outside the queue frees the last slot for the next queued one", () =>
   Effect.scoped(
     Effect.gen(function* () {
       const { base, processes } = yield* agent
@@ -92,13 +92,13 @@ it.live("when a command of another kind ends that had the last room", () =>
       assert.notInclude(yield* known(processes), "waiting")
       yield* processes.kill("other-7", { graceMs: 0 })
       yield* Fiber.join(waiting)
-      // The place was given on before anybody else could take it.
+      // The slot went to the next in line before another command could take it.
       yield* Effect.flip(processes.start("refused", spec(sleeping)))
     })
   )
 )
 
-it.live("and one whose caller is lost is asked for again", () =>
+it.live("a queued command whose caller was lost is requested again", () =>
   Effect.scoped(
     Effect.gen(function* () {
       const { base, agent: started, processes } = yield* agent
@@ -120,7 +120,7 @@ it.live("and one whose caller is lost is asked for again", () =>
   )
 )
 
-it.live("executes of all services together are so many, and others have room beside them", () =>
+it.live("the executes of all services together are bounded, and other commands have room beside them", () =>
   Effect.scoped(
     Effect.gen(function* () {
       const { base, processes, another } = yield* agent
@@ -134,7 +134,7 @@ it.live("executes of all services together are so many, and others have room bes
       const running = Effect.map(known(processes), (keys) => keys.filter((key) => key.startsWith("execute-")))
       const isFull = Effect.repeat(running, { until: ({ length }) => length >= EXECUTES_MAX, schedule: often })
       yield* isFull
-      // Not at an instant: those that wait were heard before these.
+      // Not at an instant: the agent heard the waiting ones before these.
       for (const other of ["operation-1", "operation-2"]) {
         yield* processes.start(other, spec(sleeping, 8))
         assert.lengthOf(yield* running, EXECUTES_MAX)

@@ -1,4 +1,4 @@
-/** One kill of those of test/system/crash. */
+/** One of the kills in test/system/crash. */
 import { it } from "vitest"
 import { crashes } from "../../support/crash/crashes.ts"
 

@@ -1,4 +1,6 @@
-/** A start that was on its way when its service crashed may reach the agent after the next service has ended the command. */
+/**
+ * A start that was in flight when its service crashed may reach the agent after the next service has ended the command.
+ */
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -31,7 +33,7 @@ const touch = (base: string, file: string): ProcessSpec => ({
   output: { mode: "window", bytes: 1024 }
 })
 
-it.live("does nothing for a key that was killed before it came", () =>
+it.live("an agent does nothing for a start whose key was killed before", () =>
   Effect.scoped(
     Effect.gen(function* () {
       const { base, processes } = yield* agent
@@ -44,7 +46,7 @@ it.live("does nothing for a key that was killed before it came", () =>
   )
 )
 
-it.live("does nothing for a key whose outcome was stored and forgotten", () =>
+it.live("an agent does nothing for a start whose outcome was stored and forgotten", () =>
   Effect.scoped(
     Effect.gen(function* () {
       const { base, processes } = yield* agent
@@ -59,7 +61,7 @@ it.live("does nothing for a key whose outcome was stored and forgotten", () =>
   )
 )
 
-it.live("reaches a command with its kill while that is still being started", () =>
+it.live("a kill reaches a command that is still being started", () =>
   Effect.scoped(
     Effect.gen(function* () {
       const { base, processes } = yield* agent
@@ -68,7 +70,7 @@ it.live("reaches a command with its kill while that is still being started", () 
         [processes.start("k", spec), Effect.result(processes.kill("k", { graceMs: 100 }))],
         { concurrency: "unbounded" }
       )
-      // Whichever came first: nothing runs in the end.
+      // Either message may come first: nothing runs in the end.
       const left = yield* Effect.repeat(processes.list, { until: (all) => all.every(({ running }) => !running) })
       assert.strictEqual(left.length, killed._tag === "Success" ? 1 : 0)
     })

@@ -1,6 +1,7 @@
 /**
- * `deploy/kubernetes/` as Kubernetes reads it: each manifest has the fields of its kind and no other, by the types that are made of Kubernetes'
- * published OpenAPI description (1.30); and what the manifests name of each other, of the image and of Atoll's settings is there.
+ * `deploy/kubernetes/` as Kubernetes reads it. Each manifest has the fields of its kind and no other, by the types
+ * generated from Kubernetes' published OpenAPI description (1.30). Each name of a manifest, of the image or of a
+ * setting that the manifests use exists.
  */
 import { execFile } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -21,7 +22,7 @@ type Manifest = any
 const kustomization = parse(readFileSync(join(folder, "kustomization.yaml"), "utf8"))
 
 const manifests: ReadonlyArray<Manifest> = kustomization.resources.flatMap((name: string) =>
-  // As Kubernetes reads YAML, 0440 is octal; where the two differ, a manifest says it in another way.
+  // Kubernetes reads 0440 as octal in YAML; where the two readings differ, a manifest uses another spelling.
   parseAllDocuments(readFileSync(join(folder, name), "utf8"), { version: "1.1" }).map((document) => {
     assert.deepStrictEqual(document.errors, [])
     return document.toJS()
@@ -51,7 +52,7 @@ const typed = (manifest: Manifest, index: number): string =>
 const scratch = mkdtempSync(join(tmpdir(), "atoll-kubernetes-"))
 afterAll(() => rmSync(scratch, { recursive: true, force: true }))
 
-/** What the compiler says of it, a line each. */
+/** The compiler's faults, one a line. */
 const faults = async (name: string, all: ReadonlyArray<Manifest>): Promise<ReadonlyArray<string>> => {
   const path = join(scratch, `${name}.ts`)
   writeFileSync(path, all.map(typed).join(""))
@@ -70,12 +71,12 @@ const labelsMatch = (selector: Record<string, string>, labels: Record<string, st
 const portsOf = (pod: Manifest): ReadonlyArray<string> =>
   pod.spec.containers[0].ports.map((it: { readonly name: string }) => it.name)
 
-describe("the manifests", () => {
+describe("the Kubernetes manifests", () => {
   it("have the fields of their kinds, and no other", async () => {
     assert.deepStrictEqual(await faults("manifests", manifests), [])
   })
 
-  it("would be refused with a field that is misspelt, of another type, or missing", async () => {
+  it("are refused with a misspelt, ill-typed or missing field", async () => {
     const misspelt = structuredClone(service)
     misspelt.spec.template.spec.containers[0].readinessProb = {}
     const ofAnotherType = structuredClone(host)
@@ -88,7 +89,7 @@ describe("the manifests", () => {
     assert.match(told, /Property 'selector' is missing/)
   })
 
-  it("are all named by the kustomization, in its namespace, and no two alike", () => {
+  it("are all named by the kustomization, in its namespace, each once", () => {
     const files = readdirSync(folder).filter((it) => it !== "kustomization.yaml")
     assert.deepStrictEqual([...kustomization.resources].sort(), files.sort())
     const namespace = find("Namespace", kustomization.namespace).metadata.name
@@ -99,7 +100,7 @@ describe("the manifests", () => {
     assert.strictEqual(new Set(names).size, names.length)
   })
 
-  it("select the pods that there are, by ports that these have", () => {
+  it("select existing pods, by ports that these have", () => {
     for (const { spec } of [service, host])
       assert.isTrue(labelsMatch(spec.selector.matchLabels, spec.template.metadata.labels))
     const chosenBy = (selector: Record<string, string>): Manifest => {
@@ -133,7 +134,7 @@ describe("the manifests", () => {
     }
   })
 
-  it("let nobody but the fleet reach its ports", () => {
+  it("let only the fleet reach its ports", () => {
     for (const name of ["atoll-service", "atoll-host"]) {
       for (const { from, ports } of find("NetworkPolicy", name).spec.ingress) {
         const inner = ports.some(({ port }: Manifest) => port === "fleet" || port === "cluster")
@@ -142,7 +143,7 @@ describe("the manifests", () => {
         for (const peer of from) assert.isDefined(peer.podSelector)
       }
     }
-    // Of what comes in there is no other way to a host.
+    // No other ingress rule leads to a host.
     assert.deepStrictEqual(
       find("NetworkPolicy", "atoll-host").spec.ingress.flatMap(({ ports }: Manifest) =>
         ports.map((it: Manifest) => it.port)
@@ -151,7 +152,7 @@ describe("the manifests", () => {
     )
   })
 
-  it("give each process settings that there are, its role's secrets, and ports as it listens on", () => {
+  it("give each process existing settings, its role's secrets, and the ports that it listens on", () => {
     const known = new Set<string>(Object.values(settings).map(({ env }) => env))
     for (const pod of pods) {
       const [container] = pod.spec.containers
@@ -178,7 +179,7 @@ describe("the manifests", () => {
       const mount = container.volumeMounts.find((it: Manifest) => it.name === volume.name)
       const [key] = Object.keys(find("Secret", volume.secret.secretName).stringData)
       assert.strictEqual(values.get("ATOLL_FLEET_SECRET_FILE"), `${mount.mountPath}/${key}`)
-      // Readable by others, it would be refused.
+      // A process refuses it if others can read it.
       assert.strictEqual(volume.secret.defaultMode & 0o007, 0)
       assert.include(
         container.volumeMounts.map((it: Manifest) => it.mountPath),
@@ -189,14 +190,14 @@ describe("the manifests", () => {
     assert.deepStrictEqual(hasDatabase, [true, false])
   })
 
-  it("keep a host's Sandboxes from what Atoll itself keeps them from", () => {
+  it("forbid a host's Sandboxes the ranges that Atoll itself forbids", () => {
     const blocks = find("NetworkPolicy", "atoll-host").spec.egress.flatMap(({ to }: Manifest) =>
       to.flatMap((it: Manifest) => it.ipBlock ?? [])
     )
     assert.deepStrictEqual(blocks, [{ cidr: "0.0.0.0/0", except: [...FORBIDDEN_RANGES] }])
   })
 
-  it("give a stop as long as it may take", () => {
+  it("give a stop as much time as it may take", () => {
     const stopWithinMs = Number(
       /const stopWithinMs = ([\d_]+)/.exec(readFileSync(join(root, "src/app/Launch.ts"), "utf8"))![1]!.replace("_", "")
     )

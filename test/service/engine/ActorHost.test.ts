@@ -13,7 +13,7 @@ import { stillPendingOf } from "../../../src/store/StillPending.ts"
 import { interpretedBy } from "../../support/interpretedBy.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 
-/** The interpreter of one test: what a command answers, and what was asked. */
+/** One test's interpreter: the answer of a command, and a record of the commands. */
 class Interpreter {
   readonly seen: Array<string> = []
   answer: (command: PendingCommand, scope: CommandScope) => Effect.Effect<AnyEvent | null> = () => Effect.never
@@ -97,7 +97,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
     })
   )
 
-  it.effect("keeps with each transition what earlier ones had asked for and was not done yet", () =>
+  it.effect("stores with each transition the commands of earlier ones that are still pending", () =>
     Effect.gen(function* () {
       const actors = yield* ActorHost
       const sql = yield* SqlClient.SqlClient
@@ -118,7 +118,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
         log.map((row) => [row.to_state, row.still_pending]),
         [
           ["queued", ""],
-          // Following takes the place of starting, in the same lane.
+          // Following replaces starting, in the same lane.
           ["running", ""],
           ["completed", "2.0"]
         ]
@@ -165,7 +165,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
     }).pipe(Effect.provide(host(new Interpreter())))
   )
 
-  it.effect("does pending commands again after a crash, and none that are done", () =>
+  it.effect("repeats pending commands after a crash, and none that are done", () =>
     Effect.gen(function* () {
       const before = new Interpreter()
       yield* Effect.gen(function* () {
@@ -199,7 +199,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
     })
   )
 
-  it.effect("fires a stored deadline, also one that passed while nobody ran", () =>
+  it.effect("fires a stored deadline, also one that passed while no process ran", () =>
     Effect.gen(function* () {
       const withTimeout = (id: string, timeoutMs: number) => {
         const actor = newOperation(id)
@@ -231,14 +231,14 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
       const right = yield* open
       yield* left.create(operationMachine, newOperation("op_fence"))
       yield* right.send(operationMachine, "op_fence", { type: "STARTED" }, client)
-      // What left remembers is behind by one revision now.
+      // The remembered state of `left` is one revision behind now.
       const state = yield* left.send(operationMachine, "op_fence", { type: "CANCEL" }, client)
       assert.strictEqual(state.value, "cancelled")
       assert.strictEqual(state.revision, 3)
     })
   )
 
-  it.effect("tells who follows an actor of its own, and also what another owner has committed to it", () =>
+  it.effect("sends followers an actor's own transitions, and those that another owner has committed", () =>
     Effect.gen(function* () {
       const one = Context.get(yield* Layer.build(host(new Interpreter())), ActorHost)
       const other = Context.get(yield* Layer.build(host(new Interpreter())), ActorHost)
@@ -248,7 +248,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
       yield* one.send(operationMachine, "op_told", { type: "STARTED" }, client)
       yield* Effect.repeat(Effect.yieldNow, { until: () => heard.length === 1 })
       yield* other.send(operationMachine, "op_told", { type: "CANCEL" }, client)
-      // A sweep finds that the row is ahead of what is remembered.
+      // A sweep finds that the row is ahead of the remembered state.
       yield* Effect.repeat(Effect.yieldNow, { until: () => heard.length === 2 })
       assert.deepStrictEqual(heard, ["running", "cancelled"])
     }).pipe(Effect.scoped)

@@ -8,7 +8,7 @@ import { freePort } from "../../support/freePort.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { testSettings } from "../../support/TestSettings.ts"
 
-it.live("the port of actor messages closes while somebody holds a connection on which he says nothing", () =>
+it.live("the port of actor messages closes while a client holds a silent connection", () =>
   Effect.gen(function* () {
     const port = yield* Effect.promise(freePort)
     const scope = yield* Scope.make()

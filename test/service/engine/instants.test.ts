@@ -1,4 +1,4 @@
-/** The clock of a host may step back; the time of an actor does not, also after a restart. */
+/** A host's clock may step back; an actor's time does not, even across a restart. */
 
 import { assert, layer } from "@effect/vitest"
 import { Clock, Effect, Layer } from "effect"
@@ -27,7 +27,7 @@ const client = { cause: "client" }
 const anHourMs = 3_600_000
 
 layer(TestDatabase.layer, { excludeTestServices: true })("the instants of an actor", (it) => {
-  it.effect("never run backwards, whatever the host's clock does", () =>
+  it.effect("never run backwards when the host's clock does", () =>
     Effect.gen(function* () {
       const clock = new ShiftedClock()
       const sql = yield* SqlClient.SqlClient

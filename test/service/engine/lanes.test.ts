@@ -1,4 +1,4 @@
-/** Commands of one lane exclude each other, however many come, and whatever the earlier ones need to end. */
+/** Commands of one lane exclude each other, however many there are and however long the earlier ones take to end. */
 
 import { assert, layer } from "@effect/vitest"
 import { Context, Deferred, Effect, Layer } from "effect"
@@ -13,7 +13,7 @@ import { TestDatabase } from "../../support/TestDatabase.ts"
 
 const turn = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
 
-/** `provision` runs until it is ended, and takes until `released` to end; everything else is done at once. */
+/** `provision` runs until it is ended, and its end lasts until `released`; every other command is done immediately. */
 const slowToEnd = Effect.fnUntraced(function* (sandboxId: string) {
   const released = yield* Deferred.make<void>()
   const seen: Array<string> = []
@@ -23,7 +23,7 @@ const slowToEnd = Effect.fnUntraced(function* (sandboxId: string) {
       seen.push(`${type} begins`)
       if (type !== "provision") return Effect.never
       return Effect.onInterrupt(Effect.never, () =>
-        Effect.sync(() => seen.push("provision is told to end")).pipe(
+        Effect.sync(() => seen.push("provision is ending")).pipe(
           Effect.andThen(Deferred.await(released)),
           Effect.andThen(Effect.sync(() => seen.push("provision ended")))
         )
@@ -33,7 +33,7 @@ const slowToEnd = Effect.fnUntraced(function* (sandboxId: string) {
     Effect.repeat(turn, { until: () => seen.includes(what), times: 20_000 }).pipe(
       Effect.andThen(Effect.sync(() => assert.include(seen, what)))
     )
-  /** A test that fails must not wait for what nobody releases any more. */
+  /** A failing test must not wait for a release that never comes. */
   const releasing = Effect.ensuring(Deferred.succeed(released, undefined))
   return { released, seen, interpret, saw, releasing }
 })
@@ -80,7 +80,7 @@ const newSandbox = (id: string) => ({
 })
 
 const client = { cause: "client" }
-/** Enough for whatever could happen by itself to happen. */
+/** Enough time for any wrong event to happen. */
 const someTurns = Effect.repeat(turn, { times: 20 })
 const ofRuntime = (seen: ReadonlyArray<string>) => seen.filter((what) => !what.startsWith("closeDependents"))
 
@@ -93,15 +93,15 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lanes", (it) => {
         yield* actors.create(sandboxMachine, newSandbox("sbx_three"))
         yield* saw("provision begins")
         yield* actors.send(sandboxMachine, "sbx_three", { type: "STOP" }, client)
-        yield* saw("provision is told to end")
+        yield* saw("provision is ending")
         yield* actors.send(sandboxMachine, "sbx_three", { type: "DELETE" }, client)
         yield* someTurns
-        assert.deepStrictEqual(ofRuntime(seen), ["provision begins", "provision is told to end"])
+        assert.deepStrictEqual(ofRuntime(seen), ["provision begins", "provision is ending"])
         yield* Deferred.succeed(released, undefined)
         yield* saw("destroyRuntime begins")
         assert.deepStrictEqual(ofRuntime(seen), [
           "provision begins",
-          "provision is told to end",
+          "provision is ending",
           "provision ended",
           "destroyRuntime begins"
         ])
@@ -109,7 +109,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lanes", (it) => {
     })
   )
 
-  it.effect("a newer command of a lane is stored in the place of the older ones", () =>
+  it.effect("a newer command of a lane replaces the older ones in the store", () =>
     Effect.gen(function* () {
       const actors = yield* ActorHost
       const sql = yield* SqlClient.SqlClient
@@ -125,7 +125,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lanes", (it) => {
     }).pipe(Effect.provide(hostOf(() => Effect.never)))
   )
 
-  it.effect("an actor that is loaded anew waits for what its former self is still ending", () =>
+  it.effect("a reloaded actor waits for the commands that its former instance is still ending", () =>
     Effect.gen(function* () {
       const open = (interpret: Interpret) =>
         Effect.map(Layer.build(hostOf(interpret)), (context) => Context.get(context, ActorHost))
@@ -136,17 +136,17 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lanes", (it) => {
         yield* left.create(sandboxMachine, newSandbox("sbx_anew"))
         yield* saw("provision begins")
         yield* right.send(sandboxMachine, "sbx_anew", { type: "STOP" }, client)
-        // What left remembers is behind now: it loads the row again, and does what is pending there.
+        // The remembered state of `left` is behind now: it reloads the row and runs the pending commands.
         yield* left.send(sandboxMachine, "sbx_anew", { type: "START" }, client)
         yield* left.send(sandboxMachine, "sbx_anew", { type: "STOP" }, client)
-        yield* saw("provision is told to end")
+        yield* saw("provision is ending")
         yield* someTurns
-        assert.deepStrictEqual(ofRuntime(seen), ["provision begins", "provision is told to end"])
+        assert.deepStrictEqual(ofRuntime(seen), ["provision begins", "provision is ending"])
         yield* Deferred.succeed(released, undefined)
         yield* saw("stopRuntime begins")
         assert.deepStrictEqual(ofRuntime(seen), [
           "provision begins",
-          "provision is told to end",
+          "provision is ending",
           "provision ended",
           "stopRuntime begins"
         ])
@@ -154,7 +154,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lanes", (it) => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("a command whose work is interrupted from within is done again", () => {
+  it.effect("a command whose work is interrupted from within is repeated", () => {
     let tries = 0
     return Effect.gen(function* () {
       const actors = yield* ActorHost

@@ -1,4 +1,4 @@
-/** What an actor meets that no machine foresees, and what its host does about it. */
+/** Faults around an actor that no machine foresees, and how its host handles them. */
 
 import { setTimeout } from "node:timers/promises"
 import { assert, layer } from "@effect/vitest"
@@ -32,7 +32,7 @@ const newOperation = (id: string, at = Date.now()) => ({
 const client = { cause: "client" }
 const exited = { type: "EXITED", exitCode: 0, signal: null, processTree: "gone" } as const
 
-/** Asks for a deadline by a name that is always the same, and ends when it fires. */
+/** Sets a deadline under a constant name, and ends when it fires. */
 const clockMachine = setup({
   types: {
     events: {} as
@@ -67,7 +67,7 @@ interface Options extends Partial<ActorHostOptions> {
   readonly wire?: Wire
 }
 
-layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in trouble", (it) => {
+layer(TestDatabase.layer, { excludeTestServices: true })("an actor host", (it) => {
   const on = <A, E, R>(
     { answer = () => Effect.never, wire = new Wire(), ...options }: Options,
     use: (tools: {
@@ -104,7 +104,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
     )
   }
 
-  it.effect("a listener that throws harms neither the actor nor the other listeners", () =>
+  it.effect("isolates a listener that throws from the actor and from the other listeners", () =>
     on({}, ({ host }) =>
       Effect.gen(function* () {
         const heard: Array<string> = []
@@ -122,7 +122,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
     )
   )
 
-  it.effect("a stored state of another version, or of none, is told to who asks, and concerns nobody else", () =>
+  it.effect("reports a stored state of an unknown version to its readers, and other actors go on", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const ids = ["op_newer", "op_state", "op_shape", "op_fine"]
@@ -150,7 +150,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
     })
   )
 
-  it.effect("text that no database holds is stored with replacement characters", () =>
+  it.effect("stores text that the database cannot hold with replacement characters", () =>
     on({}, ({ host }) =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -163,7 +163,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
     )
   )
 
-  it.effect("an outcome that the database refuses for good is not tried at every sweep", () =>
+  it.effect("does not retry at every sweep an outcome that the database refuses permanently", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql.unsafe(`
@@ -187,7 +187,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
     })
   )
 
-  it.effect("a message is not lost behind many that contend for one key in vain", () => {
+  it.effect("loses no message behind many that contend for one key in vain", () => {
     const contenders = 12
     return on({}, ({ host }) =>
       Effect.gen(function* () {
@@ -207,7 +207,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
     )
   })
 
-  it.effect("a mailbox holds as many messages as it may, and not one more", () => {
+  it.effect("bounds a mailbox exactly", () => {
     const wire = new Wire()
     return on({ mailboxMax: 3, wire }, ({ host }) =>
       Effect.gen(function* () {
@@ -221,7 +221,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
         const send = host.send(operationMachine, "op_full", { type: "CANCEL" }, client)
         const first = yield* Effect.forkChild(host.send(operationMachine, "op_full", { type: "STARTED" }, client))
         yield* Deferred.await(isHeld)
-        // The first is being committed; three wait.
+        // The first message is being committed; three wait.
         const waiting = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(send, { startImmediately: true }))
         const refused = yield* Effect.flip(send)
         assert.instanceOf(refused, MailboxFull)
@@ -233,7 +233,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
     )
   })
 
-  it.effect("a stop waits for the transition that is being written, and ends with it, whatever the clock says", () =>
+  it.effect("waits at its stop for the transition that is being written, and ends with it, for every clock", () =>
     Effect.gen(function* () {
       const wire = new Wire()
       let isWritten = false
@@ -261,7 +261,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
     })
   )
 
-  it.effect("adopting an actor that lives already, or has lived and sleeps, does nothing of it again", () =>
+  it.effect("does nothing again when it adopts an actor that lives already, or has lived and sleeps", () =>
     on({ passivateAfterMs: 100, sweepIntervalMs: 20, answer: () => Effect.succeed(null) }, ({ host, seen, again }) =>
       Effect.gen(function* () {
         const actor = newOperation("op_adopt")
@@ -279,7 +279,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
     )
   )
 
-  it.effect("a deadline that was moved while it fired does not fire for its old instant", () => {
+  it.effect("does not fire a deadline for its old instant when it was moved meanwhile", () => {
     const wire = new Wire()
     return on({ wire }, ({ host }) =>
       Effect.gen(function* () {
@@ -296,7 +296,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
           host.send(clockMachine, "clk_moved", { type: "SET", when: due + 1_000_000 }, client)
         )
         yield* Deferred.await(isHeld)
-        // The old instant passes while the move is being committed: its message waits behind it.
+        // The old instant passes during the commit of the move: its message waits behind it.
         yield* Effect.repeat(Effect.sleep(10), { until: () => Date.now() > due + 100 })
         wire.around = (_, run) => run
         yield* Deferred.succeed(release, undefined)
@@ -307,7 +307,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
     )
   })
 
-  it.effect("who waits for a state never goes back from what it was told to an older read", () =>
+  it.effect("never shows a waiter an older state than it has shown before", () =>
     Effect.gen(function* () {
       const row = (revision: number, value: string): ActorRow => ({
         id: "op_wait",

@@ -38,7 +38,7 @@ const pieces = (total: Buffer, size = 64 * 1024) =>
 const chunks = (total: Buffer, size?: number) => upload(pieces(total, size))
 
 describe("files through the agent", () => {
-  it.live("8 MiB come back as they went", () =>
+  it.live("8 MiB are read as they were written", () =>
     Effect.gen(function* () {
       const { at, agent } = yield* started
       const content = Buffer.alloc(8 * MiB, "0123456789abcdef-")
@@ -57,7 +57,7 @@ describe("files through the agent", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("every other call does what it says, and refuses in the contract's codes", () =>
+  it.live("every other call works, and refuses with the contract's codes", () =>
     Effect.gen(function* () {
       const { at, agent } = yield* started
       const { files } = agent
@@ -95,7 +95,7 @@ describe("files through the agent", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("a path of 4096 four-byte characters travels", () =>
+  it.live("a path of 4096 four-byte characters reaches the agent", () =>
     Effect.gen(function* () {
       const { agent } = yield* started
       const segment = "\u{1f600}".repeat(63)
@@ -111,44 +111,46 @@ describe("files through the agent", () => {
     ["the service is gone", (agent) => Effect.sync(() => agent.cutConnections())],
     ["the agent is killed", (agent) => Effect.promise(() => agent.kill())]
   ]
-  it.live.each(interruptions)("in the middle of a write %s: the old content stays, and no litter", ([_, interrupt]) =>
-    Effect.gen(function* () {
-      const { at, agent } = yield* started
-      at.put("file", "old")
-      let reached = false
-      const body = async function* () {
-        yield* pieces(Buffer.alloc(2 * MiB))
-        reached = true
-        yield Buffer.from("x")
-        await new Promise(() => {})
-      }
-      const writing = yield* Effect.forkChild(agent.files.write(`${W}/file`, upload(body())))
-      yield* until(
-        Effect.sync(() => reached),
-        Boolean
-      )
-      yield* until(
-        Effect.sync(() => fs.existsSync(at.on(".atoll-staging"))),
-        Boolean
-      )
-      yield* interrupt(agent)
-      yield* Fiber.interrupt(writing)
-      const again = yield* Effect.scoped(
-        Effect.gen(function* () {
-          const next = yield* agentAt(at)
-          return yield* Effect.exit(next.files.stat(`${W}/file`))
-        })
-      )
-      expect(Exit.isSuccess(again)).toBe(true)
-      yield* until(
-        Effect.sync(() => !fs.existsSync(at.on(".atoll-staging"))),
-        Boolean
-      )
-      expect(at.tree()).toEqual(["file: old"])
-    }).pipe(Effect.scoped)
+  it.live.each(interruptions)(
+    "in the middle of a write %s: the old content stays, and no staging file",
+    ([_, interrupt]) =>
+      Effect.gen(function* () {
+        const { at, agent } = yield* started
+        at.put("file", "old")
+        let reached = false
+        const body = async function* () {
+          yield* pieces(Buffer.alloc(2 * MiB))
+          reached = true
+          yield Buffer.from("x")
+          await new Promise(() => {})
+        }
+        const writing = yield* Effect.forkChild(agent.files.write(`${W}/file`, upload(body())))
+        yield* until(
+          Effect.sync(() => reached),
+          Boolean
+        )
+        yield* until(
+          Effect.sync(() => fs.existsSync(at.on(".atoll-staging"))),
+          Boolean
+        )
+        yield* interrupt(agent)
+        yield* Fiber.interrupt(writing)
+        const again = yield* Effect.scoped(
+          Effect.gen(function* () {
+            const next = yield* agentAt(at)
+            return yield* Effect.exit(next.files.stat(`${W}/file`))
+          })
+        )
+        expect(Exit.isSuccess(again)).toBe(true)
+        yield* until(
+          Effect.sync(() => !fs.existsSync(at.on(".atoll-staging"))),
+          Boolean
+        )
+        expect(at.tree()).toEqual(["file: old"])
+      }).pipe(Effect.scoped)
   )
 
-  it.live("a body that fails is not written, and its failure is the caller's", () =>
+  it.live("a body that fails is not written, and the caller gets its failure", () =>
     Effect.gen(function* () {
       const { at, agent } = yield* started
       at.put("file", "old")
@@ -166,7 +168,7 @@ describe("files through the agent", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("a file that is cut while it is read fails the body, never shortens it", () =>
+  it.live("a file that is truncated during a read fails the body and never shortens it", () =>
     Effect.gen(function* () {
       const { at, agent } = yield* started
       at.put("file")
@@ -188,7 +190,7 @@ describe("files through the agent", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("10 writers and 40 readers at once do not stall the session", () =>
+  it.live("10 concurrent writers and 40 readers do not stall the session", () =>
     Effect.gen(function* () {
       const { agent } = yield* started
       const whole = Buffer.alloc(100_000, "x")
@@ -207,7 +209,7 @@ describe("files through the agent", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("kill -9 at random instants of many writes: every file is whole, old or new", () =>
+  it.live("after kill -9 at random instants of many writes every file is whole, old or new", () =>
     Effect.gen(function* () {
       const at = yield* workspace
       const whole = (letter: number) => Buffer.alloc(300_000, letter)

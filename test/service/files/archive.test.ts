@@ -1,5 +1,5 @@
 /** Own process: it measures the memory of the process. */
-/** Archives in and out of a directory, against the tar that people have, and against those who make archives to do harm. */
+/** Archives in and out of a directory: against the common tar, and against archives made to do harm. */
 import { execFileSync, spawnSync } from "node:child_process"
 import fs from "node:fs"
 import path from "node:path"
@@ -26,7 +26,7 @@ const packed = async (at: TestWorkspace, from = W): Promise<Buffer> => {
   return Buffer.concat(parts)
 }
 
-/** Why, and how far it came. */
+/** The reason, and the progress until then. */
 const refusalOf = async (act: () => Promise<unknown>) => {
   try {
     await act()
@@ -73,7 +73,7 @@ describe("an archive of the real tar", () => {
   })
 
   for (const format of ["v7", "ustar", "gnu", "posix"] as const) {
-    it(`is unpacked as it was: ${format}`, async () => {
+    it(`is unpacked unchanged: ${format}`, async () => {
       using at = new TestWorkspace()
       using from = new TestWorkspace()
       const unicode = format === "v7" ? [] : ["ünïcödé/файл 😀.txt", "with\nline"]
@@ -91,14 +91,14 @@ describe("an archive of the real tar", () => {
       expect(bytes).toBeGreaterThan(0)
       expect(fs.existsSync(at.on(".atoll-staging"))).toBe(false)
       expect(at.leakedDescriptors()).toBe(0)
-      // Once more over itself, read-only directories included.
+      // Unpacks it over itself, read-only directories included.
       fs.chmodSync(at.on("made/here/private"), 0o500)
       await unpacked(at, archive, `${W}/made/here`)
       expect(treeOf(at.on("made/here"))).toEqual(treeOf(from.root))
     })
   }
 
-  it("is made of a directory, and unpacked by it as it was", async () => {
+  it("is made of a directory, and the real tar unpacks it unchanged", async () => {
     using at = new TestWorkspace()
     using to = new TestWorkspace()
     fill(at.on(""), ["a", "src/b", "ünïcödé/файл 😀.txt", longName, "x".repeat(255), "with\nline"])
@@ -112,7 +112,7 @@ describe("an archive of the real tar", () => {
     expect(at.leakedDescriptors()).toBe(0)
   })
 
-  it("holds large files, and files of eight gigabytes of nothing in its headers", async () => {
+  it("holds large files, and headers that announce eight gigabytes", async () => {
     using at = new TestWorkspace()
     const content = Buffer.alloc(3_000_001, "0123456789")
     at.put("large", content)
@@ -126,7 +126,7 @@ describe("an archive of the real tar", () => {
     expect(await refusalOf(() => unpacked(at, header))).toMatchObject({ reason: "truncated", entries: 0 })
   })
 
-  it("leaves out fifos, what the service keeps to itself, and is refused for what is no directory", async () => {
+  it("omits fifos and the service's own files, and is refused for a path that is no directory", async () => {
     using at = new TestWorkspace()
     at.put("f", "x")
     execFileSync("mkfifo", [at.on("fifo")])
@@ -197,7 +197,7 @@ describe("any tree", () => {
     fs.utimesSync(at, time, time)
   }
 
-  it("survives the way out and in", async () => {
+  it("survives packing and unpacking", async () => {
     await fc.assert(
       fc.asyncProperty(directory, fc.integer({ min: 1, max: 3000 }), async (tree, cut) => {
         using from = new TestWorkspace()
@@ -216,8 +216,8 @@ describe("any tree", () => {
   })
 })
 
-describe("what replaces something", () => {
-  it("writes through no link and to no other name of a file, and leaves the rest of a directory", async () => {
+describe("unpacking over existing files", () => {
+  it("writes through no link and to no other name of a file, and keeps the rest of a directory", async () => {
     using at = new TestWorkspace()
     at.put("one", "old")
     fs.linkSync(at.on("one"), at.on("other"))
@@ -231,7 +231,7 @@ describe("what replaces something", () => {
     expect(fs.readFileSync(path.join(at.outside, "secret"), "utf8")).toBe("secret")
   })
 
-  it("an archive that is cut anywhere leaves each file the old or the new one, and says how far it came", async () => {
+  it("of an archive that is cut anywhere leaves each file old or new, and reports its progress", async () => {
     const names = ["a", "b", "dir/c", "dir/d"]
     const content = (name: string, age: string) => `${age} ${name} `.repeat(400)
     const archive = tape(...names.map((name) => entry({ name }, content(name, "new"))))
@@ -260,7 +260,7 @@ describe("what replaces something", () => {
   })
 })
 
-describe("an archive that was made to do harm", () => {
+describe("a malicious archive", () => {
   const header = entry({ name: "f" })
   const secret = "../outside/secret"
   const pax = (text: string) => entry({ name: "PaxHeader", type: "x" }, text)
@@ -337,30 +337,30 @@ describe("an archive that was made to do harm", () => {
     ["has a path of 5000 bytes", tape(entry({ name: "d/".repeat(2500) })), "name_too_long"],
     ["links to 5000 bytes", tape(entry({ name: "l", type: "2", target: "d/".repeat(2500) })), "name_too_long"],
     ["has NUL in a name", tape(record("path", "a\0b"), entry({})), "unsafe_name"],
-    ["links to nothing at all", tape(entry({ name: "l", type: "2" })), "malformed"],
-    ["has a name of nothing", tape(entry({ name: "./." }, "x")), "unsafe_name"],
-    ["says a negative size", tape(forged(header, 124, Buffer.alloc(12, 0xff))), "malformed"],
-    ["says a size of 2^80", tape(forged(header, 124, Buffer.from([0x80, 1, ...Buffer.alloc(10)]))), "malformed"],
-    ["says more than there is", entry({ size: 2 ** 33 }), "truncated"],
-    ["says a PAX size that is none", tape(record("size", "-5"), entry({})), "malformed"],
-    ["says a time of 1e300", tape(record("mtime", "1e300"), entry({})), "malformed"],
-    ["says a time beyond all time", tape(record("mtime", "999999999999999"), entry({})), "malformed"],
-    ["says letters for a mode", tape(forged(header, 100, "rw-r--r")), "malformed"],
+    ["has a link without a target", tape(entry({ name: "l", type: "2" })), "malformed"],
+    ["has an empty name", tape(entry({ name: "./." }, "x")), "unsafe_name"],
+    ["has a negative size", tape(forged(header, 124, Buffer.alloc(12, 0xff))), "malformed"],
+    ["has a size of 2^80", tape(forged(header, 124, Buffer.from([0x80, 1, ...Buffer.alloc(10)]))), "malformed"],
+    ["has a size beyond its end", entry({ size: 2 ** 33 }), "truncated"],
+    ["has an invalid PAX size", tape(record("size", "-5"), entry({})), "malformed"],
+    ["has a time of 1e300", tape(record("mtime", "1e300"), entry({})), "malformed"],
+    ["has a time beyond the calendar", tape(record("mtime", "999999999999999"), entry({})), "malformed"],
+    ["has letters for a mode", tape(forged(header, 100, "rw-r--r")), "malformed"],
     ["has a wrong checksum", tape(Buffer.concat([Buffer.from("g"), header.subarray(1)])), "malformed"],
     ["has a PAX record that is longer than its header", tape(pax("999 path=x\n"), entry({})), "malformed"],
     ["has a PAX record without a length", tape(pax("path=x\n"), entry({})), "malformed"],
     ["has a PAX record of length 0", tape(pax("0 path=x\n"), entry({})), "malformed"],
     ["has a PAX header of 2 MiB", tape(pax(`${2 ** 21} comment=${"x".repeat(2 ** 21)}`), entry({})), "malformed"],
-    ["says a PAX header of 8 GiB", forged(entry({ name: "x", type: "x" }), 124, "77777777777\0"), "malformed"],
+    ["declares a PAX header of 8 GiB", forged(entry({ name: "x", type: "x" }), 124, "77777777777\0"), "malformed"],
     [
       "has a hundred PAX headers for one entry",
       tape(...Array.from({ length: 100 }, () => record("comment", "x")), entry({})),
       "malformed"
     ],
-    ["is compressed and not said to be", zlib.gzipSync(tape(entry({}))), "malformed"],
+    ["is compressed without a declaration", zlib.gzipSync(tape(entry({}))), "malformed"],
     ["is a text", Buffer.from("not an archive ".repeat(100)), "malformed"],
     ["is nothing", Buffer.alloc(0), "truncated"],
-    ["is a part of a header", header.subarray(0, 100), "truncated"]
+    ["is part of a header", header.subarray(0, 100), "truncated"]
   ]
   for (const [title, archive, reason, entries = 0] of cases) {
     it(`that ${title} is refused`, async () => {
@@ -375,7 +375,7 @@ describe("an archive that was made to do harm", () => {
     })
   }
 
-  it("keeps links wherever they point, and no set-user-ID bit", async () => {
+  it("keeps links to any target, and no set-user-ID bit", async () => {
     using at = new TestWorkspace()
     await unpacked(
       at,
@@ -388,7 +388,7 @@ describe("an archive that was made to do harm", () => {
     expect(treeOf(at.root)).toEqual(["again: -> ../outside #2", "l: -> ../outside #2", "x: 755 1000000000 x"])
   })
 
-  it("that is a bomb of headers is refused once it has more entries than any tree", async () => {
+  it("with a bomb of headers is refused once it has more entries than any tree", async () => {
     using at = new TestWorkspace()
     const many = Buffer.concat(Array.from({ length: 1000 }, () => entry({ name: "./", type: "5" })))
     async function* bomb() {
@@ -398,7 +398,7 @@ describe("an archive that was made to do harm", () => {
     expect(told).toMatchObject({ reason: "too_large", entries: 5000 })
   })
 
-  it("has headers for all entries that are as many as the entries, and keeps nothing of them that it does not know", async () => {
+  it("may have as many headers as entries, and unknown ones are skipped without memory", async () => {
     using at = new TestWorkspace()
     const key = (n: number) => `SOME.key${n}`
     let kept = 0
@@ -425,7 +425,7 @@ describe("an archive that was made to do harm", () => {
     expect(at.tree()).toEqual(["renamed: content"])
   })
 
-  it("meets a directory that is swapped for a link meanwhile, and goes nowhere", async () => {
+  it("does not follow a directory that is swapped for a link meanwhile", async () => {
     using at = new TestWorkspace()
     at.put("d/f", "old")
     async function* racing() {
@@ -454,7 +454,7 @@ describe("compressed by gzip", () => {
     return Buffer.concat(parts)
   }
 
-  it("an archive goes both ways, in one piece and byte by byte", async () => {
+  it("an archive goes both ways, whole and byte by byte", async () => {
     const archive = tape(entry({ name: "f" }, "content ".repeat(1000)))
     const compressed = await all(gzipped(pieces(archive)))
     expect(zlib.gunzipSync(compressed).equals(archive)).toBe(true)
@@ -462,7 +462,7 @@ describe("compressed by gzip", () => {
     expect((await all(gunzipped(pieces(...bytes)))).equals(archive)).toBe(true)
   })
 
-  it("is refused when it is not, or not whole, or not what its checksum says", async () => {
+  it("an archive that is not gzip, is cut, or has a wrong checksum is refused", async () => {
     using at = new TestWorkspace()
     const compressed = zlib.gzipSync(tape(entry({ name: "f" }, "content")))
     const told = (bytes: Uint8Array) => refusalOf(() => unpack(at.workspace, at.staging, W, gunzipped(pieces(bytes))))
@@ -473,7 +473,7 @@ describe("compressed by gzip", () => {
     expect(await told(wrong)).toMatchObject({ reason: "malformed" })
   })
 
-  it("ends what feeds it when nobody wants more", async () => {
+  it("an archive closes its source when its reader stops", async () => {
     let ended = false
     async function* endless() {
       try {
@@ -486,7 +486,7 @@ describe("compressed by gzip", () => {
     expect(ended).toBe(true)
   })
 
-  it("is given to who asks for it", () => {
+  it("an archive is sent compressed to clients that accept it", () => {
     const cases = [
       [undefined, false],
       ["", false],

@@ -20,7 +20,7 @@ const opens = (cursor: string, where: CursorBinding, by = key) =>
   Option.getOrNull(Effect.runSync(Effect.option(ReadCursor.open(by, where, cursor))))
 
 describe("a sealed cursor", () => {
-  it("opens to what was sealed, where it was sealed", () => {
+  it("opens in the place where it was sealed, to its content", () => {
     fc.assert(
       fc.property(binding, position, (where, at) => {
         expect(opens(ReadCursor.seal(key, where, at), where)).toEqual(at)
@@ -28,7 +28,7 @@ describe("a sealed cursor", () => {
     )
   })
 
-  it("never opens anywhere else, nor by another key", () => {
+  it("never opens in another place, or by another key", () => {
     fc.assert(
       fc.property(binding, binding, position, (where, elsewhere, at) => {
         fc.pre(JSON.stringify(where) !== JSON.stringify(elsewhere))
@@ -39,7 +39,7 @@ describe("a sealed cursor", () => {
     )
   })
 
-  it("never opens after any change, and no text opens by chance", () => {
+  it("never opens after any change, and random text never opens", () => {
     fc.assert(
       fc.property(
         binding,
@@ -60,12 +60,12 @@ describe("a sealed cursor", () => {
     )
   })
 
-  it("one of a listing is none of a read, even for the same binding", () => {
+  it("of a listing does not open as one of a read, even for the same binding", () => {
     const where = { kind: "read", accountId: "a", sandboxId: "s", path: "/workspace" } as const
     expect(opens(ListCursor.seal(key, where, { version: "v", position: "p" }), where)).toBe(null)
   })
 
-  it("shows nothing of what it holds, and is another each time", () => {
+  it("hides its content, and differs each time", () => {
     const where = { kind: "read", accountId: "a", sandboxId: "s", path: "/workspace/f" } as const
     const at = { offset: 5, version: "the-version" }
     const cursor = ReadCursor.seal(key, where, at)
@@ -75,7 +75,7 @@ describe("a sealed cursor", () => {
 })
 
 layer(TestDatabase.layer, { excludeTestServices: true })("a server key", (it) => {
-  it.effect("is made once, also by many at the same time, and differs by name", () =>
+  it.effect("is made once, also by concurrent callers, and differs by name", () =>
     Effect.gen(function* () {
       const keys = yield* Effect.all(
         Array.from({ length: 8 }, () => serverKey("test-one")),

@@ -1,4 +1,7 @@
-/** A link that was broken for a while delivers at last what its service has given up long ago: that undoes nothing that was answered since. */
+/**
+ * A link that was broken for a while finally delivers requests that its service gave up long ago: they undo nothing
+ * that was answered since.
+ */
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { connect, createServer, type Socket } from "node:net"
@@ -12,7 +15,7 @@ import { makeAgentSession } from "../../../src/runtime/agentClient/AgentSession.
 import type { ProcessSpec } from "../../../src/runtime/Guest.ts"
 import { TestAgent } from "../../support/files/TestAgent.ts"
 
-/** Between a service and an agent; holds what goes to the agent for as long as it is told to. */
+/** Between a service and an agent; holds the bytes to the agent until it is released. */
 const brokenLink = (agentSocket: string, socket: string) => {
   const held: Array<Buffer> = []
   let agent: Socket | null = null
@@ -42,7 +45,7 @@ const brokenLink = (agentSocket: string, socket: string) => {
 }
 
 it.live(
-  "what was given up before it came is not done: no file is written, edited, moved, made or removed, and no command runs",
+  "an agent does not apply a request that was given up before it arrived: no file is written, edited, moved, made or removed, and no command runs",
   () =>
     Effect.gen(function* () {
       const folder = yield* Effect.acquireRelease(
@@ -98,14 +101,14 @@ it.live(
         const before = link.heldBytes()
         const asking = yield* Effect.forkChild(late)
         yield* Effect.repeat(Effect.sleep(20), { until: () => link.heldBytes() > before })
-        // The whole of it is on its way.
+        // The whole request is in flight.
         yield* Effect.sleep(100)
         yield* Fiber.interrupt(asking)
         yield* Effect.sleep(20)
       }
       link.mends()
       yield* files.stat("/workspace/file")
-      // What was begun before that is done.
+      // Requests that had begun before are applied.
       yield* Effect.sleep(300)
       assert.strictEqual(readFileSync(at("file"), "utf8"), "old")
       assert.strictEqual(readFileSync(at("edited"), "utf8"), "edited")

@@ -1,4 +1,4 @@
-/** What a client is told when the guest is lost in the middle of its change, and when it was never reached. */
+/** The client's answer when the guest is lost in the middle of its change, and when it was never reached. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -24,7 +24,7 @@ const files: GuestFiles = {
   pack: () => fails
 }
 
-/** Sandboxes that run and whose guests do not answer. */
+/** Running Sandboxes whose guests do not answer. */
 const silentGuests = Layer.effect(
   Runtime,
   Effect.map(SimulatedWorld.make, (world) => {
@@ -41,7 +41,7 @@ const silentGuests = Layer.effect(
   })
 )
 
-/** Calls whose contract has no 503: a Sandbox that does not answer them is 502. */
+/** Calls whose contract has no 503: they are 502 when the Sandbox does not answer. */
 const processCalls = new Set(["endProcess", "execute", "processes"])
 
 const calls = ({ files, send, sandboxId }: TestService["Service"]) => {
@@ -67,7 +67,7 @@ const calls = ({ files, send, sandboxId }: TestService["Service"]) => {
   }
   return {
     all: Object.entries({ ...changes, ...reads }),
-    /** That an answer is what one is told of whom the guest was lost, or not reached. */
+    /** Asserts that an answer is the one for a lost guest, or for one that was not reached. */
     assertTold: (
       name: string,
       { status, json, headers }: Answer,
@@ -97,7 +97,7 @@ const calls = ({ files, send, sandboxId }: TestService["Service"]) => {
 const title =
   "leaves the outcome of each change unknown; a call that was not reached has done nothing, and a file call then says when to repeat it"
 
-describe.skipIf(isOverAFleet)("a guest that is lost", () => {
+describe.skipIf(isOverAFleet)("a lost guest", () => {
   layer(TestService.layer(silentGuests), { excludeTestServices: true, timeout: 240_000 })((it) => {
     it.effect(title, () =>
       Effect.gen(function* () {
@@ -110,7 +110,10 @@ describe.skipIf(isOverAFleet)("a guest that is lost", () => {
   })
 })
 
-/** A host that dies takes the connections to its agents along: what an agent had not answered by then is lost. */
+/**
+ * A host that dies takes the connections to its agents with it: requests that an agent had not answered by then are
+ * lost.
+ */
 describe.skipIf(!isOverAFleet)("a guest whose host dies", () => {
   layer(TestService.layer(silentGuests), { excludeTestServices: true, timeout: 240_000 })((it) => {
     it.effect(title, () =>
@@ -119,7 +122,7 @@ describe.skipIf(!isOverAFleet)("a guest whose host dies", () => {
         const { send, sandboxId, killHosts } = service
         const { all, assertTold } = calls(service)
         yield* Effect.promise(async () => {
-          // All else that runs there is the agent's. It answers nothing any more, not this either.
+          // The agent does all other work there. It answers nothing any more, and this request neither.
           const freeze = { argv: ["sh", "-c", "kill -STOP $(pgrep -of '^/opt/atoll/node ')"] }
           const frozen = send("POST", `/sandboxes/${sandboxId}/execute`, { body: freeze })
           await sleep(1000)

@@ -85,7 +85,7 @@ describe("rename", () => {
     }
   })
 
-  it("a volume without room for the staging folder still renames", () => {
+  it("a rename works on a volume without room for the staging folder", () => {
     using at = make()
     class FullStaging extends Staging {
       override moveAway(): never {
@@ -122,7 +122,7 @@ describe("remove", () => {
     expect(fs.readdirSync(at.outside)).toEqual(["secret"])
   })
 
-  it("refuses what the contract says", async () => {
+  it("refuses with the contract's codes", async () => {
     using at = make()
     expect(await remove(at, W)).toBe("INVALID_PATH")
     expect(await remove(at, W, true)).toBe("INVALID_PATH")
@@ -135,7 +135,7 @@ describe("remove", () => {
     expect(fs.readdirSync(at.outside)).toEqual(["secret"])
   })
 
-  it("recursively: links in the tree go, their targets stay; read-only and unreadable directories go too", async () => {
+  it("recursively: removes links in the tree but not their targets, and read-only and unreadable directories", async () => {
     using at = make()
     fs.symlinkSync(at.outside, at.on("deep/a/out"))
     fs.symlinkSync("../full", at.on("deep/in"))
@@ -177,7 +177,7 @@ describe("remove", () => {
     expect(at.leakedDescriptors()).toBe(0)
   })
 
-  it("a tree 3000 deep and one 5000 wide go with a handful of descriptors", async () => {
+  it("removes a tree 3000 deep and one 5000 wide with a handful of descriptors", async () => {
     using at = new TestWorkspace()
     const half = "/d".repeat(1500)
     for (const top of ["top", "rest"]) makeDirectory(at.workspace, `${W}/${top}${half}`, { recursive: true })

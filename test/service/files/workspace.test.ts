@@ -16,7 +16,9 @@ const contentAt = async (at: TestWorkspace, path: string): Promise<string> => {
   return fs.readFileSync(file.descriptor, "utf8")
 }
 
-/** What reading /workspace/link gives, by the link's target; /workspace holds file, dir/file and dir/up -> ../file. */
+/**
+ * The result of reading /workspace/link, by the link's target; /workspace holds file, dir/file and dir/up -> ../file.
+ */
 const targets: ReadonlyArray<readonly [target: string, outcome: string]> = [
   ["file", "file"],
   ["./file", "file"],
@@ -70,7 +72,7 @@ describe("symbolic links", () => {
     expect(at.leakedDescriptors()).toBe(0)
   })
 
-  it("links on the way are followed, and refused when they leave", async () => {
+  it("links in a path are followed, and refused when they leave /workspace", async () => {
     using at = new TestWorkspace()
     at.put("dir/file", "dir/file")
     fs.symlinkSync("dir", at.on("in"))
@@ -99,7 +101,7 @@ describe("symbolic links", () => {
     expect(await codeOf(() => contentAt(at, "/workspace/41"))).toBe("INVALID_PATH")
   })
 
-  it("a path that doubles with every link ends soon", async () => {
+  it("resolving a path that doubles with every link ends soon", async () => {
     using at = new TestWorkspace()
     fs.mkdirSync(at.on("d"))
     fs.symlinkSync(`${"d/../".repeat(700)}d`, at.on("l0"))
@@ -109,7 +111,7 @@ describe("symbolic links", () => {
     expect(performance.now() - started).toBeLessThan(30_000)
   })
 
-  it("a write goes through a link to its target, also to one that is not there yet", async () => {
+  it("a write goes through a link to its target, even if the target does not exist yet", async () => {
     using at = new TestWorkspace()
     at.put("dir/target", "old")
     fs.symlinkSync("dir/target", at.on("link"))
@@ -120,8 +122,8 @@ describe("symbolic links", () => {
   })
 })
 
-describe("what is no regular file", () => {
-  it("a fifo, a socket and a device answer at once", async () => {
+describe("special files and names", () => {
+  it("a fifo, a socket and a device are answered immediately", async () => {
     using at = new TestWorkspace()
     execFileSync("mkfifo", [at.on("fifo")])
     const server = net.createServer().listen(at.on("socket"))
@@ -179,7 +181,7 @@ describe("what is no regular file", () => {
   })
 })
 
-describe("the fs it stands on", () => {
+describe("the file system below /workspace", () => {
   it("another mount below /workspace is not entered", async ({ skip }) => {
     using at = new TestWorkspace()
     fs.mkdirSync(at.on("mount"))

@@ -1,4 +1,7 @@
-/** A service over a database and hosts that are simulated worlds of this process: without host actors, whose states are written as the test likes. */
+/**
+ * A service over a database and hosts that are simulated worlds of this process. There are no host actors: the test
+ * writes host states directly.
+ */
 import { Effect, Layer, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { Atoll } from "../../../src/app/Atoll.ts"
@@ -22,13 +25,13 @@ export interface WorldHost {
   readonly networkRefused?: string
 }
 
-/** Worlds by the ids of their hosts; those in `cut` cannot be reached. */
+/** Worlds by the ids of their hosts; those in `cut` are unreachable. */
 export class WorldFleet {
   readonly worlds = new Map<string, SimulatedWorld>()
   readonly cut = new Set<string>()
-  /** Those that the service attends; null: all. */
+  /** The hosts that the service supervises; null: all. */
   supervised: ReadonlyArray<string> | null = null
-  /** Sandboxes of which telemetry was asked for, each time. */
+  /** The Sandboxes whose telemetry was requested, once per request. */
   readonly sampled: Array<string> = []
 
   /** Ready, or in another state. */
@@ -57,7 +60,7 @@ export class WorldFleet {
       on conflict (id) do update set snapshot = excluded.snapshot`
   })
 
-  /** Those on which this Sandbox has a machine. */
+  /** The hosts on which this Sandbox has a machine. */
   aliveOn(sandboxId: string): ReadonlyArray<string> {
     return [...this.worlds].flatMap(([id, world]) => (world.machines.has(sandboxId) ? [id] : []))
   }
@@ -96,7 +99,7 @@ export class WorldFleet {
     )
 }
 
-/** What is wrong with the sums of promises, by the Sandboxes' own states; empty: nothing. */
+/** The faults of the reserved sums, judged by the Sandboxes' own states; empty: none. */
 export const wrongPromises = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const sums = yield* sql<{ readonly id: string; readonly promised: string; readonly summed: string }>`
@@ -108,7 +111,7 @@ export const wrongPromises = Effect.gen(function* () {
   const over = yield* sql<{ readonly id: string }>`
     select id from hosts where vcpus_promised > vcpus or memory_promised > memory_bytes or disk_promised > disk_bytes
       or vcpus_promised < 0 or memory_promised < 0 or disk_promised < 0`
-  // A Sandbox at rest: no command of its is open.
+  // A Sandbox at rest: none of its commands is open.
   const strange = yield* sql<{ readonly id: string; readonly status: string; readonly is_up: boolean | null }>`
     select a.id, a.status, p.is_up from actors a left join host_promises p on p.sandbox_id = a.id
     where a.kind = 'sandbox' and not a.pending @? '$[*] ? (@.type != "meter")' and (

@@ -1,4 +1,4 @@
-/** A database goes from one host to a fleet and back, and is never of both. */
+/** A database moves from one host to a fleet and back, and never serves both. */
 import { join } from "node:path"
 import { assert, layer } from "@effect/vitest"
 import { Clock, Effect, Fiber, Layer, Redacted, Schedule } from "effect"
@@ -23,7 +23,7 @@ import { WorldFleet, wrongPromises } from "./WorldFleet.ts"
 
 const begun = Installation.ofFleet({ counted: countedStates, runtimeless: runtimelessStates })
 
-/** Connections of its own, as a process has: its claim ends with them. */
+/** Uses separate connections, as a process does: its claim ends with them. */
 const ownProcess = (environment: Readonly<Record<string, string>>) =>
   Effect.map(TestDatabase, ({ url }) => {
     const settings = testSettings(environment)
@@ -33,7 +33,10 @@ const ownProcess = (environment: Readonly<Record<string, string>>) =>
     )
   }).pipe(Layer.unwrap)
 
-/** Starts so far as a process of that role does before it looks at any Sandbox; answers with the sentence that it ends with, or null. */
+/**
+ * Starts as far as a process of that role does before it reads any Sandbox; returns the sentence that it ends with, or
+ * null.
+ */
 const startOf = (environment: Readonly<Record<string, string>>) =>
   Effect.scoped(
     Layer.build(
@@ -44,86 +47,84 @@ const startOf = (environment: Readonly<Record<string, string>>) =>
     )
   ).pipe(Effect.match({ onSuccess: () => null, onFailure: (error) => String(error.message) }))
 
-layer(TestDatabase.layer, { excludeTestServices: true })("one host, and a fleet", (it) => {
-  it.effect(
-    "a fleet begins with the Sandboxes that are there: they are promised to the folder in which they live",
-    () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const dataDir = join(yield* testFolder, "data")
-        const all = { ATOLL_DATA_DIR: dataDir }
-        const service = { ATOLL_ROLE: "service", ATOLL_DATA_DIR: join(dataDir, "../other") }
-        assert.isNull(yield* startOf(all))
-        const host = (yield* sql<{ readonly host_id: string }>`select host_id from installation`)[0]!.host_id
-        const account = yield* newAccount
-        const { accountId } = account
-        const world = yield* SimulatedWorld.make
-        const [up, down] = yield* Effect.gen(function* () {
-          const sandboxes = yield* Sandboxes
-          const made = yield* Effect.forEach(["up", "down", "gone"], (key) =>
-            Effect.flatMap(createIn(account, key), ({ sandbox: { id } }) =>
-              Effect.as(untilStatus(accountId, id, "running"), id)
-            )
+layer(TestDatabase.layer, { excludeTestServices: true })("a database of one host or of a fleet", (it) => {
+  it.effect("keeps its Sandboxes when a fleet begins: they are reserved on the folder in which they live", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const dataDir = join(yield* testFolder, "data")
+      const all = { ATOLL_DATA_DIR: dataDir }
+      const service = { ATOLL_ROLE: "service", ATOLL_DATA_DIR: join(dataDir, "../other") }
+      assert.isNull(yield* startOf(all))
+      const host = (yield* sql<{ readonly host_id: string }>`select host_id from installation`)[0]!.host_id
+      const account = yield* newAccount
+      const { accountId } = account
+      const world = yield* SimulatedWorld.make
+      const [up, down] = yield* Effect.gen(function* () {
+        const sandboxes = yield* Sandboxes
+        const made = yield* Effect.forEach(["up", "down", "gone"], (key) =>
+          Effect.flatMap(createIn(account, key), ({ sandbox: { id } }) =>
+            Effect.as(untilStatus(accountId, id, "running"), id)
           )
-          yield* sandboxes.stop(accountId, made[1]!, request)
-          yield* sandboxes.remove(accountId, made[2]!, request)
-          return made as [string, string]
-        }).pipe(Effect.provide(testAtoll(world)))
-
-        assert.isNull(yield* startOf(service))
-        assert.isNull(yield* startOf(service))
-        const promised = yield* sql`select sandbox_id, host_id, is_up from host_promises order by is_up desc`
-        assert.deepStrictEqual(promised, [
-          { sandbox_id: up, host_id: host, is_up: true },
-          { sandbox_id: down, host_id: host, is_up: false }
-        ])
-
-        // Its host has not joined: nothing of it is lost, and nothing can be started.
-        const fleet = new WorldFleet()
-        yield* Effect.gen(function* () {
-          const sandboxes = yield* Sandboxes
-          const refused = yield* Effect.flip(sandboxes.start(accountId, down, { ...request, idempotencyKey: null }))
-          assert.include(refused.message, "does not answer now")
-          assert.deepInclude(yield* sandboxes.get(accountId, up), { status: "running", generation: 1 })
-          fleet.worlds.set(host, world)
-          yield* sql`update hosts set vcpus = 100, memory_bytes = 1e15::int8, disk_bytes = 1e15::int8 where id = ${host}`
-          yield* fleet.becomes(host, "ready")
-          assert.strictEqual(
-            (yield* sandboxes.start(accountId, down, { ...request, idempotencyKey: null })).status,
-            "running"
-          )
-          yield* sandboxes.stop(accountId, up, request)
-          assert.deepStrictEqual([...world.machines.keys()], [down])
-          yield* Effect.repeat(
-            Effect.map(wrongPromises, (wrong) => wrong.filter((it) => !("status" in it))),
-            { until: (wrong) => wrong.length === 0, schedule: Schedule.spaced(20) }
-          )
-        }).pipe(Effect.provide(fleet.service()))
-
-        // All of them are in that folder: it may go back.
-        assert.isNull(yield* startOf(all))
-        assert.deepStrictEqual(
-          yield* sql`select is_fleet, (select count(*) from host_promises)::int4 as promises from installation`,
-          [{ is_fleet: false, promises: 0 }]
         )
-        assert.isNull(yield* startOf(service))
-        yield* fleet.add({ id: "host_b" })
-        yield* sql`update host_promises set host_id = 'host_b' where sandbox_id = ${up}`
-        const sentence = yield* startOf(all)
-        assert.include(sentence, "1 Sandboxes of this database live on hosts of a fleet (host_b)")
-        assert.include(sentence, "ATOLL_ROLE=service")
+        yield* sandboxes.stop(accountId, made[1]!, request)
+        yield* sandboxes.remove(accountId, made[2]!, request)
+        return made as [string, string]
+      }).pipe(Effect.provide(testAtoll(world)))
 
-        const archive = join(dataDir, "../archive")
-        const ofFleet = yield* Effect.flip(backup(archive, () => {}).pipe(Effect.provide(testSettings(service))))
-        assert.include(ofFleet.message, "pg_dump")
-      })
+      assert.isNull(yield* startOf(service))
+      assert.isNull(yield* startOf(service))
+      const promised = yield* sql`select sandbox_id, host_id, is_up from host_promises order by is_up desc`
+      assert.deepStrictEqual(promised, [
+        { sandbox_id: up, host_id: host, is_up: true },
+        { sandbox_id: down, host_id: host, is_up: false }
+      ])
+
+      // Its host has not joined: nothing of it is lost, and nothing can be started.
+      const fleet = new WorldFleet()
+      yield* Effect.gen(function* () {
+        const sandboxes = yield* Sandboxes
+        const refused = yield* Effect.flip(sandboxes.start(accountId, down, { ...request, idempotencyKey: null }))
+        assert.include(refused.message, "does not answer now")
+        assert.deepInclude(yield* sandboxes.get(accountId, up), { status: "running", generation: 1 })
+        fleet.worlds.set(host, world)
+        yield* sql`update hosts set vcpus = 100, memory_bytes = 1e15::int8, disk_bytes = 1e15::int8 where id = ${host}`
+        yield* fleet.becomes(host, "ready")
+        assert.strictEqual(
+          (yield* sandboxes.start(accountId, down, { ...request, idempotencyKey: null })).status,
+          "running"
+        )
+        yield* sandboxes.stop(accountId, up, request)
+        assert.deepStrictEqual([...world.machines.keys()], [down])
+        yield* Effect.repeat(
+          Effect.map(wrongPromises, (wrong) => wrong.filter((it) => !("status" in it))),
+          { until: (wrong) => wrong.length === 0, schedule: Schedule.spaced(20) }
+        )
+      }).pipe(Effect.provide(fleet.service()))
+
+      // All of them are in that folder: it may go back.
+      assert.isNull(yield* startOf(all))
+      assert.deepStrictEqual(
+        yield* sql`select is_fleet, (select count(*) from host_promises)::int4 as promises from installation`,
+        [{ is_fleet: false, promises: 0 }]
+      )
+      assert.isNull(yield* startOf(service))
+      yield* fleet.add({ id: "host_b" })
+      yield* sql`update host_promises set host_id = 'host_b' where sandbox_id = ${up}`
+      const sentence = yield* startOf(all)
+      assert.include(sentence, "1 Sandboxes of this database live on hosts of a fleet (host_b)")
+      assert.include(sentence, "ATOLL_ROLE=service")
+
+      const archive = join(dataDir, "../archive")
+      const ofFleet = yield* Effect.flip(backup(archive, () => {}).pipe(Effect.provide(testSettings(service))))
+      assert.include(ofFleet.message, "pg_dump")
+    })
   )
 
-  it.effect("services and an Atoll that does all do not share a database, whoever comes first", () =>
+  it.effect("is not shared by services and an Atoll that does all, in either order", () =>
     Effect.gen(function* () {
       const all = ownProcess({ ATOLL_CLUSTER_PORT: "1" })
       const service = ownProcess({ ATOLL_CLUSTER_PORT: "1", ATOLL_ROLE: "service" })
-      /** How the second ends while two of the first go on. */
+      /** The second process ends while two of the first go on. */
       const second = (first: typeof all, other: typeof all) =>
         Effect.scoped(
           Effect.gen(function* () {
@@ -146,7 +147,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("one host, and a fleet"
     })
   )
 
-  it.effect("what is for one host says so", () =>
+  it.effect("refuses in a fleet what works on one host only, with a sentence", () =>
     Effect.gen(function* () {
       const service = testSettings({ ATOLL_ROLE: "service", ATOLL_DATA_DIR: join(yield* testFolder, "data") })
       const purged = yield* Effect.flip(takeDown(true).pipe(Effect.provide(service)))

@@ -1,4 +1,4 @@
-/** What hosts of a fleet do amiss, and what services of it do when they come back. */
+/** Faults of a fleet's hosts, and the recovery of its services. */
 
 import { assert, layer } from "@effect/vitest"
 import { Clock, Context, Effect, Exit, Layer, PubSub, Queue } from "effect"
@@ -26,7 +26,7 @@ const patient = { ATOLL_HOST_LEASE_MS: "60000" }
 const spec = { generation: 1, vcpus: 1, memoryBytes: 1, volumeBytes: 1, networkEnabled: false }
 
 layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
-  it.effect("knows a host that has joined by its key, whoever else names its id", () =>
+  it.effect("knows a joined host by its key, and refuses another process that names its id", () =>
     Effect.gen(function* () {
       yield* fresh
       const host = yield* WorldHost.make(`host_${"1".repeat(24)}`)
@@ -51,7 +51,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
     })
   )
 
-  it.effect("lets whose certificate names a host be that one host, until it is removed", () =>
+  it.effect("binds a certificate to the one host that joined with it, until that host is removed", () =>
     Effect.gen(function* () {
       yield* fresh
       const hosts = yield* Effect.forEach(["3", "4"], (digit) => WorldHost.make(`host_${digit.repeat(24)}`))
@@ -63,7 +63,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
         const refused = yield* Effect.flip(joins.join(second!, "b".repeat(64), "rack-1"))
         assert.include(refused.message, `is for rack-1, which is the host ${first!.hostId}`)
         assert.isNull(yield* (yield* Hosts).find(second!.hostId))
-        // It may be called otherwise, by a certificate that is renewed.
+        // The host's label may change when its certificate is renewed.
         yield* joins.join(first!, "a".repeat(64), "rack-one")
         yield* joins.join(second!, "b".repeat(64), "rack-1")
         assert.include(
@@ -97,7 +97,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
 
           const { installation, beatEveryMs } = yield* joins.join(description)
           assert.strictEqual(beatEveryMs, 12_000)
-          // The same again does nothing.
+          // The same join again changes nothing.
           assert.strictEqual((yield* joins.join({ ...description, installation })).installation, installation)
           const second = yield* refused({ boot: "second" })
           assert.isFalse(second.isFinal)
@@ -123,28 +123,28 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
       })
   )
 
-  it.effect("lets a host that is there come to another service, whoever reaches the owner of its actor", () =>
+  it.effect("lets a present host move to another service, whichever service owns its actor", () =>
     Effect.gen(function* () {
       yield* fresh
       const host = yield* WorldHost.make(`host_${"5".repeat(24)}`)
       const fleet = new WorldFleet()
       yield* fleet.add({ id: host.id })
       const away = Effect.die(new Error("Its owner does not answer."))
-      const nobody = HostActors.of({ ensure: () => away, joined: () => away, tell: () => away })
+      const unreachable = HostActors.of({ ensure: () => away, joined: () => away, tell: () => away })
       yield* Effect.gen(function* () {
         const joins = yield* HostJoins
         for (const state of ["joining", "ready", "cordoned", "draining"]) {
           yield* fleet.becomes(host.id, state)
           yield* joins.join({ ...host.description, boot: "boot" })
         }
-        // Its actor has to hear of it.
+        // Its actor has to receive the join.
         for (const state of ["suspect", "lost"]) {
           yield* fleet.becomes(host.id, state)
           assert.isTrue(Exit.isFailure(yield* Effect.exit(joins.join({ ...host.description, boot: "boot" }))), state)
         }
       }).pipe(
         Effect.provide(HostJoins.layer),
-        Effect.provideService(HostActors, nobody),
+        Effect.provideService(HostActors, unreachable),
         Effect.provide(testSettings(patient))
       )
     })
@@ -175,7 +175,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
   )
 
   it.effect(
-    "counts Sandboxes that did not boot, whichever service saw it, not attempts, and none across one that did",
+    "counts for each host the Sandboxes that did not boot, over all services and not the attempts, until one boots",
     () =>
       Effect.gen(function* () {
         yield* fresh
@@ -206,7 +206,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
   )
 
   it.effect(
-    "never starts a Sandbox empty whose volume is not on its host any more, and starts it when that is back",
+    "never starts a Sandbox empty when its volume is missing on its host, and starts it when the volume is back",
     () =>
       Effect.gen(function* () {
         yield* fresh
@@ -236,7 +236,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
   )
 
   it.effect(
-    "goes on where a service ended: its hosts are supervised, and what died meanwhile was alive when they were last",
+    "goes on where a service ended: its hosts are supervised, and a Sandbox that died meanwhile was alive at their last contact",
     () =>
       Effect.gen(function* () {
         yield* fresh
@@ -261,7 +261,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
         }).pipe(Effect.scoped, Effect.provide(fleetService([host], patient)))
         const [lives, dies, deleted] = ids as [string, string, string]
 
-        // While nobody attends it: a machine ends, a Sandbox is forgotten, a canary is left behind.
+        // While no service supervises it: a machine ends, a Sandbox is forgotten, a canary is left behind.
         const endedAt = Date.now()
         yield* Effect.sleep(50)
         yield* simulatedRuntime(host.world).stop(dies, 1)
@@ -288,7 +288,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
       })
   )
 
-  it.effect("believes a host for a while when no service was there to hear of it", () =>
+  it.effect("trusts a host for a while that no service could hear", () =>
     Effect.gen(function* () {
       yield* fresh
       const sql = yield* SqlClient.SqlClient
@@ -297,7 +297,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
         yield* Effect.forkScoped(host.live)
         yield* untilHost(host.id, "ready")
       }).pipe(Effect.scoped, Effect.provide(fleetService([host], patient)))
-      // An hour later, as far as is known.
+      // The clock shows an hour later.
       const hourMs = 3_600_000
       yield* sql`update hosts set seen_at = seen_at - ${BigInt(hourMs)} where id = ${host.id}`
       yield* sql`
@@ -306,7 +306,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
           snapshot = jsonb_set(snapshot, '{context,seenAt}', to_jsonb((snapshot #>> '{context,seenAt}')::int8 - ${BigInt(hourMs)}::int8))
         where id = ${host.id}`
       yield* Effect.gen(function* () {
-        // It is looked at before it can say anything.
+        // The check comes before it can report.
         yield* until(
           sql`select 1 from transitions where actor_id = ${host.id} and event ->> 'type' = 'LEASE_DUE'`,
           (looks) => looks.length > 0
@@ -322,14 +322,14 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
     })
   )
 
-  it.effect("is heard of and missed as it is there, whatever the clock of the service that hears it", () =>
+  it.effect("judges a host's silence independently of the clock of the service that hears it", () =>
     Effect.gen(function* () {
       yield* fresh
       const sql = yield* SqlClient.SqlClient
       const behind = yield* WorldHost.make("host_behind")
       const ahead = yield* WorldHost.make("host_ahead")
       yield* Effect.gen(function* () {
-        // The services that hear them are others than the one that looks.
+        // The services that hear them are not the one that checks.
         const clocks = [new ShiftedClock(), new ShiftedClock()] as const
         yield* Effect.forkScoped(Effect.provideService(behind.live, Clock.Clock, clocks[0]))
         yield* Effect.forkScoped(Effect.provideService(ahead.live, Clock.Clock, clocks[1]))
@@ -354,7 +354,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
     })
   )
 
-  it.effect("measures what other hosts carry while one answers no question", () =>
+  it.effect("samples Sandboxes of other hosts while one host does not answer", () =>
     Effect.gen(function* () {
       yield* fresh
       const [mute, honest] = [yield* WorldHost.make("host_mute"), yield* WorldHost.make("host_honest")]
@@ -386,7 +386,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
     })
   )
 
-  it.effect("writes down what a host says of one that it holds up no faster than that can matter", () =>
+  it.effect("stores reports of a host that repeats itself no faster than they can matter", () =>
     Effect.gen(function* () {
       yield* fresh
       const sql = yield* SqlClient.SqlClient

@@ -1,4 +1,7 @@
-/** The operator's list of hosts in pages: what was there throughout is told exactly once, though labels are equal and hosts join and go meanwhile. */
+/**
+ * The operator's list of hosts in pages: a host that exists throughout is listed exactly once, though labels are equal
+ * and hosts join and go meanwhile.
+ */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -15,9 +18,9 @@ const leave = (sql: SqlClient.SqlClient, id: string) => sql`
   values (${id}, 'host', '', '', 1, 1, '{}'::jsonb, '{"value": "gone", "context": {}}'::jsonb, 1)`
 
 layer(Hosts.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true })(
-  "hosts in pages",
+  "the pages of the list of hosts",
   (it) => {
-    it.effect("tell each host that was there throughout exactly once", () =>
+    it.effect("have each host that exists throughout exactly once", () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const hosts = yield* Hosts
@@ -49,7 +52,7 @@ layer(Hosts.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSer
             Effect.suspend(() => {
               if (disturbances++ >= 2) return Effect.void
               joined += 1
-              // The one that a page ended with goes, too.
+              // The last host of a page is removed, too.
               return Effect.andThen(join(sql, `new-${joined}`, `rack ${joined % 4}`), leave(sql, `new-${joined - 1}`))
             })
           )

@@ -1,4 +1,4 @@
-/** Where hosts join: what is known of each by its certificate. */
+/** The port where hosts join: it knows each host by its certificate. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -31,7 +31,7 @@ const signed = (of: string, names: string, role: "service" | "host") => {
   }
 }
 
-/** Where hosts join. */
+/** The join port. */
 const serving = Effect.fnUntraced(function* (joins: HostJoins["Service"]) {
   const own = yield* peer(signed("service", "DNS:atoll-service", "service"))
   const { port } = yield* Layer.build(Layer.fresh(JoinServer.layer)).pipe(
@@ -43,7 +43,7 @@ const serving = Effect.fnUntraced(function* (joins: HostJoins["Service"]) {
   return port
 })
 
-it.live("a host is told by the name in its certificate, each connection by its own", () =>
+it.live("the join port names a host by its certificate, each connection by its own", () =>
   Effect.gen(function* () {
     const told: Array<string | null> = []
     const joins = HostJoins.of({
@@ -75,7 +75,7 @@ it.live("a host is told by the name in its certificate, each connection by its o
   }).pipe(Effect.scoped, Effect.timeout("60 seconds"))
 )
 
-it.live("a host that asks for more than a host has reason to is cut off, and holds up no other", () =>
+it.live("the join port cuts a host that sends more requests than it has reason to, and delays no other host", () =>
   Effect.gen(function* () {
     let [beats, atOnce, most] = [0, 0, 0]
     const joins = HostJoins.of({
@@ -105,7 +105,7 @@ it.live("a host that asks for more than a host has reason to is cut off, and hol
       )
     const greedy = yield* clientOf("greedy")
     const honest = yield* clientOf("honest")
-    // A call that is begun before there is a connection fails.
+    // A call that begins before there is a connection fails.
     const heard = (client: typeof honest.client) => Effect.retry(client.Beat(beat), { times: 1000 })
     yield* heard(greedy.client)
     yield* heard(honest.client)
@@ -125,7 +125,7 @@ it.live("a host that asks for more than a host has reason to is cut off, and hol
     for (let times = 0; times < 12; times++) {
       opened.push(yield* greedy.host.connect({ host: loopback, port }, "atoll-join/1"))
     }
-    // Who reads nothing does not see the end.
+    // A client that does not read does not see the end.
     for (const socket of opened) socket.resume()
     yield* until(
       Effect.sync(() => opened.filter(({ destroyed }) => !destroyed).length <= 4),

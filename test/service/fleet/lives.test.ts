@@ -1,6 +1,6 @@
 /**
- * Random lives on hosts that are small, fail, refuse and go away, under a service that is killed now and then: at no instant is a host promised more
- * than it has, and in the end what is promised is what the Sandboxes are.
+ * Random lives on hosts that are small, fail, refuse and go away, under a service that is killed now and then. At no
+ * instant is more reserved on a host than it has, and in the end the reservations match the Sandboxes.
  */
 
 import { assert, layer } from "@effect/vitest"
@@ -27,7 +27,7 @@ const environment = {
   ATOLL_HOST_LEASE_MS: "1000"
 }
 
-/** mulberry32: 0 to 1, always the same of one seed. */
+/** mulberry32: 0 to 1, deterministic for a seed. */
 const chance = (from: number) => {
   let state = from
   return () => {
@@ -46,7 +46,7 @@ const over = Effect.flatMap(
 )
 
 layer(TestDatabase.layer, { excludeTestServices: true })("lives on a fleet", (it) => {
-  it.effect(`keep to what hosts have, and leave nothing promised (FLEET_SEED=${seed})`, () =>
+  it.effect(`fit on their hosts, and leave no reservation (FLEET_SEED=${seed})`, () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const random = chance(seed)
@@ -79,7 +79,10 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lives on a fleet", (it
         made.push(sandbox.id)
       })
 
-      /** As the host's actor does: its state first, then its Sandboxes; back, what runs there of those is ended first. */
+      /**
+       * Like the host's actor: it changes its state first, then its Sandboxes; when it is back, it first ends what
+       * still runs there of those.
+       */
       const loses = Effect.fnUntraced(function* (hostId: string) {
         if (fleet.cut.has(hostId)) return
         fleet.cut.add(hostId)
@@ -108,7 +111,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lives on a fleet", (it
       const step = Effect.gen(function* () {
         const sandboxes = yield* Sandboxes
         const at = random()
-        // Answered before it boots: on a slow machine, too.
+        // Answered before it boots, even on a slow machine.
         if (at < 0.35 || made.length === 0) return yield* create
         const id = pick(made)
         if (at < 0.55) return yield* cut(sandboxes.start(accountId, id, { ...request, idempotencyKey: null }))
@@ -138,7 +141,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lives on a fleet", (it
           schedule: Schedule.spaced(50)
         }).pipe(Effect.timeout("120 seconds"))
         assert.isAbove(made.length, 20)
-        // Those included whose answer nobody waited for.
+        // Including those whose answer no client awaited.
         const left = sql<{
           readonly id: string
         }>`select id from actors where kind = 'sandbox' and status <> 'deleted'`

@@ -1,4 +1,4 @@
-/** Which host gets a Sandbox, and that none is promised more than it has. */
+/** Which host gets a Sandbox, and that no host has more reserved than it has. */
 
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Schedule } from "effect"
@@ -61,7 +61,7 @@ const becomesRight = wrongPromises.pipe(
 )
 
 layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
-  it.effect("200 creates at once take exactly what three hosts have, and the others expire as on a full host", () =>
+  it.effect("200 concurrent creates take exactly what three hosts have, and the others expire as on a full host", () =>
     Effect.gen(function* () {
       const fleet = yield* fresh
       for (const [id, vcpus] of [
@@ -89,7 +89,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
     })
   )
 
-  it.effect("spreads, or packs, and only over hosts that are ready, of that kind, and with a network if need be", () =>
+  it.effect("spreads or packs, only over ready hosts of the runtime, with a network if needed", () =>
     Effect.gen(function* () {
       const fleet = yield* fresh
       const memory = 2 ** 40
@@ -120,7 +120,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
     })
   )
 
-  it.effect("starts where the volume is, not elsewhere, and says why not", () =>
+  it.effect("starts a Sandbox where its volume is, not elsewhere, and says why not", () =>
     Effect.gen(function* () {
       const fleet = yield* fresh
       yield* fleet.add({ id: "host_a", vcpus: 1 })
@@ -135,7 +135,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
         yield* sandboxes.stop(accountId, id, request)
         yield* becomesRight
 
-        // Another one has its vCPU meanwhile.
+        // Another Sandbox has its vCPU meanwhile.
         const { id: other } = (yield* create(account, "second")).sandbox
         yield* sql`update hosts set vcpus = 1000 where id = 'host_b'`
         assert.deepInclude(yield* Effect.flip(start), { _tag: "SANDBOX_LIMIT_REACHED" })
@@ -158,7 +158,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
           assert.instanceOf(refused, SandboxUnavailable)
           assert.include(refused.message, sentence)
         }
-        // Nothing is waited for of a host that was taken out.
+        // No boot waits for a host that was removed.
         fleet.cut.add("host_a")
         yield* sandboxes.remove(accountId, id, request)
         yield* untilStatus(accountId, id, "deleted")
@@ -167,7 +167,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
     })
   )
 
-  it.effect("waits with a new Sandbox for hosts that are silent, and not for one that is lost", () =>
+  it.effect("keeps a new Sandbox waiting for silent hosts, and not for a lost one", () =>
     Effect.gen(function* () {
       const fleet = yield* fresh
       yield* fleet.add({ id: "host_a" }, "suspect")
@@ -197,57 +197,55 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
     })
   )
 
-  it.effect(
-    "nothing waits for ever for a host that is lost: not a boot, not a stop; a delete does until it is back",
-    () =>
-      Effect.gen(function* () {
-        const fleet = yield* fresh
-        yield* fleet.add({ id: "host_a" })
-        yield* Effect.gen(function* () {
-          const sandboxes = yield* Sandboxes
-          const host = yield* ActorHost
-          const account = yield* newAccount
-          const { accountId } = account
-          const [stopped, deleted, told] = yield* Effect.forEach(["stopped", "deleted", "told"], (key) =>
-            Effect.map(create(account, key), ({ sandbox }) => sandbox.id)
-          )
-          fleet.cut.add("host_a")
-          // Placed on a host whose silence nobody has noticed yet.
-          yield* Effect.forkChild(create(account, "booting"))
-          yield* Effect.forkChild(sandboxes.stop(accountId, stopped!, request))
-          yield* Effect.forkChild(sandboxes.remove(accountId, deleted!, request))
-          yield* untilStatus(accountId, stopped!, "stopping")
-          yield* untilStatus(accountId, deleted!, "deleting")
-          const id = yield* firstPending(accountId)
-          yield* fleet.becomes("host_a", "lost")
-          const reason = { code: "HOST_LOST", message: publicText`It was lost.` }
-          yield* host.send(
-            sandboxMachine,
-            told!,
-            { type: "HOST_LOST", generation: 1, reason, seenAt: Date.now() },
-            { cause: "runtime" }
-          )
-          assert.deepInclude((yield* untilStatus(accountId, id, "failed")).statusReason, {
-            code: "HOST_LOST",
-            message: "Its host was lost before it had booted. Nothing was in it: delete it, and make another one."
-          })
-          assert.deepInclude((yield* untilStatus(accountId, stopped!, "stopped")).statusReason, { code: "HOST_LOST" })
-          assert.deepInclude(yield* sandboxes.get(accountId, deleted!), { status: "deleting" })
-          yield* becomesRight
+  it.effect("keeps neither a boot nor a stop waiting for a lost host; a delete waits until the host is back", () =>
+    Effect.gen(function* () {
+      const fleet = yield* fresh
+      yield* fleet.add({ id: "host_a" })
+      yield* Effect.gen(function* () {
+        const sandboxes = yield* Sandboxes
+        const host = yield* ActorHost
+        const account = yield* newAccount
+        const { accountId } = account
+        const [stopped, deleted, told] = yield* Effect.forEach(["stopped", "deleted", "told"], (key) =>
+          Effect.map(create(account, key), ({ sandbox }) => sandbox.id)
+        )
+        fleet.cut.add("host_a")
+        // Placed on a host whose silence is not yet detected.
+        yield* Effect.forkChild(create(account, "booting"))
+        yield* Effect.forkChild(sandboxes.stop(accountId, stopped!, request))
+        yield* Effect.forkChild(sandboxes.remove(accountId, deleted!, request))
+        yield* untilStatus(accountId, stopped!, "stopping")
+        yield* untilStatus(accountId, deleted!, "deleting")
+        const id = yield* firstPending(accountId)
+        yield* fleet.becomes("host_a", "lost")
+        const reason = { code: "HOST_LOST", message: publicText`It was lost.` }
+        yield* host.send(
+          sandboxMachine,
+          told!,
+          { type: "HOST_LOST", generation: 1, reason, seenAt: Date.now() },
+          { cause: "runtime" }
+        )
+        assert.deepInclude((yield* untilStatus(accountId, id, "failed")).statusReason, {
+          code: "HOST_LOST",
+          message: "Its host was lost before it had booted. Nothing was in it: delete it, and make another one."
+        })
+        assert.deepInclude((yield* untilStatus(accountId, stopped!, "stopped")).statusReason, { code: "HOST_LOST" })
+        assert.deepInclude(yield* sandboxes.get(accountId, deleted!), { status: "deleting" })
+        yield* becomesRight
 
-          fleet.cut.clear()
-          yield* fleet.becomes("host_a", "ready")
-          yield* untilStatus(accountId, deleted!, "deleted")
-          const again = yield* sandboxes.start(accountId, stopped!, { ...request, idempotencyKey: null })
-          assert.deepInclude(again, { status: "running", generation: 2 })
-          yield* becomesRight
-        }).pipe(Effect.provide(fleet.service({ ...many, ATOLL_HOST_LEASE_MS: "1000" })))
-      })
+        fleet.cut.clear()
+        yield* fleet.becomes("host_a", "ready")
+        yield* untilStatus(accountId, deleted!, "deleted")
+        const again = yield* sandboxes.start(accountId, stopped!, { ...request, idempotencyKey: null })
+        assert.deepInclude(again, { status: "running", generation: 2 })
+        yield* becomesRight
+      }).pipe(Effect.provide(fleet.service({ ...many, ATOLL_HOST_LEASE_MS: "1000" })))
+    })
   )
 
   const noRoom = new RuntimeRefused({ code: "HOST_FULL", message: publicText`Something else has filled the disk.` })
 
-  it.effect("takes a first boot that a host refuses after all to another one, and only a first one", () =>
+  it.effect("moves a first boot that its host refuses to another host, and only a first boot", () =>
     Effect.gen(function* () {
       const fleet = yield* fresh
       for (const id of ["host_a", "host_b", "host_c"]) yield* fleet.add({ id })
@@ -279,7 +277,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
           Effect.timeout("60 seconds")
         )
 
-        // One that has a volume stays with it, whoever else has room.
+        // A Sandbox with a volume stays on its host, even if others have room.
         const { id } = made[0]!
         yield* sandboxes.stop(accountId, id, request)
         refusing.add("host_c").delete("host_a")
@@ -298,14 +296,14 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
   )
 
   it.effect(
-    "takes a first boot elsewhere whose host is emptied or closed before it, and stops what was to boot there",
+    "moves a first boot whose host is drained or closed before it, and stops it if no other host has room",
     () =>
       Effect.gen(function* () {
         const fleet = yield* fresh
         yield* fleet.add({ id: "host_a" })
         yield* fleet.add({ id: "host_b", vcpus: 0 })
         const sql = yield* SqlClient.SqlClient
-        /** What becomes of host_a while it is to boot one. */
+        /** The change of host_a while it is to boot a Sandbox. */
         let next: string | null = null
         let roomElsewhere = 0
         const services = yield* Effect.context<SqlClient.SqlClient>()
@@ -328,7 +326,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
               next = becomes
               return Effect.map(create(account, key), ({ sandbox }) => sandbox.id)
             })
-          // Room was promised, and nobody else has any.
+          // The room is reserved, and no other host has any.
           assert.deepStrictEqual(fleet.aliveOn(yield* createWhile("cordoned", "stays")), ["host_a"])
           yield* fleet.becomes("host_a", "ready")
           const settled = yield* createWhile("ready", "settled")
@@ -353,7 +351,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
       })
   )
 
-  it.effect("the boot that follows a promise goes by what that said, and every later one by what is so by then", () =>
+  it.effect("boots by the reservation the first time, and re-reads the host's state at every later boot", () =>
     Effect.gen(function* () {
       const fleet = yield* fresh
       yield* fleet.add({ id: "host_a" })
@@ -385,29 +383,32 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
     })
   )
 
-  it.effect("does not start a Sandbox again where vCPUs or memory are promised away meanwhile, and takes neither", () =>
-    Effect.gen(function* () {
-      const fleet = yield* fresh
-      yield* fleet.add({ id: "host_a" })
-      const sql = yield* SqlClient.SqlClient
-      yield* Effect.gen(function* () {
-        const reservations = yield* Reservations
-        const size = { vcpus: 1, memoryBytes: 1000, diskBytes: 1 }
-        yield* reservations.take({ sandboxId: "sbx_a", kind: null, networkEnabled: false, ...size })
-        yield* reservations.lower("sbx_a", 1)
-        const sums = () => sql`select vcpus_promised as vcpus, memory_promised as memory from hosts where id = 'host_a'`
-        const full = { vcpus: sql`vcpus_promised = vcpus`, memory: sql`memory_promised = memory_bytes - 999` }
-        for (const set of [full.vcpus, full.memory]) {
-          yield* sql`update hosts set vcpus_promised = 0, memory_promised = 0 where id = 'host_a'`
-          yield* sql`update hosts set ${set} where id = 'host_a'`
-          const before = yield* sums()
-          assert.deepInclude(yield* reservations.raise("sbx_a", 2), { hostId: "host_a", isUp: false })
-          assert.deepStrictEqual(yield* sums(), before)
-        }
-        yield* sql`update hosts set vcpus_promised = vcpus - 1, memory_promised = memory_bytes - 1000 where id = 'host_a'`
-        assert.deepInclude(yield* reservations.raise("sbx_a", 2), { hostId: "host_a", isUp: true })
-      }).pipe(Effect.provide(fleet.service(many)))
-    })
+  it.effect(
+    "does not restart a Sandbox whose vCPUs or memory are reserved by others meanwhile, and takes neither",
+    () =>
+      Effect.gen(function* () {
+        const fleet = yield* fresh
+        yield* fleet.add({ id: "host_a" })
+        const sql = yield* SqlClient.SqlClient
+        yield* Effect.gen(function* () {
+          const reservations = yield* Reservations
+          const size = { vcpus: 1, memoryBytes: 1000, diskBytes: 1 }
+          yield* reservations.take({ sandboxId: "sbx_a", kind: null, networkEnabled: false, ...size })
+          yield* reservations.lower("sbx_a", 1)
+          const sums = () =>
+            sql`select vcpus_promised as vcpus, memory_promised as memory from hosts where id = 'host_a'`
+          const full = { vcpus: sql`vcpus_promised = vcpus`, memory: sql`memory_promised = memory_bytes - 999` }
+          for (const set of [full.vcpus, full.memory]) {
+            yield* sql`update hosts set vcpus_promised = 0, memory_promised = 0 where id = 'host_a'`
+            yield* sql`update hosts set ${set} where id = 'host_a'`
+            const before = yield* sums()
+            assert.deepInclude(yield* reservations.raise("sbx_a", 2), { hostId: "host_a", isUp: false })
+            assert.deepStrictEqual(yield* sums(), before)
+          }
+          yield* sql`update hosts set vcpus_promised = vcpus - 1, memory_promised = memory_bytes - 1000 where id = 'host_a'`
+          assert.deepInclude(yield* reservations.raise("sbx_a", 2), { hostId: "host_a", isUp: true })
+        }).pipe(Effect.provide(fleet.service(many)))
+      })
   )
 
   it.effect("does not believe a boot on a host that the Sandbox has left meanwhile", () =>
@@ -420,7 +421,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
         const reservations = yield* Reservations
         const account = yield* newAccount
         const world = fleet.worlds.get("host_a")!
-        // A service that was frozen heard that it was refused, and wakes up only now.
+        // A frozen service received the refusal, and wakes up only now.
         world.intercept = (call, sandboxId) => {
           if (call !== "provision") return Effect.void
           const profile = { vcpus: 1, memoryBytes: 1, volumeBytes: 1, generation: 1, networkEnabled: false }
@@ -436,7 +437,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
         assert.deepStrictEqual(yield* sql`select host_id, refused_by from host_promises where sandbox_id = ${id}`, [
           { host_id: "host_b", refused_by: ["host_a"] }
         ])
-        // And what is up stays.
+        // A running Sandbox stays.
         assert.strictEqual(
           yield* reservations.move(
             { sandboxId: id, vcpus: 1, memoryBytes: 1, volumeBytes: 1, generation: 1, networkEnabled: false },
@@ -449,7 +450,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
     })
   )
 
-  it.effect("measures what runs on the hosts that this service attends, and nothing of others", () =>
+  it.effect("samples Sandboxes on the hosts that this service supervises, and no others", () =>
     Effect.gen(function* () {
       const fleet = yield* fresh
       yield* fleet.add({ id: "host_a" })

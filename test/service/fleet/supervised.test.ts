@@ -1,4 +1,7 @@
-/** A host whose service is killed is supervised by the next owner of its actor: it tells what died meanwhile, and hears of what dies then. */
+/**
+ * A host whose service is killed is supervised by the next owner of its actor: that owner reports Sandboxes that died
+ * meanwhile, and receives later deaths.
+ */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -21,7 +24,7 @@ import { until } from "../../support/until.ts"
 const volumeBytes = 4096
 const capacity = { vcpus: 64, memoryBytes: 2 ** 40, diskBytes: 2 ** 40, parallelStarts: 4 }
 
-/** Nothing but the takeover itself looks at the host again in time. */
+/** Only the takeover itself checks the host again in time. */
 const environment = {
   ATOLL_CLUSTER_LEASE_MS: "1000",
   ATOLL_HOST_LEASE_MS: "600000",
@@ -65,8 +68,8 @@ const by = <A, E>(service: SimulatedService, request: Effect.Effect<A, E, Servic
     (exit) => (exit !== lost && Exit.isSuccess(exit) ? exit.value : null)
   )
 
-layer(TestDatabase.layer, { excludeTestServices: true })("a service that attends a host", (it) => {
-  it.effect("is followed by the next owner of its actor when it is killed", () =>
+layer(TestDatabase.layer, { excludeTestServices: true })("a service that supervises a host", (it) => {
+  it.effect("is replaced by the next owner of the host's actor when it is killed", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { host, services } = yield* fleet
@@ -98,7 +101,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a service that attends
       const owning = yield* until(Effect.forEach(services, owns), (all) => all.filter((is) => is === true).length === 1)
       const [attending, next] = owning[0] === true ? [services[0]!, services[1]!] : [services[1]!, services[0]!]
       attending.kill()
-      // Nobody hears of this one.
+      // No service hears of this death.
       host.world.crash(early)
       const missed = yield* untilStatus(next, early, "stopped")
       assert.strictEqual(missed?.statusReason?.message, "The Sandbox ended without being asked to.")

@@ -9,7 +9,7 @@ import { testSettings } from "../../support/TestSettings.ts"
 
 type OutputFrame = Extract<ProcessFrame, { readonly type: "output" }>
 
-/** A command that writes `stdout` and ends, in a guest that forgets nothing that was not acknowledged. */
+/** A command that writes `stdout` and ends, in a guest that keeps everything that was not acknowledged. */
 const guestThatWrote = (stdout: Buffer) => {
   const acknowledged: Array<number> = []
   const asked: Array<number> = []
@@ -39,7 +39,7 @@ const guestThatWrote = (stdout: Buffer) => {
   return { guest: { processes } as Guest, acknowledged, asked }
 }
 
-/** What a crash of the database does to output that it had not flushed. */
+/** The effect of a database crash on output that was not flushed. */
 const forgetFrom = (key: string, offset: number) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -55,7 +55,7 @@ const words: ProcessFrame = { type: "output", stream: "stdout", offset: 0, bytes
 layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDatabase.layer)), {
   excludeTestServices: true
 })("a follower", (it) => {
-  it.effect("tells the guest soon that little output is stored, though the command goes on and says no more", () =>
+  it.effect("acknowledges even little output to the guest soon, though the command goes on silently", () =>
     Effect.gen(function* () {
       const output = yield* Output
       const told = Promise.withResolvers<unknown>()
@@ -82,7 +82,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
     { what: "the last bytes", kept: 70 },
     { what: "all of it", kept: 0 }
   ]) {
-    it.effect(`ends with all the output though the database forgot ${what} that it had stored before the end`, () =>
+    it.effect(`ends with all the output though the database lost ${what} that it had stored before the end`, () =>
       Effect.gen(function* () {
         const output = yield* Output
         const key = `op_forgot_${kept}`
@@ -121,7 +121,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
     )
   }
 
-  it.effect("asks again for what the database forgot while the command says nothing", () =>
+  it.effect("requests again the output that the database lost while the command is silent", () =>
     Effect.gen(function* () {
       const output = yield* Output
       const sql = yield* SqlClient.SqlClient
@@ -159,7 +159,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
     })
   )
 
-  it.effect("tells the guest to drop only what the database has flushed", () =>
+  it.effect("lets the guest discard only what the database has flushed", () =>
     Effect.gen(function* () {
       const output = yield* Output
       const steps: Array<string> = []
@@ -192,7 +192,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
     })
   )
 
-  it.effect("says that bytes are gone which the guest says are gone, at the begin and at the end", () =>
+  it.effect("reports lost bytes that the guest reports as lost, at the start and at the end", () =>
     Effect.gen(function* () {
       const output = yield* Output
       const { guest, acknowledged } = guestThatWrote(digits(200))
@@ -209,7 +209,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
     })
   )
 
-  it.effect("gives up a guest whose offsets are beyond what a number can count", () =>
+  it.effect("gives up a guest whose offsets exceed a number's exact range", () =>
     Effect.gen(function* () {
       const output = yield* Output
       const beyond: OutputFrame = {
@@ -260,7 +260,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
     )
   }
 
-  it.effect("holds a guest back while its last frames are being stored", () =>
+  it.effect("applies backpressure to a guest while its last frames are being stored", () =>
     Effect.gen(function* () {
       const output = yield* Output
       const release = Promise.withResolvers<void>()
@@ -294,7 +294,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
         })
       )
       yield* Effect.promise(() => stalled.promise)
-      // Every turn of the loop is room for one more frame: an unbounded queue would take them all.
+      // Each pass of the loop has room for one more frame: an unbounded queue would take them all.
       const before = sent
       for (let turn = 0; turn < 10_000; turn++) yield* Effect.yieldNow
       assert.isBelow(sent - before, 200)
@@ -302,7 +302,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
     })
   )
 
-  it.effect("does not store what retention would forget at once, and says that it is gone", () =>
+  it.effect("does not store output that retention would forget immediately, and reports it as lost", () =>
     Effect.gen(function* () {
       const output = yield* Output
       const stdout = Buffer.concat([Buffer.alloc(200_000, "a"), Buffer.alloc(64 * 1024, "b")])

@@ -12,7 +12,7 @@ const rate = { ATOLL_OUTPUT_BURST_BYTES: "0", ATOLL_OUTPUT_BYTES_PER_SECOND: "40
 const world = Layer.unwrap(Effect.map(SimulatedWorld.make, (made) => testAtoll(made, rate)))
 
 layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true })("executes", (it) => {
-  it.effect("are answered at once as long as their Sandbox's output can be stored, and at its rate beyond that", () =>
+  it.effect("are answered immediately while their Sandbox's output can be stored, and at its rate beyond that", () =>
     Effect.gen(function* () {
       const operations = yield* Operations
       const output = yield* Output
@@ -30,7 +30,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
         },
         { requestId: "req_test", exhaustedAt: null }
       )
-      // Each of them is 50,320 bytes, 1,258 ms of the rate.
+      // The output of each is 50,320 bytes, 1,258 ms at the rate.
       let left = 0
       while (left <= 1000) {
         yield* say

@@ -1,4 +1,4 @@
-/** What a client is told of a command that ran out of memory, with a real one. */
+/** The answer to a client whose command ran out of memory, with a real command. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { describe } from "vitest"
@@ -19,7 +19,7 @@ describe.skipIf(skipped(unusable) || !isRoot)("running out of memory", () => {
   layer(ServedAtoll.layer(freshDriver(settings), settings).pipe(Layer.provideMerge(TestDatabase.layer)), {
     excludeTestServices: true
   })((it) => {
-    it.effect("is the reason that an execute and an operation are told with", () =>
+    it.effect("is the reason in the results of an execute and of an operation", () =>
       Effect.flatMap(ServedAtoll, (atoll) =>
         Effect.promise(async () => {
           const { ask, start } = await newSandboxOf(atoll)

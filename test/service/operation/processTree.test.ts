@@ -1,4 +1,4 @@
-/** `processTree: "gone"` is a statement about processes: somebody looked. */
+/** `processTree: "gone"` is a statement about processes: the runtime was checked. */
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
@@ -30,7 +30,7 @@ const aHangingOperation = Effect.gen(function* () {
   return { accountId, id, operationId, get }
 })
 
-layer(TestDatabase.layer, { excludeTestServices: true })("what is left of an operation's processes", (it) => {
+layer(TestDatabase.layer, { excludeTestServices: true })("the process tree of an operation", (it) => {
   it.effect("is unconfirmed when its Sandbox no longer knows the command", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
@@ -38,7 +38,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("what is left of an ope
         const { id, operationId, get } = yield* aHangingOperation
         const machine = world.machines.get(id)!
         const process = machine.processes.get(operationId)!
-        // The connection breaks, and behind the next one nobody knows it.
+        // The connection breaks, and the guest behind the next one does not know the command.
         machine.processes.delete(operationId)
         machine.state = "suspended"
         for (const watcher of [...process.watchers]) watcher()
@@ -52,7 +52,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("what is left of an ope
     })
   )
 
-  it.effect("is not told as gone before the runtime of its stopped Sandbox has ended", () =>
+  it.effect("is not reported as gone before the runtime of its stopped Sandbox has ended", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       const mayStop = yield* Deferred.make<void>()
@@ -72,7 +72,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("what is left of an ope
         const { processes } = world.machines.get(id)!
         assert.isFalse(processes.get(operationId)!.exited)
         assert.strictEqual(failed.processTree, "running")
-        // What still runs may still write: what was read so far is not all.
+        // A running process may still write: the output read so far is incomplete.
         const rest = { stream: "stdout" as const, offset: failed.output.stdoutBytes, limit: 1 }
         const ended = Effect.map((yield* Operations).output(accountId, id, operationId, rest), ({ eof }) => eof)
         assert.isFalse(yield* ended)
@@ -88,7 +88,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("what is left of an ope
     })
   )
 
-  it.effect("may be there for long after a cancel: the command's secrets are not", () =>
+  it.effect("may outlive a cancel for long, but the command's secrets are erased", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       const mayKill = yield* Deferred.make<void>()

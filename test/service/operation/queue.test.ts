@@ -1,4 +1,4 @@
-/** Operations beyond what a Sandbox runs at once wait, and begin in the order in which they were accepted. */
+/** Operations beyond a Sandbox's concurrency wait in a queue, and begin in the order of their acceptance. */
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Schedule } from "effect"
 import type { OperationResponse } from "../../../schemas/Operation.ts"
@@ -36,7 +36,7 @@ const until = Effect.fnUntraced(function* (
 const runs = ({ status }: Operation) => status === "running"
 const isOver = ({ status, processTree }: Operation) => status === "completed" || processTree !== "running"
 
-/** A Sandbox that runs, in a world that takes its time for some starts and not for others. */
+/** A running Sandbox, in a world that delays some starts and not others. */
 const setUp = Effect.gen(function* () {
   const account = yield* newAccount
   const { id: sandboxId } = (yield* createIn(account)).sandbox
@@ -57,7 +57,7 @@ const began = (world: SimulatedWorld, sandboxId: string) => [...world.machines.g
 
 const many = Array.from({ length: 66 }, (_, index) => `${index}`)
 
-layer(TestDatabase.layer, { excludeTestServices: true })("operations beyond what a Sandbox runs at once", (it) => {
+layer(TestDatabase.layer, { excludeTestServices: true })("operations beyond a Sandbox's concurrency", (it) => {
   it.effect("wait, begin in the order in which they were accepted, and all complete", () =>
     Effect.gen(function* () {
       const world = yield* unevenWorld
@@ -86,7 +86,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("operations beyond what
     })
   )
 
-  it.effect("never run when they are cancelled, and hold nobody up", () =>
+  it.effect("never run when they are cancelled, and delay no other", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
@@ -120,7 +120,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("operations beyond what
     })
   )
 
-  it.effect("fail with their Sandbox's stop, and none of them begins in it, long as it may take", () =>
+  it.effect("fail with their Sandbox's stop, and none of them begins during it", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       const mayStop = yield* Deferred.make<void>()
@@ -153,7 +153,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("operations beyond what
     })
   )
 
-  it.effect("have all their time when they begin", () =>
+  it.effect("have their whole time-out from their begin on", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
@@ -171,7 +171,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("operations beyond what
     })
   )
 
-  it.effect("are refused when as many wait as may, and the key is good for another try", () =>
+  it.effect("are refused when the queue is full, and the key can be used again", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
@@ -181,7 +181,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("operations beyond what
         const [first] = yield* Effect.forEach(["1", "2", "3"], (key) => start(sandbox, key, ["hang"]))
         const refused = yield* Effect.flip(start(sandbox, "4", ["echo", "4"]))
         assert.deepInclude(refused, { _tag: "RATE_LIMITED", details: { retryAfterSeconds: 5 } })
-        // One that was accepted before is found all the same.
+        // An operation that was accepted before is found all the same.
         assert.strictEqual((yield* start(sandbox, "1", ["hang"])).id, first!.id)
         yield* end(world, sandbox.sandboxId, holder)
         yield* until(sandbox, first!, runs)
@@ -190,7 +190,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("operations beyond what
     })
   )
 
-  it.effect("keep their order over a crash of the service, whatever ends meanwhile", () =>
+  it.effect("keep their order over a crash of the service, whichever of them end meanwhile", () =>
     Effect.gen(function* () {
       const world = yield* unevenWorld
       const life = testAtoll(world, { ATOLL_OPERATIONS_RUNNING: "2" })

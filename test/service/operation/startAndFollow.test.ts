@@ -48,7 +48,7 @@ const process = (world: SimulatedWorld, { sandboxId }: Place, id: string) =>
   ).pipe(Effect.map((found) => found!))
 
 layer(TestDatabase.layer, { excludeTestServices: true })("the process of an operation", (it) => {
-  it.effect("is started and followed to its end although an earlier version stored its command", () =>
+  it.effect("is started and followed to its end when an earlier version stored the one command", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       const atoll = testAtoll(world, { ATOLL_OPERATIONS_RUNNING: "1" })
@@ -78,7 +78,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the process of an oper
     })
   )
 
-  it.effect("that its guest ended by the operation's time-out failed by the machine's own decision", () =>
+  it.effect("fails by the machine's own decision when its guest ended it at the operation's time-out", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
@@ -101,7 +101,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the process of an oper
     })
   )
 
-  it.effect("that its guest says was ended by a time-out it was never given has an unknown outcome", () =>
+  it.effect("has an unknown outcome when its guest reports a time-out that the operation does not have", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** What a client is told of a working directory, with a real Sandbox. */
+/** The answers about a working directory, with a real Sandbox. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { describe } from "vitest"

@@ -35,7 +35,7 @@ const put = (from: string, to: string): void => {
 }
 
 describe("a fleet with certificates", () => {
-  it.live("opens a host's doors to services, and a service's to both or to services alone", () =>
+  it.live("opens a host's ports to services, and a service's to both or to services alone, by protocol", () =>
     Effect.gen(function* () {
       const [aHost, another, aService, second] = [yield* host(), yield* host(), yield* service(), yield* service()]
       const ofHost = yield* listening(aHost, ["atoll-host/1", "atoll-agent/1"])
@@ -55,7 +55,7 @@ describe("a fleet with certificates", () => {
     })
   )
 
-  it.live("calls the host that is meant, and none of another name", () =>
+  it.live("connects to the host that it names, and to none of another name", () =>
     Effect.gen(function* () {
       const aService = yield* service()
       const rack = yield* host(ours.sign("rack", "DNS:atoll-host,DNS:Rack-1.atoll-host"))
@@ -90,7 +90,7 @@ describe("a fleet with certificates", () => {
     })
   )
 
-  it.live("knows nobody whom another authority has signed, or whose time is over, or who has only a secret", () =>
+  it.live("refuses peers with a certificate of another authority, an expired one, or only a secret", () =>
     Effect.gen(function* () {
       const [aHost, aService] = [yield* host(), yield* service()]
       const { port, met } = yield* listening(aHost, ["atoll-host/1"])
@@ -144,7 +144,7 @@ describe("a fleet with certificates", () => {
       })
   )
 
-  it.live("comes to another authority without a stop: both are taken for a while, and what is open stays", () =>
+  it.live("changes to another authority without a stop: it accepts both for a while, and open connections stay", () =>
     Effect.gen(function* () {
       const own = yield* testFolder
       const at = (name: string) => join(own, name)
@@ -167,7 +167,7 @@ describe("a fleet with certificates", () => {
       put(both, at("ca"))
       yield* until(accepts(after), "the second authority is accepted")
       assert.isTrue(yield* accepts(before))
-      // Its own certificate is of the second by now, which those of before do not know.
+      // By now its own certificate is of the second authority, which peers with only the first do not know.
       const { certFile, keyFile } = theirs.sign("host", "DNS:atoll-host")
       put(keyFile, used.keyFile)
       put(certFile, used.certFile)
@@ -187,7 +187,7 @@ describe("a fleet with certificates", () => {
     })
   )
 
-  it.live("lets nobody in, and closes what is open, whose certificate is revoked, without a stop", () =>
+  it.live("refuses a peer whose certificate is revoked, and closes its connections, without a stop", () =>
     Effect.gen(function* () {
       const revoked = join(yield* testFolder, "revoked")
       writeFileSync(revoked, "# None yet.\n")
@@ -213,17 +213,17 @@ describe("a fleet with certificates", () => {
       assert.isNull(yield* refusal(there, ofService.port, "atoll-join/1"))
       assert.strictEqual(yield* Effect.promise(() => echo(kept, "still here")), "still here")
 
-      // A line that says nothing does not let it in again.
+      // An unreadable list does not admit it again.
       writeFileSync(revoked, "the lost one\n")
       yield* until(
         Effect.sync(() => logged.some((it) => it.includes("Line 1 of ATOLL_FLEET_REVOKED_FILE"))),
-        "it is told"
+        "the log names it"
       )
       assert.isNotNull(yield* refusal(thief, ofService.port, "atoll-join/1"))
     })
   )
 
-  it.live("says what of the files cannot be used, and nothing of the key", () =>
+  it.live("names the files that cannot be used, and nothing of the key", () =>
     Effect.gen(function* () {
       const said = (settings: Readonly<Record<string, string>>) => peer(settings).pipe(Effect.scoped, Effect.flip)
       const wrongRole = yield* said(environment(serviceCertificate, "host"))

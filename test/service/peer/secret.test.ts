@@ -15,7 +15,7 @@ import { testFolder } from "../../support/testFolder.ts"
 
 const newSecret = () => randomBytes(32).toString("hex")
 
-/** As Kubernetes does: the whole file at once. */
+/** Like Kubernetes: replaces the whole file in one step. */
 const write = (path: string, ...secrets: ReadonlyArray<string>): void => {
   writeFileSync(`${path}.new`, secrets.map((secret) => `${secret}\n`).join(""), { mode: 0o600 })
   renameSync(`${path}.new`, path)
@@ -34,7 +34,7 @@ const withSecrets = (...secrets: ReadonlyArray<string>) => Effect.flatMap(file(.
 
 const started = (path: string) => withFile(path).pipe(Effect.scoped, Effect.flip)
 
-/** Everything that is answered until the other end closes. */
+/** All bytes that the other end sends until it closes. */
 const answerTo = (socket: Socket): Promise<Buffer> =>
   new Promise((resolve) => {
     const chunks: Array<Buffer> = []
@@ -44,7 +44,7 @@ const answerTo = (socket: Socket): Promise<Buffer> =>
   })
 
 describe("a fleet that shares a secret", () => {
-  it.live("opens its doors to whoever has it, and each by its name", () =>
+  it.live("opens its protocols to peers with the secret, each by its name", () =>
     Effect.gen(function* () {
       const secret = newSecret()
       const host = yield* withSecrets(secret)
@@ -56,7 +56,7 @@ describe("a fleet that shares a secret", () => {
     })
   )
 
-  it.live("lets any number wait for room in a connection, and warns of none", () =>
+  it.live("lets any number of writes wait for a connection, without a listener warning", () =>
     Effect.gen(function* () {
       const secret = newSecret()
       const host = yield* withSecrets(secret)
@@ -74,7 +74,7 @@ describe("a fleet that shares a secret", () => {
     })
   )
 
-  it.live("opens them to nobody else, on either side, and says so without a secret", () =>
+  it.live("opens no protocol to other peers, on either side, and the report does not contain the secret", () =>
     Effect.gen(function* () {
       const [ours, theirs] = [newSecret(), newSecret()]
       const host = yield* withSecrets(ours)
@@ -85,7 +85,7 @@ describe("a fleet that shares a secret", () => {
       for (const secret of [ours, theirs]) assert.notInclude(said! + logged.join(" "), secret)
       assert.strictEqual(met.length, 0)
 
-      // One who takes whatever name a key is called by, and does not have the key.
+      // A peer that takes any name of a key, and does not have the key.
       const liar = createServer({
         ciphers: "TLS_AES_128_GCM_SHA256",
         minVersion: "TLSv1.3",
@@ -101,7 +101,7 @@ describe("a fleet that shares a secret", () => {
     })
   )
 
-  it.live("says where nobody is", () =>
+  it.live("reports an address where no peer listens", () =>
     Effect.gen(function* () {
       const service = yield* withSecrets(newSecret())
       const port = yield* Effect.scoped(Effect.map(listening(service, ["atoll-join/1"]), ({ port }) => port))
@@ -113,7 +113,7 @@ describe("a fleet that shares a secret", () => {
     })
   )
 
-  it.live("comes to another secret without a stop: both are taken for a while, and what is open stays", () =>
+  it.live("changes to another secret without a stop: it accepts both for a while, and open connections stay", () =>
     Effect.gen(function* () {
       const [before, after] = [newSecret(), newSecret()]
       const path = yield* file(before)
@@ -131,7 +131,7 @@ describe("a fleet that shares a secret", () => {
       yield* until(accepts(withAfter), "the second secret is accepted")
       assert.isTrue(yield* accepts(withBefore))
 
-      // It dials by its first.
+      // It connects with its first secret.
       const { port: toAfter } = yield* listening(withAfter, ["atoll-join/1"])
       assert.isNotNull(yield* refusal(host, toAfter, "atoll-join/1"))
       write(path, after)
@@ -145,7 +145,7 @@ describe("a fleet that shares a secret", () => {
     })
   )
 
-  it.live("goes on with the secret that it has when the file becomes unusable, and says so", () =>
+  it.live("keeps its secret when the file becomes unusable, and logs so", () =>
     Effect.gen(function* () {
       const secret = newSecret()
       const path = yield* file(secret)
@@ -155,14 +155,14 @@ describe("a fleet that shares a secret", () => {
       write(path, "too short")
       yield* until(
         Effect.sync(() => logged.some((it) => it.includes(path) && it.includes("goes on being used"))),
-        "it is told"
+        "the log names it"
       )
       assert.isNull(yield* refusal(service, port, "atoll-host/1"))
       assert.notInclude(logged.join(" "), "too short")
     })
   )
 
-  it.live("refuses a secret that is none, or that others can read", () =>
+  it.live("refuses a missing or short secret, and one that others can read", () =>
     Effect.gen(function* () {
       const short = yield* started(yield* file(newSecret(), "x".repeat(31)))
       assert.include(short.message, "Secret 2 in ATOLL_FLEET_SECRET_FILE")
@@ -178,7 +178,7 @@ describe("a fleet that shares a secret", () => {
     })
   )
 
-  it.live.skipIf(process.getuid?.() !== 0)("keeps it from another user of the machine", () =>
+  it.live.skipIf(process.getuid?.() !== 0)("hides the file from another user of the machine", () =>
     Effect.gen(function* () {
       const path = yield* file(newSecret())
       yield* withFile(path)
@@ -187,7 +187,7 @@ describe("a fleet that shares a secret", () => {
     })
   )
 
-  it.live("lets no connection go on from an earlier one, whose secret may be withdrawn by now", () =>
+  it.live("does not resume a TLS session, whose secret may be withdrawn by now", () =>
     Effect.gen(function* () {
       const secret = newSecret()
       const host = yield* withSecrets(secret)
@@ -216,39 +216,41 @@ describe("a fleet that shares a secret", () => {
     })
   )
 
-  it.live("cuts who does not show in time who he is, however busy he is, and serves the others meanwhile", () =>
-    Effect.gen(function* () {
-      const secret = newSecret()
-      const host = yield* withSecrets(secret)
-      const service = yield* withSecrets(secret)
-      const { port, met } = yield* listening(host, ["atoll-host/1"])
-      const plain = () => connectPlain({ host: loopback, port })
-      const garbage = plain()
-      const answer = answerTo(garbage)
-      garbage.write(`GET / HTTP/1.1\r\nhost: x\r\n\r\n${"x".repeat(100_000)}`)
-      // An alert of TLS at most: 21, the version, two bytes of length, "fatal", and the reason.
-      assert.isAtMost((yield* Effect.promise(() => answer)).length, 7)
+  it.live(
+    "cuts a client that does not authenticate in time, however much it sends, and serves the others meanwhile",
+    () =>
+      Effect.gen(function* () {
+        const secret = newSecret()
+        const host = yield* withSecrets(secret)
+        const service = yield* withSecrets(secret)
+        const { port, met } = yield* listening(host, ["atoll-host/1"])
+        const plain = () => connectPlain({ host: loopback, port })
+        const garbage = plain()
+        const answer = answerTo(garbage)
+        garbage.write(`GET / HTTP/1.1\r\nhost: x\r\n\r\n${"x".repeat(100_000)}`)
+        // An alert of TLS at most: 21, the version, two bytes of length, "fatal", and the reason.
+        assert.isAtMost((yield* Effect.promise(() => answer)).length, 7)
 
-      // The beginning of a record of 16 KiB, a byte at a time.
-      const slow = plain()
-      const end = answerTo(slow)
-      slow.write(Buffer.from([22, 3, 1, 0x40, 0]))
-      const drip = setInterval(() => slow.write(Buffer.of(1)), 100)
-      const silent = Array.from({ length: 300 }, plain)
-      const began = performance.now()
-      const ends = Promise.all(silent.map((socket) => answerTo(socket).then(() => performance.now() - began)))
-      yield* Effect.promise(() => Promise.all(silent.map((socket) => once(socket, "connect"))))
-      assert.isNull(yield* refusal(service, port, "atoll-host/1"))
-      const [[...lives]] = yield* Effect.promise(() => Promise.all([ends, end]))
-      // The oldest of too many, at once; the newest when their time is over.
-      assert.isBelow(lives[0]!, 4900)
-      assert.isAtLeast(lives.at(-1)!, 4900)
-      clearInterval(drip)
-      assert.strictEqual(met.length, 1)
-    })
+        // The beginning of a record of 16 KiB, a byte at a time.
+        const slow = plain()
+        const end = answerTo(slow)
+        slow.write(Buffer.from([22, 3, 1, 0x40, 0]))
+        const drip = setInterval(() => slow.write(Buffer.of(1)), 100)
+        const silent = Array.from({ length: 300 }, plain)
+        const began = performance.now()
+        const ends = Promise.all(silent.map((socket) => answerTo(socket).then(() => performance.now() - began)))
+        yield* Effect.promise(() => Promise.all(silent.map((socket) => once(socket, "connect"))))
+        assert.isNull(yield* refusal(service, port, "atoll-host/1"))
+        const [[...lives]] = yield* Effect.promise(() => Promise.all([ends, end]))
+        // The oldest of too many, immediately; the newest when their time is over.
+        assert.isBelow(lives[0]!, 4900)
+        assert.isAtLeast(lives.at(-1)!, 4900)
+        clearInterval(drip)
+        assert.strictEqual(met.length, 1)
+      })
   )
 
-  it.live("ends with its scope: the port, what is open, and what is not open yet", () =>
+  it.live("ends with its scope: the port, open connections, and handshakes", () =>
     Effect.gen(function* () {
       const secret = newSecret()
       const service = yield* withSecrets(secret)

@@ -15,7 +15,7 @@ import { TestDatabase } from "../../support/TestDatabase.ts"
 
 const options = { sweepIntervalMs: 5000, passivateAfterMs: 3000, deadlineHorizonMs: 10_000, mailboxMax: 8 }
 
-/** An operation that runs for ever, with a time-out, on a host whose time and commits the test holds. */
+/** An endless operation with a time-out, on a host whose time and commits the test controls. */
 const timedOperation = (id: string, timeoutMs: number) =>
   Effect.gen(function* () {
     const clock = new ManualClock(1_700_000_000_000)
@@ -75,7 +75,7 @@ const timedOperation = (id: string, timeoutMs: number) =>
   })
 
 layer(TestDatabase.layer, { excludeTestServices: true })("deadlines", (it) => {
-  it.effect("fire also when they lay beyond what is held in memory, and the actor was awake all the time", () =>
+  it.effect("fire also when they lie beyond the timers in memory, and the actor stayed awake", () =>
     Effect.gen(function* () {
       const { status, advance } = yield* timedOperation("op_far", 30_000)
       yield* advance(29_000)
@@ -86,7 +86,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("deadlines", (it) => {
     })
   )
 
-  it.effect("ask once, however long their commit takes", () =>
+  it.effect("send one message, however long its commit takes", () =>
     Effect.gen(function* () {
       const { gates, status, advance, host } = yield* timedOperation("op_slow", 2000)
       gates.add({ call: "commit", phase: "before", action: "hold", left: 1 })

@@ -8,8 +8,8 @@ import { newAccount, testAtoll } from "../../support/TestAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { command, createIn, request, untilStatus } from "../../support/TestSandboxes.ts"
 
-layer(TestDatabase.layer, { excludeTestServices: true })("the life of a Sandbox", (it) => {
-  it.effect("is created once a key, runs commands, stops, starts anew and is deleted with its volume", () =>
+layer(TestDatabase.layer, { excludeTestServices: true })("a Sandbox", (it) => {
+  it.effect("is created once per key, runs commands, stops, starts again and is deleted with its volume", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
@@ -92,7 +92,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the life of a Sandbox"
         })
         return { id, operationId }
       }).pipe(Effect.provide(testAtoll(world)))
-      world.machines.get(id)!.processes.get(operationId)!.write("stdout", Buffer.from("while nobody looked"))
+      world.machines.get(id)!.processes.get(operationId)!.write("stdout", Buffer.from("while no service ran"))
       yield* Effect.gen(function* () {
         const operations = yield* Operations
         yield* Effect.repeat(operations.get(accountId, id, operationId), {
@@ -111,7 +111,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the life of a Sandbox"
     })
   )
 
-  it.effect("holds the Sandbox limit under concurrent creates", () =>
+  it.effect("is refused beyond the account's limit, also by concurrent creates", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
@@ -129,7 +129,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the life of a Sandbox"
     })
   )
 
-  it.effect("leaves logs that replay to what is stored, for every actor that was made here", () =>
+  it.effect("leaves logs that replay to the stored state, for every actor of this file", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* logFaults, [])
     })

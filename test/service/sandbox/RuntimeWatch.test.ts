@@ -1,4 +1,4 @@
-/** The host's machines and the Sandboxes agree in the end, and what is under way is not meddled with. */
+/** The host's machines and the Sandboxes' states converge, and work under way is not disturbed. */
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Schedule } from "effect"
 import { simulatedRuntime } from "../../../src/host/simulated/SimulatedRuntime.ts"
@@ -19,8 +19,8 @@ const specOf = (sandboxId: string) => ({
   networkEnabled: false
 })
 
-layer(TestDatabase.layer, { excludeTestServices: true })("the host and the Sandboxes", (it) => {
-  it.effect("a machine, or a volume, that no Sandbox knows is destroyed", () =>
+layer(TestDatabase.layer, { excludeTestServices: true })("the reconciler", (it) => {
+  it.effect("destroys a machine, or a volume, that belongs to no Sandbox", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* simulatedRuntime(world).provision(specOf("sbx_nobodys"))
@@ -30,7 +30,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the host and the Sandb
           Effect.sync(() => world.machines.size + world.volumes.size),
           { schedule: Schedule.spaced(5), until: (left) => left === 0 }
         )
-        // One that comes later goes too.
+        // A later one goes too.
         yield* simulatedRuntime(world).provision(specOf("sbx_late"))
         yield* Effect.repeat(
           Effect.sync(() => world.machines.size + world.volumes.size),
@@ -40,7 +40,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the host and the Sandb
     })
   )
 
-  it.effect("a machine whose Sandbox is just being ended is left to it", () =>
+  it.effect("leaves a machine alone whose Sandbox is being ended", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       const mayStop = yield* Deferred.make<void>()

@@ -8,7 +8,7 @@ import { SandboxUse } from "../../../src/sandbox/SandboxUse.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { testSettings } from "../../support/TestSettings.ts"
 
-/** One process's knowledge, among several unless `environment` says otherwise. */
+/** The uses that one process knows of, among several processes unless `environment` says otherwise. */
 const knowledge = (environment: Readonly<Record<string, string>> = {}) =>
   Effect.gen(function* () {
     const settings = testSettings({ ATOLL_SLEEP_AFTER_SECONDS: "2", ATOLL_CLUSTER_PORT: "1", ...environment })
@@ -18,7 +18,7 @@ const knowledge = (environment: Readonly<Record<string, string>> = {}) =>
   })
 
 layer(TestDatabase.layer, { excludeTestServices: true })("uses of a Sandbox", (it) => {
-  it.effect("are known to the others before the work begins, and as long as it goes on", () =>
+  it.effect("are known to other processes before the work begins, and as long as it goes on", () =>
     Effect.gen(function* () {
       const here = yield* knowledge()
       const there = yield* knowledge()
@@ -35,7 +35,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("uses of a Sandbox", (i
     }).pipe(Effect.scoped)
   )
 
-  it.effect("that go on are now, and those that ended were then", () =>
+  it.effect("that go on count as now, and ended ones as their end", () =>
     Effect.gen(function* () {
       const here = yield* knowledge({ ATOLL_CLUSTER_PORT: "0" })
       const before = Date.now()
@@ -52,26 +52,24 @@ layer(TestDatabase.layer, { excludeTestServices: true })("uses of a Sandbox", (i
     }).pipe(Effect.scoped)
   )
 
-  it.effect(
-    "cost one process alone nothing in the database, and several none of their own where no Sandbox sleeps",
-    () =>
-      Effect.gen(function* () {
-        const alone = yield* knowledge({ ATOLL_CLUSTER_PORT: "0" })
-        const awake = yield* knowledge({ ATOLL_SLEEP_AFTER_SECONDS: "0" })
-        const sql = yield* SqlClient.SqlClient
-        for (const uses of [alone, awake]) {
-          yield* uses.during("sbx_cheap")(
-            Effect.gen(function* () {
-              assert.lengthOf(yield* sql`select 1 from sandbox_uses where sandbox_id = 'sbx_cheap'`, 0)
-            })
-          )
-        }
-        assert.isNull(awake.sleepAfterMs)
-        assert.deepStrictEqual([alone.lateByMs, awake.lateByMs > 0], [0, true])
-      }).pipe(Effect.scoped)
+  it.effect("cost a single process no write to the database, and several processes none where no Sandbox sleeps", () =>
+    Effect.gen(function* () {
+      const alone = yield* knowledge({ ATOLL_CLUSTER_PORT: "0" })
+      const awake = yield* knowledge({ ATOLL_SLEEP_AFTER_SECONDS: "0" })
+      const sql = yield* SqlClient.SqlClient
+      for (const uses of [alone, awake]) {
+        yield* uses.during("sbx_cheap")(
+          Effect.gen(function* () {
+            assert.lengthOf(yield* sql`select 1 from sandbox_uses where sandbox_id = 'sbx_cheap'`, 0)
+          })
+        )
+      }
+      assert.isNull(awake.sleepAfterMs)
+      assert.deepStrictEqual([alone.lateByMs, awake.lateByMs > 0], [0, true])
+    }).pipe(Effect.scoped)
   )
 
-  it.effect("that are over are told too, within the time that is promised", () =>
+  it.effect("that have ended are known to others within the promised time", () =>
     Effect.gen(function* () {
       const quick = { ATOLL_SLEEP_AFTER_SECONDS: "1" }
       const here = yield* knowledge(quick)

@@ -1,4 +1,4 @@
-/** The Sandboxes' states and what is on the host, brought into agreement. */
+/** The reconciler: the Sandboxes' states and what is on the host converge. */
 
 import { assert, layer } from "@effect/vitest"
 import { Effect, PubSub, Schedule } from "effect"
@@ -10,7 +10,7 @@ import { eventually } from "../../support/runtime/contract/commands.ts"
 import { newAccount, testAtoll } from "../../support/TestAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 
-/** Sandboxes that run. */
+/** Running Sandboxes. */
 const running = (count: number) =>
   Effect.gen(function* () {
     const { accountId, workspaceId } = yield* newAccount
@@ -30,14 +30,14 @@ const running = (count: number) =>
 
 const often = { ATOLL_RECONCILE_INTERVAL_MS: "100" }
 
-layer(TestDatabase.layer, { excludeTestServices: true })("states and hosts in agreement", (it) => {
-  it.effect("equal Sandboxes that all ended at once end with one reason, whoever tells of it first", () =>
+layer(TestDatabase.layer, { excludeTestServices: true })("the reconciler", (it) => {
+  it.effect("ends equal Sandboxes that ended together with one reason, whichever is reported first", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
         const ended = yield* running(3)
         world.machines.clear()
-        // The runtime knows of one only: it lost the records of the others.
+        // The runtime knows of only one: it lost the records of the others.
         const reason = { code: "CRASHED" as const, message: publicText`The Sandbox ended without being asked to.` }
         yield* PubSub.publish(world.downs, { type: "down", sandboxId: ended[0]!.id, generation: 1, reason })
         const told = yield* Effect.forEach(ended, ({ get }) =>
@@ -48,7 +48,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("states and hosts in ag
     })
   )
 
-  it.effect("one of which nothing is left on its host is told as lost", () =>
+  it.effect("ends a Sandbox as lost when nothing of it is left on its host", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
@@ -64,7 +64,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("states and hosts in ag
     })
   )
 
-  it.effect("one machine that cannot be ended does not keep the others from it", () =>
+  it.effect("ends other machines when one cannot be ended", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {

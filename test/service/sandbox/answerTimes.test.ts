@@ -1,4 +1,4 @@
-/** How long a call of a Sandbox that does not get on is answered later: on the real clock, all calls side by side. */
+/** The delay of an answer about a Sandbox that makes no progress: on the real clock, all calls side by side. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
@@ -18,7 +18,7 @@ const atLeast = Effect.fnUntraced(function* <A, E, R>(ms: number, call: Effect.E
   return answer
 })
 
-layer(TestDatabase.layer, { excludeTestServices: true })("an answer about a Sandbox that does not get on", (it) => {
+layer(TestDatabase.layer, { excludeTestServices: true })("an answer about a Sandbox that makes no progress", (it) => {
   it.effect("comes after 20 s for a start and for a command, and after 10 s for a deletion", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make

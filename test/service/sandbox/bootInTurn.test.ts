@@ -1,4 +1,4 @@
-/** Sandboxes that wait for their turn to boot do not run out of the time that a boot has. */
+/** Sandboxes that wait in the boot queue keep the whole time-out of a boot. */
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Schedule } from "effect"
 import { TestClock } from "effect/testing"
@@ -9,8 +9,8 @@ import { newAccount, testAtoll } from "../../support/TestAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { createIn, untilStatus } from "../../support/TestSandboxes.ts"
 
-describe("a boot in its turn", () => {
-  /** One of 60 s, when what it waits for comes at these instants (ms), and all that was told meanwhile. */
+describe("a queued boot", () => {
+  /** A boot of 60 s whose turn and end come at these instants (ms), and all deadlines that were reported meanwhile. */
   const told = Effect.fnUntraced(function* (turnAt: number, upAt: number) {
     const untils: Array<number> = []
     const boot = (turn: () => void) =>
@@ -23,20 +23,20 @@ describe("a boot in its turn", () => {
     return untils
   })
 
-  it.effect("has its time from then on, and keeps it while it waits", () =>
+  it.effect("has its whole time-out from its turn on, and extends its deadline while it waits", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* told(100_000, 150_000), [90_000, 120_000, 150_000, 160_000])
     })
   )
 
-  it.effect("tells nobody of a short wait, of none, and when it is up", () =>
+  it.effect("reports neither a short wait nor none, and nothing once it is up", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* told(0, 50_000), [])
       assert.deepStrictEqual(yield* told(5999, 200_000), [])
     })
   )
 
-  it.effect("fails as it fails, before and after its turn", () =>
+  it.effect("fails with its own error, before and after its turn", () =>
     Effect.gen(function* () {
       const waits = () => Effect.void
       assert.strictEqual(yield* Effect.flip(bootInTurn(() => Effect.fail("full"), 60_000, waits)), "full")
@@ -46,8 +46,8 @@ describe("a boot in its turn", () => {
   )
 })
 
-layer(TestDatabase.layer, { excludeTestServices: true })("a Sandbox that waits for its turn", (it) => {
-  /** Of these an eighth is waited, which is worth telling. */
+layer(TestDatabase.layer, { excludeTestServices: true })("a Sandbox with a queued boot", (it) => {
+  /** A wait is reported after an eighth of it. */
   const bootTimeoutMs = 10_000
 
   it.effect("has its deadline moved, and runs", () =>

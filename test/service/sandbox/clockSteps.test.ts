@@ -23,7 +23,7 @@ const dear = {
   ATOLL_CREDIT_GRACE_SECONDS: "0"
 }
 
-/** A Sandbox that runs, of a prepaid account with so much credit. */
+/** A running Sandbox of a prepaid account with so much credit. */
 const running = Effect.fnUntraced(function* (microUsd: bigint) {
   const sql = yield* SqlClient.SqlClient
   const ledger = yield* Ledger
@@ -37,7 +37,7 @@ const running = Effect.fnUntraced(function* (microUsd: bigint) {
 })
 
 layer(TestDatabase.layer, { excludeTestServices: true })("a clock that is set", (it) => {
-  it.effect("back makes no wait longer than it was asked for", () =>
+  it.effect("back makes no wait longer than its client asked for", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       const clock = new ShiftedClock()
@@ -84,7 +84,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a clock that is set", 
     })
   )
 
-  it.effect("back leaves logs in order and books that agree, whatever is done then", () =>
+  it.effect("back keeps logs in order and books that agree, through every later action", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       const clock = new ShiftedClock()
@@ -94,7 +94,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a clock that is set", 
         const sandboxes = yield* Sandboxes
         const { account, accountId, id } = yield* running(1_000_000n)
         yield* Effect.sleep(300)
-        // Posted up to now: what comes next lies before it.
+        // Posted up to now: later postings lie before it.
         yield* ledger.settle(accountId)
         const before = clock.currentTimeMillisUnsafe()
         clock.shiftMs = -anHourMs
@@ -135,7 +135,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a clock that is set", 
     })
   )
 
-  it.effect("forward lets no end of credit wait for the time that never passed", () =>
+  it.effect("forward stops a Sandbox at the end of its credit without a wait for the skipped time", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       const clock = new ShiftedClock()

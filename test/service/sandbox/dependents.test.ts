@@ -1,4 +1,4 @@
-/** What lives in a Sandbox, and hears of the end of a generation that is over. */
+/** The dependents of a Sandbox get the end of a generation that is over. */
 
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
@@ -10,8 +10,8 @@ import { Sandboxes } from "../../../src/sandbox/Sandboxes.ts"
 import { newAccount, testAtoll } from "../../support/TestAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 
-layer(TestDatabase.layer, { excludeTestServices: true })("what lives in a Sandbox", (it) => {
-  it.effect("goes on when the end of a generation before its own is heard late", () =>
+layer(TestDatabase.layer, { excludeTestServices: true })("a dependent of a Sandbox", (it) => {
+  it.effect("goes on when the end of an earlier generation arrives late", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {

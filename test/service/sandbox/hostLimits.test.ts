@@ -9,7 +9,7 @@ import { TestDatabase } from "../../support/TestDatabase.ts"
 
 const request = { requestId: "req_test", exhaustedAt: null }
 
-/** A Sandbox that runs. */
+/** A running Sandbox. */
 const running = Effect.gen(function* () {
   const { accountId, workspaceId } = yield* newAccount
   const sandboxes = yield* Sandboxes
@@ -22,8 +22,8 @@ const running = Effect.gen(function* () {
   return { accountId, id: sandbox.id, get }
 })
 
-layer(TestDatabase.layer, { excludeTestServices: true })("a host that cannot", (it) => {
-  it.effect("a start that a full host refuses is answered with the limit, each time, and keeps the volume", () =>
+layer(TestDatabase.layer, { excludeTestServices: true })("a host at its limits", (it) => {
+  it.effect("refuses a start with the limit each time, and keeps the volume", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
@@ -46,7 +46,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host that cannot", (
     })
   )
 
-  it.effect("a runtime that its host holds up runs on, and says why until it goes on", () =>
+  it.effect("that holds up a runtime leaves its Sandbox running, with the reason until the runtime goes on", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
@@ -61,7 +61,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host that cannot", (
         assert.deepStrictEqual([held.status, held.statusReason], ["running", reason])
         const started = yield* sandboxes.start(accountId, id, { ...request, idempotencyKey: null })
         assert.deepStrictEqual([started.status, started.generation, started.statusReason], ["running", 1, reason])
-        // Of another generation: no news.
+        // Of another generation: ignored.
         yield* PubSub.publish(world.stalls, { type: "resumed", sandboxId: id, generation: 2 })
         yield* PubSub.publish(world.stalls, { type: "resumed", sandboxId: id, generation: 1 })
         const resumed = yield* Effect.repeat(get, {

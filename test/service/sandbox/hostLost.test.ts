@@ -1,4 +1,4 @@
-/** The end of a host, as its Sandboxes take it. */
+/** The end of a host, as its Sandboxes handle it. */
 
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
@@ -17,7 +17,7 @@ import { command, createIn, request, untilStatus } from "../../support/TestSandb
 const reason = { code: "HOST_LOST", message: publicText`The host of this Sandbox was lost.` }
 
 layer(TestDatabase.layer, { excludeTestServices: true })("a Sandbox whose host is lost", (it) => {
-  it.effect("is stopped, has cost until the host was last seen, tells what lives in it, and starts anew later", () =>
+  it.effect("is stopped, costs until the host was last seen, ends its dependents, and can start again later", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       const sql = yield* SqlClient.SqlClient
@@ -33,7 +33,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a Sandbox whose host i
           fingerprint: "f",
           request: { ...command, argv: ["hang"], timeoutSeconds: null }
         })
-        // It ran for long enough that its end is no rounding of it.
+        // It ran for long enough that its end is no rounding artefact.
         yield* Effect.sleep(300)
         const seenAt = began + 100
         const lost = (generation: number) =>
@@ -58,7 +58,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a Sandbox whose host i
         const { differences } = yield* sql.withTransaction(compareBooks(sql, null))
         assert.deepStrictEqual(differences, [])
 
-        // The same once more, and what is told of it after its next start.
+        // The same event again, and the events after its next start.
         const again = yield* Effect.flip(lost(1))
         assert.deepInclude(again, { _tag: "EventRefused", code: "STALE_RUNTIME_EVENT" })
         yield* sandboxes.start(accountId, id, { ...request, idempotencyKey: null })
@@ -70,7 +70,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a Sandbox whose host i
     })
   )
 
-  it.effect("is ended where it is found alive when the host is back", () =>
+  it.effect("is ended if it is found alive when the host is back", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** What ends a Sandbox by itself: durable deadlines, exact to the millisecond of the service's clock. */
+/** Automatic ends of a Sandbox: durable deadlines, exact to the millisecond of the service's clock. */
 import { assert, layer } from "@effect/vitest"
 import { Clock, Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
@@ -16,7 +16,10 @@ const nothing: Lifetime = { stopAfterSeconds: null, stopAfterIdleSeconds: null, 
 const begin = Date.parse("2026-03-01T12:00:00.000Z")
 const instant = (ms: number) => new Date(ms).toISOString()
 
-/** An account on a clock that stands still until a test moves it; each `life` is one of the service, which ends as by a crash. */
+/**
+ * An account on a clock that stands still until a test moves it; each `life` is one run of the service, which ends as
+ * by a crash.
+ */
 const stage = (environment: Readonly<Record<string, string>> = {}) =>
   Effect.gen(function* () {
     const world = yield* SimulatedWorld.make
@@ -47,7 +50,7 @@ const stage = (environment: Readonly<Record<string, string>> = {}) =>
       Effect.flatMap(Operations, (operations) =>
         operations.execute(accountId, id, { ...command, argv: ["echo"], timeoutSeconds: 20 }, request)
       )
-    /** Its log without its creation. */
+    /** Its log without the creation. */
     const log = (id: string) =>
       Effect.flatMap(Sandboxes, (sandboxes) =>
         sandboxes.transitions(accountId, id, { limit: 1000, cursor: null })
@@ -56,7 +59,7 @@ const stage = (environment: Readonly<Record<string, string>> = {}) =>
           transitions.slice(1).map(({ event, at }) => [event.type, Date.parse(at)] as const)
         )
       )
-    /** Waits until it is looked at when it was used, and gives the instant at which it will be next. */
+    /** Waits until the service checks when it was last used, and returns the instant of the next check. */
     const untilLookedAt = (id: string) =>
       Effect.gen(function* () {
         const before = (yield* get(id)).lifetime.idleStopAt
@@ -70,55 +73,53 @@ const stage = (environment: Readonly<Record<string, string>> = {}) =>
   })
 
 layer(TestDatabase.layer, { excludeTestServices: true })("a lifetime", (it) => {
-  it.effect(
-    "stops a Sandbox when it has run for long enough, to the millisecond and over a restart, and then deletes it",
-    () =>
-      Effect.gen(function* () {
-        const { world, clock, life, create, get, until, execute, log } = yield* stage()
-        const made = yield* life(
-          Effect.gen(function* () {
-            const made = yield* create({ stopAfterSeconds: 3600, deleteAfterStoppedSeconds: 7200 })
-            assert.deepStrictEqual(made.lifetime, {
-              ...nothing,
-              stopAfterSeconds: 3600,
-              deleteAfterStoppedSeconds: 7200,
-              stopAt: instant(begin + 3_600_000),
-              idleStopAt: null,
-              deleteAt: null
-            })
-            return made
+  it.effect("stops a Sandbox after its longest run, to the millisecond and over a restart, and then deletes it", () =>
+    Effect.gen(function* () {
+      const { world, clock, life, create, get, until, execute, log } = yield* stage()
+      const made = yield* life(
+        Effect.gen(function* () {
+          const made = yield* create({ stopAfterSeconds: 3600, deleteAfterStoppedSeconds: 7200 })
+          assert.deepStrictEqual(made.lifetime, {
+            ...nothing,
+            stopAfterSeconds: 3600,
+            deleteAfterStoppedSeconds: 7200,
+            stopAt: instant(begin + 3_600_000),
+            idleStopAt: null,
+            deleteAt: null
           })
-        )
-        const { id } = made
-        yield* life(
-          Effect.gen(function* () {
-            clock.frozenAt = begin + 3_599_999
-            yield* execute(id)
-            assert.deepStrictEqual((yield* get(id)).lifetime, made.lifetime)
-            clock.frozenAt = begin + 3_600_000
-            const { statusReason, lifetime, stoppedAt } = yield* until(id, "stopped")
-            assert.strictEqual(statusReason?.code, "LIFETIME_ENDED")
-            assert.deepStrictEqual(
-              [stoppedAt, lifetime.stopAt, lifetime.deleteAt],
-              [instant(clock.frozenAt), null, instant(begin + 10_800_000)]
-            )
-            assert.deepInclude(yield* log(id), ["STOP_DUE", begin + 3_600_000])
-          })
-        )
-        clock.frozenAt = begin + 10_799_999
-        yield* life(
-          Effect.gen(function* () {
-            assert.strictEqual((yield* get(id)).status, "stopped")
-            clock.frozenAt = begin + 10_800_000
-            const { deletedAt, lifetime } = yield* until(id, "deleted")
-            assert.deepStrictEqual([deletedAt, lifetime.deleteAt], [instant(clock.frozenAt), null])
-            assert.isFalse(world.machines.has(id))
-          })
-        )
-      })
+          return made
+        })
+      )
+      const { id } = made
+      yield* life(
+        Effect.gen(function* () {
+          clock.frozenAt = begin + 3_599_999
+          yield* execute(id)
+          assert.deepStrictEqual((yield* get(id)).lifetime, made.lifetime)
+          clock.frozenAt = begin + 3_600_000
+          const { statusReason, lifetime, stoppedAt } = yield* until(id, "stopped")
+          assert.strictEqual(statusReason?.code, "LIFETIME_ENDED")
+          assert.deepStrictEqual(
+            [stoppedAt, lifetime.stopAt, lifetime.deleteAt],
+            [instant(clock.frozenAt), null, instant(begin + 10_800_000)]
+          )
+          assert.deepInclude(yield* log(id), ["STOP_DUE", begin + 3_600_000])
+        })
+      )
+      clock.frozenAt = begin + 10_799_999
+      yield* life(
+        Effect.gen(function* () {
+          assert.strictEqual((yield* get(id)).status, "stopped")
+          clock.frozenAt = begin + 10_800_000
+          const { deletedAt, lifetime } = yield* until(id, "deleted")
+          assert.deepStrictEqual([deletedAt, lifetime.deleteAt], [instant(clock.frozenAt), null])
+          assert.isFalse(world.machines.has(id))
+        })
+      )
+    })
   )
 
-  it.effect("stops one that nobody uses, costs a use no commit, and counts an operation up to its end", () =>
+  it.effect("stops an unused Sandbox; a use costs no commit, and an operation counts as a use until its end", () =>
     Effect.gen(function* () {
       const { clock, life, create, until, accountId, execute, log, untilLookedAt } = yield* stage()
       yield* life(
@@ -144,7 +145,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a lifetime", (it) => {
           assert.strictEqual(yield* untilLookedAt(id), begin + 1_500_000)
           clock.frozenAt = begin + 1_400_000
           yield* operations.cancel(accountId, id, operationId, request)
-          // It is a use as long as something of it is left to be done.
+          // The operation is a use until all of it is done.
           yield* Effect.repeat(sql`select 1 from actors where id = ${operationId} and pending <> '[]'::jsonb`, {
             schedule: Schedule.spaced(5),
             until: (rows) => rows.length === 0
@@ -160,7 +161,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a lifetime", (it) => {
     })
   )
 
-  it.effect("takes a restart of the service for a use: what was used before it nobody knows", () =>
+  it.effect("takes a restart of the service for a use, because earlier uses are not stored", () =>
     Effect.gen(function* () {
       const { clock, life, create, until, untilLookedAt, get } = yield* stage()
       const { id } = yield* life(create({ stopAfterIdleSeconds: 600 }))
@@ -177,7 +178,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a lifetime", (it) => {
     })
   )
 
-  it.effect("ends a sleep without waking anything, and a waking does not lengthen a run", () =>
+  it.effect("ends a sleep without waking anything, and waking does not lengthen a run", () =>
     Effect.gen(function* () {
       const { clock, life, create, until, execute, get, world } = yield* stage({ ATOLL_SLEEP_AFTER_SECONDS: "60" })
       yield* life(
@@ -207,7 +208,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a lifetime", (it) => {
     })
   )
 
-  it.effect("changes with a change of it, and counts from the boot and the stop all the same", () =>
+  it.effect("changes with an update, and still counts from the boot and the stop", () =>
     Effect.gen(function* () {
       const { clock, life, create, update, until, accountId, get } = yield* stage()
       yield* life(
@@ -228,7 +229,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a lifetime", (it) => {
           assert.deepStrictEqual((yield* update(id, { name: "named" })).lifetime, longer.lifetime)
           clock.frozenAt = begin + 200_000
           assert.strictEqual((yield* get(id)).status, "running")
-          // What has passed already falls at once.
+          // A deadline that has passed already fires immediately.
           yield* update(id, { lifetime: { stopAfterSeconds: 150 } })
           yield* until(id, "stopped")
 
@@ -239,7 +240,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a lifetime", (it) => {
           assert.deepStrictEqual(
             [running.lifetime.stopAt, running.lifetime.deleteAt],
             [instant(begin + 350_000), null],
-            "a later boot begins anew, and is not deleted"
+            "a later boot starts over, and is not deleted"
           )
           yield* sandboxes.stop(accountId, id, request)
           clock.frozenAt = begin + 300_000
@@ -252,7 +253,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a lifetime", (it) => {
     })
   )
 
-  it.effect("is given to a Sandbox that an older version stored, and that one goes on as it was", () =>
+  it.effect("is added to a Sandbox that an older version stored, which goes on as before", () =>
     Effect.gen(function* () {
       const { clock, life, create, update, until, execute, get } = yield* stage()
       const sql = yield* SqlClient.SqlClient

@@ -1,4 +1,4 @@
-/** Whoever waits for a Sandbox to run is answered by a service that stops, and not cut. */
+/** A service that stops answers waits for a running Sandbox, and does not cut them. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
 import { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
@@ -16,7 +16,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a wait for a Sandbox t
     })
   )
 
-  it.effect("ends with the service, with what there is", () =>
+  it.effect("ends with the service, with the present state", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       world.intercept = (call) => (call === "provision" ? Effect.never : Effect.void)
@@ -47,7 +47,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a wait for a Sandbox t
         const made = yield* Fiber.join(creating)
         assert.deepStrictEqual([made.replayStatus, made.sandbox.id, made.sandbox.status], [202, id, "pending"])
         for (const start of starts) assert.deepInclude(yield* Fiber.join(start), { id, status: "pending" })
-        // What comes later still is answered, at once.
+        // A later wait is answered, too, and immediately.
         assert.strictEqual((yield* create).replayStatus, 202)
         assert.isBelow(performance.now() - began, 20_000)
       }).pipe(Effect.provide(testAtoll(world)))

@@ -1,4 +1,4 @@
-/** Sandboxes that nobody uses are frozen to disk with their processes, and woken by whoever needs them. */
+/** Unused Sandboxes are frozen to disk with their processes, and woken by the next request that needs them. */
 
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Schedule } from "effect"
@@ -39,7 +39,7 @@ const runningSandbox = Effect.gen(function* () {
   const events = Effect.map(sandboxes.transitions(accountId, id, { limit: 1000, cursor: null }), ({ transitions }) =>
     transitions.map(({ event }) => event["type"] as string)
   )
-  /** It was looked at and found to be in use, once more than now. */
+  /** The service checked it and found it in use, once more than now. */
   const lookedAt = Effect.gen(function* () {
     const count = Effect.map(events, (seen) => seen.filter((type) => type === "IN_USE").length)
     const before = yield* count
@@ -49,7 +49,7 @@ const runningSandbox = Effect.gen(function* () {
 })
 
 layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
-  it.effect("comes to a Sandbox that nobody uses, and the next command wakes it with its processes", () =>
+  it.effect("begins for an unused Sandbox, and the next command wakes it with its processes", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
@@ -87,7 +87,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
       yield* Effect.gen(function* () {
         const { accountId, id, events, get } = yield* runningSandbox
         yield* untilStatus(accountId, id, "sleeping")
-        // Before that it would not sleep on if it were used.
+        // Until then a use would cancel the sleep.
         yield* Effect.repeat(
           Effect.sync(() => world.machines.get(id)?.state),
           { schedule: Schedule.spaced(5), until: (state) => state === "suspended" }
@@ -152,7 +152,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
     })
   )
 
-  it.effect("does not freeze what was begun when it came", () =>
+  it.effect("does not freeze work that began while it was starting", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
@@ -171,7 +171,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
     })
   )
 
-  it.effect("never comes unless it is asked for", () =>
+  it.effect("never begins unless it is configured", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
@@ -186,7 +186,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
   )
 
   it.effect(
-    "that a limit does not let end leaves nothing behind: operations fail with a reason, the volume stays",
+    "that a limit keeps from ending leaves nothing behind: operations fail with a reason, the volume stays",
     () =>
       Effect.gen(function* () {
         const world = yield* SimulatedWorld.make
@@ -214,7 +214,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
             until: ({ status, processTree }) => status !== "running" && processTree !== "running"
           })
           assert.deepStrictEqual([failed.status, failed.processTree], ["failed", "gone"])
-          // Told by the Sandbox or found by the operation itself, whichever comes first.
+          // The Sandbox reports it or the operation itself finds it, whichever comes first.
           assert.include(["SANDBOX_LOST", "SANDBOX_STOPPED"], failed.reason?.code)
           assert.isFalse(world.machines.has(id))
           assert.isTrue(world.volumes.has(id))
@@ -222,7 +222,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
       })
   )
 
-  it.effect("or a boot that is under way is waited for by a command", () =>
+  it.effect("a command waits for a boot under way", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       const mayBoot = yield* Deferred.make<void>()

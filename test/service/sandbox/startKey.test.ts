@@ -1,4 +1,4 @@
-/** An Idempotency-Key on start makes a repeated start boot once, whatever fails in between. */
+/** An Idempotency-Key on start makes a repeated start boot once, through every failure in between. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -23,22 +23,20 @@ const inAWorld = <A, E>(test: Effect.Effect<A, E, Sandboxes | SqlClient.SqlClien
   Effect.flatMap(SimulatedWorld.make, (world) => Effect.provide(test, testAtoll(world)))
 
 layer(TestDatabase.layer, { excludeTestServices: true })("a start's key", (it) => {
-  it.effect(
-    "is taken by the commit that starts: nothing comes after it that could fail and let it start once more",
-    () =>
-      inAWorld(
-        Effect.gen(function* () {
-          const sql = yield* SqlClient.SqlClient
-          const { start, stop } = yield* runningSandbox
-          yield* stop
-          yield* sql`create function refuse() returns trigger language plpgsql as 'begin raise exception ''refused''; end'`
-          yield* sql`create trigger refuse before update on idempotency_keys for each row execute function refuse()`
-          yield* Effect.exit(start)
-          yield* sql`drop trigger refuse on idempotency_keys`
-          assert.deepInclude(yield* stop, { status: "stopped", generation: 2 })
-          assert.deepInclude(yield* start, { status: "stopped", generation: 2 })
-        })
-      )
+  it.effect("is taken by the commit of the start: no later failure can make it start again", () =>
+    inAWorld(
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { start, stop } = yield* runningSandbox
+        yield* stop
+        yield* sql`create function refuse() returns trigger language plpgsql as 'begin raise exception ''refused''; end'`
+        yield* sql`create trigger refuse before update on idempotency_keys for each row execute function refuse()`
+        yield* Effect.exit(start)
+        yield* sql`drop trigger refuse on idempotency_keys`
+        assert.deepInclude(yield* stop, { status: "stopped", generation: 2 })
+        assert.deepInclude(yield* start, { status: "stopped", generation: 2 })
+      })
+    )
   )
 
   it.effect("stays free when its start cannot be committed", () =>
@@ -59,7 +57,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a start's key", (it) =
     )
   )
 
-  it.effect("is taken also by a start that finds the Sandbox running", () =>
+  it.effect("is also taken by a start that finds the Sandbox running", () =>
     inAWorld(
       Effect.gen(function* () {
         const { start, stop } = yield* runningSandbox
@@ -70,7 +68,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a start's key", (it) =
     )
   )
 
-  it.effect("boots once for many at the same time", () =>
+  it.effect("boots once for many concurrent starts", () =>
     inAWorld(
       Effect.gen(function* () {
         const { start, stop } = yield* runningSandbox

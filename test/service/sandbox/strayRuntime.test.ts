@@ -7,8 +7,8 @@ import { newAccount, testAtoll } from "../../support/TestAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { createIn, request, untilStatus } from "../../support/TestSandboxes.ts"
 
-layer(TestDatabase.layer, { excludeTestServices: true })("a runtime that should not run", (it) => {
-  it.effect("is ended in its Sandbox's own order of events: not what a start makes run meanwhile", () =>
+layer(TestDatabase.layer, { excludeTestServices: true })("a stray runtime", (it) => {
+  it.effect("is ended in the order of its Sandbox's events, and a start's runtime is not", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       const stopping = yield* Deferred.make<void>()
@@ -27,7 +27,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a runtime that should 
         const started = yield* sandboxes.start(account.accountId, id, { ...request, idempotencyKey: null })
         assert.strictEqual(started.status, "running")
         yield* Deferred.succeed(mayStop, undefined)
-        // A stop that was only held up would happen within these.
+        // A delayed stop would happen within these.
         for (let turn = 0; turn < 50; turn++) yield* sandboxes.get(account.accountId, id)
         assert.strictEqual(world.machines.get(id)?.spec.generation, 2)
         const log = yield* (yield* Actors).log(id, 0, 100)
@@ -42,7 +42,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a runtime that should 
     })
   )
 
-  it.effect("that was frozen after its Sandbox had been woken sleeps, and wakes for whoever starts it", () =>
+  it.effect("that was frozen after its Sandbox woke is asleep, and wakes at the next start", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** An owner that has missed what another one did: what a client has read decides, not what that owner remembers. */
+/** An owner that has missed another one's commit: the state that a client has read decides, not the owner's memory. */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
@@ -14,7 +14,10 @@ import { TestDatabase } from "../../support/TestDatabase.ts"
 import { createIn, request, untilStatus } from "../../support/TestSandboxes.ts"
 import { testSettings } from "../../support/TestSettings.ts"
 
-/** Two services that each believe to own every actor, and never look whether they have missed something; the first has a Sandbox that runs. */
+/**
+ * Two services that each believe they own every actor and never check for missed commits; the first has a running
+ * Sandbox.
+ */
 const stage = Effect.gen(function* () {
   const world = yield* SimulatedWorld.make
   const life = Atoll.layer({ sweepIntervalMs: 3_600_000, passivateAfterMs: 3_600_000 }).pipe(
@@ -27,7 +30,7 @@ const stage = Effect.gen(function* () {
   const { id } = (yield* createIn(account).pipe(Effect.provideContext(one))).sandbox
   yield* untilStatus(account.accountId, id, "running").pipe(Effect.provideContext(one))
 
-  /** The outcome of a command would tell it that it has missed something. */
+  /** A command's outcome would show it that it has missed a commit. */
   const untilQuiet = (service: typeof one) =>
     Effect.repeat(Context.get(service, ActorHost).isQuiet, {
       until: (isQuiet) => isQuiet,
@@ -44,7 +47,7 @@ const stage = Effect.gen(function* () {
         ),
       start: alone(sandboxes.start(account.accountId, id, { ...request, idempotencyKey: null })),
       stop: alone(sandboxes.stop(account.accountId, id, request)),
-      /** Its account is suspended, and this service's wallet alone hears of it. */
+      /** Its account is suspended, and only this service's wallet learns of it. */
       suspend: alone(
         Effect.gen(function* () {
           const sql = yield* SqlClient.SqlClient
@@ -59,7 +62,7 @@ const stage = Effect.gen(function* () {
 })
 
 layer(TestDatabase.layer, { excludeTestServices: true })("two owners of one Sandbox", (it) => {
-  it.effect("a change is worked out of what the other one has changed", () =>
+  it.effect("apply a change to the other's committed state", () =>
     Effect.gen(function* () {
       const { one, other } = yield* stage
       yield* other.change({ team: "blue" })
@@ -68,7 +71,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("two owners of one Sand
     }).pipe(Effect.timeout("100 seconds"))
   )
 
-  it.effect("a start boots what the other one has stopped, and a stop ends what the other one has started", () =>
+  it.effect("boot a Sandbox that the other stopped, and stop one that the other started", () =>
     Effect.gen(function* () {
       const { one, other, generation } = yield* stage
       assert.strictEqual((yield* other.stop).status, "stopped")
@@ -79,7 +82,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("two owners of one Sand
     })
   )
 
-  it.effect("a wallet's stop ends what the other one has started", () =>
+  it.effect("stop, for the wallet, a Sandbox that the other started", () =>
     Effect.gen(function* () {
       const { one, other, generation } = yield* stage
       assert.strictEqual((yield* one.stop).status, "stopped")

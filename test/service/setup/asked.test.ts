@@ -1,4 +1,4 @@
-/** Tests that are asked for by name, on a machine that cannot run them: that is no success. */
+/** Tests that are requested by name, on a machine that cannot run them: that is a failure. */
 import { execFile } from "node:child_process"
 import { join } from "node:path"
 import { assert, it } from "@effect/vitest"
@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, "../../..")
 const scripts: Readonly<Record<string, string>> = (await import(join(root, "package.json"), { with: { type: "json" } }))
   .default.scripts
 
-/** `npm run NAME -- ARGS`, where there are no programs but an administrator's. */
+/** `npm run NAME -- ARGS`, with only an administrator's programs on the path. */
 const ask = (name: string, ...args: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const folder = yield* testFolder
@@ -36,7 +36,7 @@ for (const [name, ...args] of [
   ["test:fleet"],
   ["test:fleet", "--faults", "1"]
 ] as const) {
-  it.live(`npm run ${[name, ...args].join(" ")} says what is missing, and fails`, () =>
+  it.live(`npm run ${[name, ...args].join(" ")} names what is missing, and fails`, () =>
     Effect.gen(function* () {
       const { code, said } = yield* ask(name, ...args)
       assert.match(said, /^Sandboxes need these, .*: bubblewrap, .*\n(.*\n)*None of these tests was run: .*\n$/)
@@ -45,7 +45,7 @@ for (const [name, ...args] of [
   )
 }
 
-it.live("npm run test:container says that there is no engine, and fails", () =>
+it.live("npm run test:container reports that there is no engine, and fails", () =>
   Effect.gen(function* () {
     const { code, said } = yield* ask("test:container")
     assert.match(said, /^There is no container engine here: apt-get install .*\n$/)
@@ -53,7 +53,7 @@ it.live("npm run test:container says that there is no engine, and fails", () =>
   })
 )
 
-it("what cannot run here is not run, and that is a failure", () => {
+it("tests that cannot run here are not run, and that is a failure", () => {
   const told = vi.spyOn(console, "error").mockImplementation(() => {})
   try {
     assert.strictEqual(runAsked(["test/service/setup/asked.test.ts"], {}, "There are no namespaces here."), 1)

@@ -1,4 +1,4 @@
-/** Which browser `npm run test:all` installs on a Debian machine that lacks one, or could have a better one. */
+/** Which browser `npm run test:all` installs on a Debian machine that has none, or could have a better one. */
 import { execFile } from "node:child_process"
 import { chmodSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -17,7 +17,7 @@ const isDebian = (() => {
   }
 })()
 
-/** What is asked of apt-get, or of people where they must ask it themselves, in that order. */
+/** The requests to apt-get, or to people where they must run it themselves, in that order. */
 const askedFor = (installed: ReadonlyArray<string>, knows: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const folder = yield* testFolder

@@ -1,4 +1,4 @@
-/** What `atoll doctor` finds, and says. */
+/** The findings of `atoll doctor`. */
 import { createServer } from "node:net"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -23,7 +23,7 @@ const isWhole = ({ name, state, found, mend }: Finding) => {
 }
 
 describe("atoll doctor", () => {
-  it("tells what is not as it should be, with its mend", () => {
+  it("names each fault with its remedy", () => {
     const states = (...findings: ReadonlyArray<Finding>) => {
       findings.forEach(isWhole)
       return findings.map(({ state }) => state)
@@ -56,7 +56,7 @@ describe("atoll doctor", () => {
   })
 
   it.live(
-    "says what works here for a person and as one JSON document, and changes nothing",
+    "reports what works here as text and as one JSON document, and changes nothing",
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestDatabase
@@ -104,7 +104,7 @@ describe("atoll doctor", () => {
   )
 
   it.live(
-    "says which setting does not parse",
+    "names the setting that does not parse",
     () =>
       Effect.gen(function* () {
         const { code, stderr } = yield* atollWith({ ATOLL_VOLUME_BYTES: "4GB" }, "doctor")

@@ -1,4 +1,4 @@
-/** A Node that is too old is told so, before anything of it can fail. */
+/** An old Node is refused with a sentence before anything can fail. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
@@ -7,7 +7,7 @@ import { Effect } from "effect"
 
 const scripts = join(import.meta.dirname, "../../../scripts")
 
-/** What Node 18 lacks of what the scripts might use, and its version. */
+/** The version of Node 18, and what it lacks of the APIs that the scripts might use. */
 const old = `
 import { registerHooks } from "node:module"
 Object.defineProperty(process, "versions", { value: { ...process.versions, node: "18.20.4" } })
@@ -20,7 +20,7 @@ registerHooks({
   }
 })`
 
-/** Exit code and everything that was said. */
+/** Exit code and all output. */
 const run = (script: string) =>
   Effect.promise(async () => {
     const child = spawn(
@@ -39,7 +39,7 @@ const run = (script: string) =>
   })
 
 for (const script of ["up.mjs", "test.mjs", "check.mjs", "vm.mjs", "asked.mjs"]) {
-  it.live(`scripts/${script} tells a Node of another age what it needs, and nothing else`, () =>
+  it.live(`scripts/${script} names the Node that it needs to an older one, and prints nothing else`, () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* run(script), {
         code: 1,

@@ -16,7 +16,7 @@ const insert = Effect.fnUntraced(function* (id: string, kind: string, context: o
     values (${id}, ${kind}, 'acc', ${id}, 1, 1, '{}'::jsonb, ${JSON.stringify({ value: "pending", context })}::jsonb, 1)`
 })
 
-/** As any other process might. */
+/** As another process might. */
 const commit = Effect.fnUntraced(function* (id: string, value: string, context: object) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`
@@ -24,7 +24,7 @@ const commit = Effect.fnUntraced(function* (id: string, value: string, context: 
 })
 
 layer(Actors.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true })("Actors", (it) => {
-  it.effect("a Sandbox is read as it is committed, whoever committed it, and is the same record until then", () =>
+  it.effect("a Sandbox is read as the last owner committed it, and is the same record until the next commit", () =>
     Effect.gen(function* () {
       const actors = yield* Actors
       yield* insert("sbx_1", "sandbox", { name: "first" })
@@ -79,7 +79,7 @@ layer(Actors.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
       })
   )
 
-  it.effect("what changes without a new revision is read each time, for every other kind", () =>
+  it.effect("resources of every other kind are read each time, because they change without a new revision", () =>
     Effect.gen(function* () {
       const actors = yield* Actors
       const sql = yield* SqlClient.SqlClient
@@ -91,7 +91,7 @@ layer(Actors.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
     })
   )
 
-  it.effect("many read at once are each told their own, more than are remembered too", () =>
+  it.effect("many concurrent reads each get their own actor, even more than the cache holds", () =>
     Effect.gen(function* () {
       const actors = yield* Actors
       const ids = Array.from({ length: 600 }, (_, index) => `sbx_many_${index}`)
@@ -107,38 +107,43 @@ layer(Actors.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
     })
   )
 
-  it.effect("a search by status or metadata reads the Sandboxes that fit, of one account, however many there are", () =>
-    Effect.gen(function* () {
-      const actors = yield* Actors
-      const sql = yield* SqlClient.SqlClient
-      const many = (account: string, count: number) => sql`
+  it.effect(
+    "a search by status or metadata reads only the matching Sandboxes of the account, however many there are",
+    () =>
+      Effect.gen(function* () {
+        const actors = yield* Actors
+        const sql = yield* SqlClient.SqlClient
+        const many = (account: string, count: number) => sql`
         insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, created_at)
         select ${account} || n, 'sandbox', ${account}, ${account} || n, 1, 1, '{}', jsonb_build_object(
           'value', case when n % 1000 = 0 then 'running' else 'deleted' end,
           'context', jsonb_build_object('metadata', jsonb_build_object('n', (n % 1000)::text, 'it''s "so"', 'yes'))), n
         from generate_series(1, ${count}::int4) n`
-      yield* many("acc_many", 4000)
-      yield* many("acc_other", 4000)
-      yield* fillColumns
-      yield* settle("actors")
-      const list = (filter: Partial<ActorFilter>) =>
-        rowsRead("actors", actors.list({ kind: "sandbox", accountId: "acc_many", before: null, limit: 100, ...filter }))
-      const ids = ["acc_many4000", "acc_many3000", "acc_many2000", "acc_many1000"]
-      for (const filter of [
-        { status: ["running"] },
-        { metadata: { n: "0" } },
-        { metadata: { n: "0", 'it\'s "so"': "yes" }, status: ["running"] }
-      ]) {
-        const { result, rows } = yield* list(filter)
-        assert.deepStrictEqual(
-          result.map(({ id }) => id),
-          ids
-        )
-        assert.isBelow(rows, 100, JSON.stringify(filter))
-      }
-      for (const metadata of [{ n: "4000" }, { n: "0", more: "x" }, { N: "0" }, { n: "" }]) {
-        assert.deepStrictEqual((yield* list({ metadata })).result, [])
-      }
-    })
+        yield* many("acc_many", 4000)
+        yield* many("acc_other", 4000)
+        yield* fillColumns
+        yield* settle("actors")
+        const list = (filter: Partial<ActorFilter>) =>
+          rowsRead(
+            "actors",
+            actors.list({ kind: "sandbox", accountId: "acc_many", before: null, limit: 100, ...filter })
+          )
+        const ids = ["acc_many4000", "acc_many3000", "acc_many2000", "acc_many1000"]
+        for (const filter of [
+          { status: ["running"] },
+          { metadata: { n: "0" } },
+          { metadata: { n: "0", 'it\'s "so"': "yes" }, status: ["running"] }
+        ]) {
+          const { result, rows } = yield* list(filter)
+          assert.deepStrictEqual(
+            result.map(({ id }) => id),
+            ids
+          )
+          assert.isBelow(rows, 100, JSON.stringify(filter))
+        }
+        for (const metadata of [{ n: "4000" }, { n: "0", more: "x" }, { N: "0" }, { n: "" }]) {
+          assert.deepStrictEqual((yield* list({ metadata })).result, [])
+        }
+      })
   )
 })

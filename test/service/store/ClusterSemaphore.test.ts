@@ -1,4 +1,4 @@
-/** Permits that several processes of a cluster give out of one number. */
+/** A semaphore that several processes of a cluster share. */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
@@ -35,7 +35,7 @@ const two = Effect.gen(function* () {
 
 const four: ReadonlyArray<Bound> = [{ subject: "streams acc_1", most: 4 }]
 
-/** So many at once; each is there. */
+/** Takes so many slots concurrently; each is free. */
 const entered = (semaphore: ClusterSemaphore["Service"], times: number, bounds = four) =>
   Effect.forEach(
     Array.from({ length: times }),
@@ -43,7 +43,7 @@ const entered = (semaphore: ClusterSemaphore["Service"], times: number, bounds =
     { concurrency: "unbounded" }
   )
 
-/** Another process may be slow to give back. */
+/** Another process may release slowly. */
 const enteredSoon = (semaphore: ClusterSemaphore["Service"]) =>
   Effect.repeat(semaphore.enter(four), { until: (release) => release !== null, schedule: Schedule.spaced(20) })
 
@@ -58,8 +58,8 @@ const storedBecomes = (expected: number) =>
     )
   )
 
-layer(TestDatabase.layer, { excludeTestServices: true })("permits of two processes", (it) => {
-  it.effect("are as many as one would have, and whoever gives one up may be another than who takes it", () =>
+layer(TestDatabase.layer, { excludeTestServices: true })("a semaphore of two processes", (it) => {
+  it.effect("has as many slots as for one process, and another process can take a released one", () =>
     Effect.gen(function* () {
       const { one, two: other } = yield* two
       const [first] = yield* Effect.map(
@@ -67,7 +67,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("permits of two process
         ([releases]) => releases
       )
       assert.deepStrictEqual(yield* Effect.all([one.enter(four), other.enter(four)], { concurrency: 2 }), [null, null])
-      // Nothing of it concerns another account.
+      // Another account is unaffected.
       yield* entered(other, 4, [{ subject: "streams acc_2", most: 4 }])
       first!()
       first!()
@@ -76,7 +76,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("permits of two process
     })
   )
 
-  it.effect("are free again when a process that had some is no more, or leaves", () =>
+  it.effect("has its slots free again when a process that held some has ended, or leaves", () =>
     Effect.gen(function* () {
       const { sql, one, two: other } = yield* two
       yield* entered(one, 1)
@@ -92,14 +92,14 @@ layer(TestDatabase.layer, { excludeTestServices: true })("permits of two process
   )
 
   it.effect(
-    "stay with a process that was frozen for so long that others had them; then there are none until they are few again",
+    "leaves slots with a process that was frozen while others took them; it grants none until they are few again",
     () =>
       Effect.gen(function* () {
         const { sql, one, two: other } = yield* two
         const releases = yield* entered(one, 4)
         yield* sql`delete from cluster_processes where id = 'one'`
         yield* entered(other, 2)
-        // While it is not known it gives as many as it may alone.
+        // While its state is unknown, it grants as many as it may alone.
         assert.isNull(yield* one.enter(four))
         yield* join(1, "one again")
         yield* storedBecomes(6)
@@ -113,7 +113,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("permits of two process
       })
   )
 
-  it.effect("cost no statement each", () =>
+  it.effect("costs no statement per slot", () =>
     Effect.gen(function* () {
       const { sql, one } = yield* two
       yield* sql`create table claims (subject text)`

@@ -1,4 +1,4 @@
-/** What columns of Postgres come to, and what is refused of them. */
+/** How columns of Postgres are decoded, and which values are refused. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -20,7 +20,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an int8", (it) => {
     })
   )
 
-  it.effect("is a number out of JSON's text too, and refused where it is none, or none that is exact", () =>
+  it.effect("is also decoded from JSON's text, and refused where it is no exact number", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const read = SqlSchema.findOne({

@@ -7,7 +7,7 @@ import { TestDatabase } from "../../support/TestDatabase.ts"
 import { testSettings } from "../../support/TestSettings.ts"
 
 layer(TestDatabase.layer, { excludeTestServices: true })("the connections of a process", (it) => {
-  it.effect("the journal has its own, whose plans are never fitted to an empty table", () =>
+  it.effect("include separate ones for the journal, whose plans are never fitted to an empty table", () =>
     Effect.gen(function* () {
       const journal = yield* JournalDatabase
       const sql = yield* SqlClient.SqlClient
@@ -16,7 +16,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the connections of a p
     })
   )
 
-  it.effect("both speak to the same database, and commits are durable before they are acknowledged", () =>
+  it.effect("all reach the same database, and commits are durable before they are acknowledged", () =>
     Effect.gen(function* () {
       const { name } = yield* TestDatabase
       const query = "select current_database() as name, current_setting('synchronous_commit') as sync"
@@ -34,7 +34,7 @@ describe("a database that cannot serve", () => {
       Effect.provide([DatabaseServer.at(Redacted.make(url)), testSettings({ ATOLL_DATABASE_WAIT_MS: "300" })])
     )
 
-  it.live("that nobody listens for is waited for, then named without its password", () =>
+  it.live("without a listener is waited for, then named without its password", () =>
     Effect.gen(function* () {
       const message = yield* refusal("postgres://someone:hunter2@127.0.0.1:1/shop")
       assert.match(message, /DATABASE_URL \(127\.0\.0\.1:1\/shop\), cannot be reached \(waited 0 s\): .*ECONNREFUSED/)
@@ -42,7 +42,7 @@ describe("a database that cannot serve", () => {
     })
   )
 
-  it.live("that does not exist on the server is refused at once", () =>
+  it.live("that does not exist on the server is refused immediately", () =>
     Effect.gen(function* () {
       const { url } = yield* TestDatabase
       const message = yield* refusal(url.replace(/test_\w+/, "nowhere"))
@@ -50,7 +50,7 @@ describe("a database that cannot serve", () => {
     }).pipe(Effect.provide(TestDatabase.empty))
   )
 
-  it.live("a DATABASE_URL that is no URL is not repeated, for it may hold a password", () =>
+  it.live("whose DATABASE_URL is no URL is reported without a quotation, because it may hold a password", () =>
     Effect.gen(function* () {
       const message = yield* refusal("hunter2")
       assert.match(message, /^DATABASE_URL must look like/)

@@ -10,7 +10,7 @@ const names = (gathering: Gathering<ReturnType<typeof member>>) =>
     .sort()
     .join("")
 
-/** Prints by how many bytes the old generation grew while half a million came and went, 32 at a time. */
+/** Prints the growth of the old generation in bytes while half a million members come and go, 32 at a time. */
 const churn = `
   import { getHeapSpaceStatistics } from "node:v8"
   import { Gathering } from ${JSON.stringify(new URL("../../../src/store/Gathering.ts", import.meta.url))}
@@ -33,7 +33,7 @@ const churn = `
   console.log(old() - before)`
 
 describe("a gathering", () => {
-  it("has whoever came and has not left, in whatever order they do", () => {
+  it("has the members that were added and not removed, in any order of both", () => {
     const gathering = new Gathering<ReturnType<typeof member>>()
     const [a, b, c, d] = [member("a"), member("b"), member("c"), member("d")]
     for (const one of [a, b, c, d]) gathering.add(one)
@@ -50,7 +50,7 @@ describe("a gathering", () => {
     assert.strictEqual(names(gathering), "")
   })
 
-  it("tells who was there even to one who lets them leave meanwhile", () => {
+  it("iterates over all members even if they are removed meanwhile", () => {
     const gathering = new Gathering<ReturnType<typeof member>>()
     for (const name of ["a", "b", "c"]) gathering.add(member(name))
     const seen: Array<string> = []
@@ -61,7 +61,7 @@ describe("a gathering", () => {
     assert.deepStrictEqual(seen, ["a", "b", "c"])
   })
 
-  it("lets the collector have who left at once", () => {
+  it("releases a removed member to the garbage collector immediately", () => {
     const { stdout, stderr } = spawnSync(
       process.execPath,
       ["--max-semi-space-size=1", "--input-type=module", "-e", churn],

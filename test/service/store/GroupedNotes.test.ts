@@ -6,7 +6,7 @@ import { groupedNotes } from "../../../src/store/GroupedNotes.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 
 layer(TestDatabase.layer, { excludeTestServices: true })("notes that are written in groups", (it) => {
-  it.effect("one that the database can never hold is dropped alone, and is not tried again", () =>
+  it.effect("lose alone the note that the database can never hold, and it is not retried", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`create table noted (value int4 not null)`

@@ -50,7 +50,7 @@ const commitOf = (actorId: string, context: unknown, change: Partial<ActorCommit
 })
 
 const isUpdate = (statement: string) => statement.includes("update actors")
-/** What no jsonb column holds. */
+/** A value that no jsonb column holds. */
 const refused = { text: "\0" }
 
 layer(TestDatabase.layer, { excludeTestServices: true })("the journal", (it) => {
@@ -76,13 +76,13 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the journal", (it) => 
     return Number(row?.revision)
   })
 
-  it.effect("a batch is a part of one request's trace, and linked with those of all others in it, both ways", () => {
+  it.effect("makes a batch part of one request's trace, and links it with those of all others in it, both ways", () => {
     const recorder = new SpanRecorder()
     return Effect.gen(function* () {
       const journal = yield* Journal
       const ids = Array.from({ length: 8 }, (_, at) => `traced-${at}`)
       yield* Effect.forEach(ids, (id) => journal.insert(insertOf(id)), { concurrency: "unbounded" })
-      // All are asked for before the writer's first turn, so they gather. One belongs to no trace.
+      // All are requested before the writer's first pass, so they gather. One belongs to no trace.
       const asked = ids.map((id, at) => ({ id, span: at === 3 ? null : recorder.request("request") }))
       const outcomes = yield* Effect.forEach(
         asked,
@@ -132,7 +132,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the journal", (it) => 
     )
   )
 
-  it.effect("refuses alone what cannot be encoded, and goes on", () =>
+  it.effect("refuses only a record that cannot be encoded, and goes on", () =>
     withJournal(({ journal, commit }) =>
       Effect.gen(function* () {
         const ids = ["odd_a", "odd_b", "odd_c"]
@@ -152,7 +152,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the journal", (it) => 
     )
   )
 
-  it.effect("survives whoever it calls back", () =>
+  it.effect("survives callbacks that throw", () =>
     withJournal(({ journal, commit }) =>
       Effect.gen(function* () {
         for (let round = 0; round < 4; round++) {
@@ -170,7 +170,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the journal", (it) => 
     )
   )
 
-  it.effect("does not part a batch for a database that does not serve: it waits, and loses nothing", () =>
+  it.effect("does not split a batch while the database is unavailable: it waits, and loses nothing", () =>
     withJournal(({ journal, wire, commit }) =>
       Effect.gen(function* () {
         const ids = Array.from({ length: 6 }, (_, at) => `wait_${at}`)
@@ -188,7 +188,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the journal", (it) => 
     )
   )
 
-  it.effect("says committed only when it is: not while the statement is under way", () =>
+  it.effect("reports a commit only once it is committed, not while the statement is in flight", () =>
     withJournal(({ journal, wire, commit }) =>
       Effect.gen(function* () {
         yield* journal.insert(insertOf("early"))
@@ -212,7 +212,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the journal", (it) => 
     )
   )
 
-  it.effect("knows its own commit again when the answer was lost, and another owner's from it", () =>
+  it.effect("recognises its own commit when the answer was lost, and distinguishes another owner's", () =>
     withJournal(({ journal, wire, commit }) =>
       Effect.gen(function* () {
         yield* journal.insert(insertOf("mine"))
@@ -225,7 +225,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the journal", (it) => 
           return Effect.andThen(run, Effect.fail(fault("08006")))
         }
         assert.strictEqual(yield* commit(commitOf("mine", {})), "committed")
-        // Before our statement reaches it another owner commits the same revision, and our connection breaks.
+        // Before this statement reaches it another owner commits the same revision, and the connection breaks.
         isLost = false
         wire.around = (statement, run) => {
           if (!isUpdate(statement) || isLost) return run
@@ -242,7 +242,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the journal", (it) => 
     )
   )
 
-  it.effect("knows those of a batch that it wrote when the answer was lost, though others of it were fenced", () =>
+  it.effect("recognises its commits of a batch when the answer was lost, though others of it were fenced", () =>
     withJournal(({ journal, wire, commit }) =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -273,7 +273,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the journal", (it) => 
         yield* sql`update actors set revision = 2 where id = 'keyed_late'`
         const keyed = (id: string) =>
           commit(commitOf(id, {}, { idempotency: { kind: "start", key: id, fingerprint: "f" } }))
-        // Both in one statement, and the fenced one in a statement of its own.
+        // Both in one statement, and the fenced one in a separate statement.
         const outcomes = yield* Effect.all([keyed("keyed"), keyed("keyed_late")], { concurrency: "unbounded" })
         assert.deepStrictEqual(outcomes, ["committed", "fenced"])
         assert.strictEqual(yield* keyed("keyed_late"), "fenced")

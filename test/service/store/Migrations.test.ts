@@ -40,7 +40,7 @@ describe("migrations", () => {
     }).pipe(Effect.provide(TestDatabase.layerEmpty))
   )
 
-  it.live("go on from where the database is", () =>
+  it.live("continue from the database's last step", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* migrate(one), ["0001_first"])
       assert.deepStrictEqual(yield* migrate(two), ["0002_second"])
@@ -48,7 +48,7 @@ describe("migrations", () => {
     }).pipe(Effect.provide(TestDatabase.layerEmpty))
   )
 
-  it.live("are all or nothing: a step that fails takes the earlier ones of its start back", () =>
+  it.live("are all or nothing: a failing step rolls back the earlier ones of its start", () =>
     Effect.gen(function* () {
       const broken: MigrationRecord = { ...one, "0002_broken": step("create table first (id int)") }
       assert.strictEqual((yield* Effect.exit(migrate(broken)))._tag, "Failure")
@@ -57,21 +57,21 @@ describe("migrations", () => {
     }).pipe(Effect.provide(TestDatabase.layerEmpty))
   )
 
-  it.live("refuse a database that newer code has shaped", () =>
+  it.live("refuse a database that a newer version has migrated", () =>
     Effect.gen(function* () {
       yield* migrate(two)
       assert.match((yield* Effect.flip(migrate(one))).message, /shaped by a newer Atoll \(its step 2 is unknown here\)/)
     }).pipe(Effect.provide(TestDatabase.layerEmpty))
   )
 
-  it.live("refuse to leave out a step that comes before those already applied", () =>
+  it.live("refuse to skip a step that comes before those already applied", () =>
     Effect.gen(function* () {
       yield* migrate({ "0002_second": step("create table second (id int)") })
       assert.match((yield* Effect.flip(migrate(two))).message, /lacks the migration 1, yet has later ones/)
     }).pipe(Effect.provide(TestDatabase.layerEmpty))
   )
 
-  it.live("make plain columns of generated ones without a look at a row: values and indexes stay", () =>
+  it.live("make plain columns of generated ones without reading a row: values and indexes stay", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const until = (last: string) => Object.fromEntries(Object.entries(migrations).filter(([name]) => name <= last))
@@ -95,13 +95,13 @@ describe("migrations", () => {
         generated.map(({ name }) => name),
         ["status", "workspace_id"]
       )
-      // Later steps fill what was added to them since.
+      // Later steps fill the columns that were added since.
       yield* migrate(migrations)
       assert.deepStrictEqual(yield* columnFaults, [])
     }).pipe(Effect.provide(TestDatabase.layerEmpty))
   )
 
-  it.live("of this version are on the test database, and have nothing left to do", () =>
+  it.live("of this version are applied to the test database, and nothing is left to do", () =>
     Effect.gen(function* () {
       const before = yield* tables
       yield* Effect.scoped(Layer.build(Migrations.layer))

@@ -34,7 +34,7 @@ const breakAll = Effect.flatMap(
 const say = (channel: string, word: string) =>
   Effect.flatMap(SqlClient.SqlClient, (sql) => sql`select pg_notify(${channel}, ${word})`)
 
-/** What a worker heard on a channel, in order; null where it may have missed something. */
+/** The notifications of a channel that a worker received, in order; null where it may have missed some. */
 const listener = Effect.fnUntraced(function* (channel: string) {
   const { listen } = yield* Notices
   const heard: Array<string | null> = []
@@ -47,7 +47,7 @@ const listener = Effect.fnUntraced(function* (channel: string) {
 })
 
 layer(TestDatabase.layer, { excludeTestServices: true })("notifications", (it) => {
-  it.effect("reach all who listen over one connection, on each channel, and after it was broken", () =>
+  it.effect("reach all listeners over one connection, on each channel, and after the connection broke", () =>
     Effect.gen(function* () {
       const channels = ["one", "two", "three"]
       const heard = yield* Effect.forEach(channels, listener)
@@ -71,7 +71,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("notifications", (it) =
     }).pipe(Effect.scoped)
   )
 
-  it.effect("are missing while there is no connection: the workers that need them wait, and say so", () =>
+  it.effect("are missing while there is no connection: the workers that need them wait, and report it", () =>
     Effect.gen(function* () {
       const { name: database, url } = yield* TestDatabase
       const list = new WorkerList()
@@ -102,7 +102,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("notifications", (it) =
         })
       )
       const admin = (statement: string) => Effect.asVoid(Context.get(elsewhere, PgClient.PgClient).unsafe(statement))
-      // No new connection; those that are open stay.
+      // No new connection; open ones stay.
       yield* Effect.acquireRelease(admin(`alter database "${database}" allow_connections false`), () =>
         Effect.orDie(admin(`alter database "${database}" allow_connections true`))
       )
@@ -117,7 +117,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("notifications", (it) =
     }).pipe(Effect.scoped)
   )
 
-  it.effect("come by no connection of a pool: only this file and the claim take one for good", () =>
+  it.effect("use no pooled connection: only Database.ts and Notices.ts take one permanently", () =>
     Effect.sync(() => {
       const files = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((it) => it.endsWith(".ts"))
       const takers = files.filter((file) => {
@@ -128,7 +128,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("notifications", (it) =
     })
   )
 
-  it.effect("a pool without a connection beside those that are kept for good is refused, in a sentence", () =>
+  it.effect("a pool without a connection beside the permanent ones is refused with a sentence", () =>
     Effect.gen(function* () {
       const { url } = yield* TestDatabase
       const claimWith = (connections: string) =>

@@ -8,7 +8,7 @@ import { testSettings } from "../../support/TestSettings.ts"
 
 const text = (length: number) => Buffer.from(Array.from({ length }, (_, index) => 48 + (index % 10)))
 
-/** What a command wrote from `from` up to `to`. */
+/** A command's output from `from` up to `to`. */
 const chunk = (ownerId: string, from: number, to: number, follows = from): OutputChunk => ({
   ownerId,
   stream: "stdout",
@@ -25,7 +25,7 @@ const readAll = (ownerId: string) => Effect.flatMap(Output, (output) => output.r
 layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDatabase.layer)), {
   excludeTestServices: true
 })("Output", (it) => {
-  it.effect("stores nothing of a writer that believes the stream's end to be earlier, and tells it", () =>
+  it.effect("stores nothing of a writer whose offset is behind the stream's end, and reports it", () =>
     Effect.gen(function* () {
       const output = yield* Output
       yield* output.append([chunk("op_1", 0, 100)])
@@ -37,7 +37,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
     })
   )
 
-  it.effect("waits for a killed process's statement that is still being written, and goes on behind it", () =>
+  it.effect("waits for a killed process's statement that is still being written, and appends after it", () =>
     Effect.gen(function* () {
       const output = yield* Output
       const sql = yield* SqlClient.SqlClient
@@ -65,7 +65,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
     })
   )
 
-  it.effect("stores the others of a batch when one is overtaken, and takes a stream twice in a batch", () =>
+  it.effect("stores the other chunks of a batch when one is overtaken, and takes a stream twice in a batch", () =>
     Effect.gen(function* () {
       const output = yield* Output
       yield* output.append([chunk("op_3", 0, 100)])
@@ -83,7 +83,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
     })
   )
 
-  it.effect("says that output is durable only once the database has flushed it", () =>
+  it.effect("reports output as durable only once the database has flushed it", () =>
     Effect.gen(function* () {
       const output = yield* Output
       const sql = yield* SqlClient.SqlClient
@@ -101,7 +101,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
     })
   )
 
-  it.effect("stores nothing of a writer that believes the stream's end to be later, or that it has begun", () =>
+  it.effect("stores nothing of a writer whose offset is beyond the stream's end or its begin", () =>
     Effect.gen(function* () {
       const output = yield* Output
       assert.strictEqual((yield* Effect.flip(output.append([chunk("op_9", 40, 60)]))).ownerId, "op_9")
@@ -112,7 +112,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
     })
   )
 
-  it.effect("goes on behind bytes that are gone at their source, and says that they are not kept", () =>
+  it.effect("appends after bytes that are lost at their source, and reports them as not kept", () =>
     Effect.gen(function* () {
       const output = yield* Output
       yield* output.append([chunk("op_6", 40, 60, 0)])
@@ -136,7 +136,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
     })
   )
 
-  it.effect("keeps the last bytes to the byte, though they begin in the middle of a chunk", () =>
+  it.effect("keeps the last bytes exactly, though they begin in the middle of a chunk", () =>
     Effect.gen(function* () {
       const output = yield* Output
       yield* output.append([chunk("op_10", 0, 64), chunk("op_10", 64, 128), chunk("op_10", 128, 192)])
@@ -147,27 +147,25 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
     })
   )
 
-  it.effect(
-    "gives the room of what was forgotten back before it is much, without waiting for the server's own vacuum",
-    () =>
-      Effect.gen(function* () {
-        const output = yield* Output
-        const sql = yield* SqlClient.SqlClient
-        const page = 64 * 1024
-        const bytes = Buffer.alloc(32 * page, "x")
-        for (let offset = 0; offset < 66 * 1024 ** 2; offset += bytes.length) {
-          const chunks = Array.from({ length: 32 }, (_, index): OutputChunk => {
-            const at = offset + index * page
-            const part = bytes.subarray(index * page, (index + 1) * page)
-            return { ...chunk("op_room", 0, 0), follows: at, offset: at, bytes: part }
-          })
-          yield* output.append(chunks)
-        }
-        yield* output.trim("op_room", "stdout", 0)
-        const vacuums = sql<{ readonly count: number }>`
+  it.effect("vacuums the room of deleted output before it is large, without waiting for the server's own vacuum", () =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const sql = yield* SqlClient.SqlClient
+      const page = 64 * 1024
+      const bytes = Buffer.alloc(32 * page, "x")
+      for (let offset = 0; offset < 66 * 1024 ** 2; offset += bytes.length) {
+        const chunks = Array.from({ length: 32 }, (_, index): OutputChunk => {
+          const at = offset + index * page
+          const part = bytes.subarray(index * page, (index + 1) * page)
+          return { ...chunk("op_room", 0, 0), follows: at, offset: at, bytes: part }
+        })
+        yield* output.append(chunks)
+      }
+      yield* output.trim("op_room", "stdout", 0)
+      const vacuums = sql<{ readonly count: number }>`
         select pg_stat_get_vacuum_count('output_chunks'::regclass)::int4 as count`
-        while ((yield* vacuums)[0]!.count === 0) yield* Effect.yieldNow
-      })
+      while ((yield* vacuums)[0]!.count === 0) yield* Effect.yieldNow
+    })
   )
 })
 
@@ -179,7 +177,7 @@ const smallShare = {
 
 layer(Output.layer.pipe(Layer.provide(testSettings(smallShare)), Layer.provideMerge(TestDatabase.layer)), {
   excludeTestServices: true
-})("Output of a Sandbox with little room", (it) => {
+})("output of a Sandbox with little room", (it) => {
   /** As counted along the way, and as found in the table. */
   const stored = (sandboxId: string) =>
     Effect.gen(function* () {
@@ -195,7 +193,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings(smallShare)), Layer.provideMe
     at
   })
 
-  it.effect("forgets the oldest of it at once, by what it takes on disk, small chunks and all", () =>
+  it.effect("is deleted oldest first and immediately, by its size on disk, small chunks included", () =>
     Effect.gen(function* () {
       const output = yield* Output
       for (let step = 0; step < 100; step++) {
@@ -212,7 +210,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings(smallShare)), Layer.provideMe
     })
   )
 
-  it.effect("counts what is trimmed", () =>
+  it.effect("counts without trimmed chunks", () =>
     Effect.gen(function* () {
       const output = yield* Output
       yield* output.append([ofSandbox("sbx_b", "op_b", 0, 4000, 1), ofSandbox("sbx_b", "op_b", 4000, 8000, 1)])
@@ -221,7 +219,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings(smallShare)), Layer.provideMe
     })
   )
 
-  it.effect("holds back who writes beyond the rate until it is his turn", () =>
+  it.effect("delays a writer beyond the rate until its turn", () =>
     Effect.gen(function* () {
       const output = yield* Output
       yield* output.append([ofSandbox("sbx_c", "op_c", 0, 60_000, 1)])
@@ -229,7 +227,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings(smallShare)), Layer.provideMe
       const begun = performance.now()
       const held = yield* Effect.forkChild(output.append([ofSandbox("sbx_c", "op_c", 60_000, 110_000, 1)]))
       yield* Fiber.join(held)
-      // 110,640 bytes, 100,000 of them at once.
+      // 110,640 bytes, 100,000 of them in the first burst.
       assert.isAtLeast(performance.now() - begun, 90)
       assert.strictEqual((yield* output.offsets("op_c")).stdout, 110_000)
     })

@@ -1,4 +1,4 @@
-/** Which process of a cluster may have which shard. */
+/** Which process of a cluster may own which shard. */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer, Redacted, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
@@ -22,7 +22,7 @@ const joined = Effect.fnUntraced(function* (address: string, leaseMs: number, ur
   return leases
 })
 
-/** Of the shard: the address of the process that has it. */
+/** The address of the process that owns the shard. */
 const owner = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<{ readonly address: string }>`
@@ -31,13 +31,13 @@ const owner = Effect.gen(function* () {
 })
 
 layer(TestDatabase.layer, { excludeTestServices: true })("leases of shards", (it) => {
-  it.effect("that a process was given when it no longer waited for them go to another one", () =>
+  it.effect("that are granted after the process has stopped waiting go to another process", () =>
     Effect.gen(function* () {
       const one = yield* joined("one", 2000)
       const other = yield* joined("other", 60_000)
       const another = "default:2"
       assert.deepStrictEqual(yield* other.take([another]), [another])
-      // It waits for the other one, too; a cluster gives up what takes too long, and may want neither afterwards.
+      // It waits for the other one, too; a cluster gives up a slow request, and may want neither afterwards.
       const taking = yield* Effect.forkChild(one.take([shard, another]))
       yield* until(owner, (address) => address === "one")
       yield* Fiber.interrupt(taking)
@@ -67,7 +67,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("leases of shards", (it
     }).pipe(Effect.scoped)
   )
 
-  it.effect("are given to a process that is far from its database, those of one that is gone among them", () =>
+  it.effect("are granted to a process with a slow connection to the database, including those of a dead process", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`delete from cluster_shards`
@@ -81,7 +81,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("leases of shards", (it
       assert.deepStrictEqual(yield* lives.take([another]), [another])
       const link = yield* DatabaseLink.open(200)
       const far = yield* joined("far", leaseMs, link.urlOf(name))
-      // As the cluster asks, and gives up.
+      // As the cluster requests them, and gives up.
       const within = leaseMs / 4
       yield* Effect.forkScoped(Effect.repeat(far.living([]), Schedule.spaced(250)))
       yield* Effect.forkScoped(Effect.repeat(far.renew([]), Schedule.fixed(within)))
@@ -97,7 +97,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("leases of shards", (it
     }).pipe(Effect.scoped)
   )
 
-  it.effect("count from when they were asked for: an answer that was long under way makes them no longer", () =>
+  it.effect("count from the request: a slow answer does not make them longer", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       yield* sql`delete from cluster_shards`

@@ -1,4 +1,4 @@
-/** What every service asks again and again reads what there is to do, and not what waits. */
+/** Each service's periodic queries read the work that is due, and not what waits. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -14,8 +14,8 @@ const farAway = 4_000_000_000_000
 
 layer(Journal.layer.pipe(Layer.provideMerge(TestDatabase.layer), Layer.provide(testSettings())), {
   excludeTestServices: true
-})("a database with much that waits", (it) => {
-  it.effect("is asked for what is due or pending, and for what is alive, and reads no more than that", () =>
+})("a database with many waiting actors", (it) => {
+  it.effect("finds due, pending and live actors, and reads no other rows", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const journal = yield* Journal
@@ -34,7 +34,7 @@ layer(Journal.layer.pipe(Layer.provideMerge(TestDatabase.layer), Layer.provide(t
         ["sbx_8", false, 5]
       ])
       assert.isBelow(due.rows, 50)
-      // A clock before 1970 keeps nobody from what is pending.
+      // A clock before 1970 does not hide pending work.
       assert.deepStrictEqual(
         (yield* journal.waiting(-1)).map(({ id }) => id),
         ["sbx_7"]

@@ -1,4 +1,7 @@
-/** What the ledger refuses, plans and leaves behind, by example; everything else is held to the witness (inMemory.test.ts, inPostgres.test.ts). */
+/**
+ * The ledger's refusals, plans and books, by example; the witness checks everything else (inMemory.test.ts,
+ * inPostgres.test.ts).
+ */
 import { assert, layer } from "@effect/vitest"
 import { Clock, Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -44,7 +47,7 @@ const run = Effect.fnUntraced(function* (
 })
 
 layer(Ledger.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true })("the ledger", (it) => {
-  it.effect("bills a run, not the boot before it, and knows to the millisecond when nothing will be left", () =>
+  it.effect("bills a run, not the boot before it, and plans to the millisecond when the credit ends", () =>
     Effect.gen(function* () {
       const ledger = yield* Ledger
       yield* account("acc_run", "prepaid")
@@ -87,7 +90,7 @@ layer(Ledger.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
     })
   )
 
-  it.effect("takes back what was posted after the last moment at which a dead runtime was seen alive", () =>
+  it.effect("reverses what was posted after the last moment at which a dead runtime was seen alive", () =>
     Effect.gen(function* () {
       const ledger = yield* Ledger
       const sql = yield* SqlClient.SqlClient
@@ -113,7 +116,7 @@ layer(Ledger.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
     })
   )
 
-  it.effect("does not let expired credit be spent, whether or not anybody looked in time", () =>
+  it.effect("does not let expired credit be spent, even if no posting noticed the expiry in time", () =>
     Effect.gen(function* () {
       const ledger = yield* Ledger
       yield* account("acc_old", "prepaid")
@@ -133,7 +136,7 @@ layer(Ledger.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
     })
   )
 
-  it.effect("refuses grants that are nothing, too much, or over before they begin", () =>
+  it.effect("refuses grants of nothing, of too much, or that end before they begin", () =>
     Effect.gen(function* () {
       const ledger = yield* Ledger
       yield* account("acc_rich", "unlimited")
@@ -155,7 +158,7 @@ layer(Ledger.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
     })
   )
 
-  it.effect("takes rates from now on only, and leaves an outbox row for each account that burns", () =>
+  it.effect("accepts rates only from now on, and writes an outbox row for each account that burns", () =>
     Effect.gen(function* () {
       const ledger = yield* Ledger
       const sql = yield* SqlClient.SqlClient

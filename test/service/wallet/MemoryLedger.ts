@@ -1,4 +1,6 @@
-/** The ledger's pure parts in the order in which the real one uses them, over plain memory: thousands of runs a minute. */
+/**
+ * The ledger's pure parts in the order in which the real one uses them, over plain memory: thousands of runs a minute.
+ */
 import assert from "node:assert/strict"
 import { countedStates } from "../../../src/sandbox/sandboxStates.ts"
 import type { Spent } from "../../../src/wallet/Allocation.ts"
@@ -55,7 +57,7 @@ export class MemoryLedger implements LedgerUnderTest {
     }
   }
 
-  /** Goes its own way from here on. */
+  /** Diverges from the real one from here on. */
   copy(): MemoryLedger {
     const copy = new MemoryLedger(this.#books.wallet.accountId)
     copy.#logs = this.#logs
@@ -87,7 +89,7 @@ export class MemoryLedger implements LedgerUnderTest {
     }
   }
 
-  /** What is planned of sums is planned under one card, with nothing due. */
+  /** A plan from sums uses one rate card, with nothing due. */
   #settleWhatIsDue(at: number): void {
     const since = Math.min(at, ...this.#books.meters.filter(({ hasVolume }) => hasVolume).map((meter) => meter.at))
     const isCut = this.#books.cards.some(({ effectiveAt }) => effectiveAt > since && effectiveAt <= at)
@@ -128,7 +130,7 @@ export class MemoryLedger implements LedgerUnderTest {
 
   books = async () => this.#books
 
-  /** As by the ledger; with `bySums`, as it is planned of the sums of all meters. */
+  /** As by the ledger; with `bySums`, planned from the sums of all meters. */
   planNow(bySums: boolean): Planned {
     const at = this.instant
     const load = this.#load(at)
@@ -143,7 +145,7 @@ export class MemoryLedger implements LedgerUnderTest {
     })
   }
 
-  /** Of which `planNow` speaks. */
+  /** The instant for which `planNow` plans. */
   get instant(): number {
     return this.#now
   }

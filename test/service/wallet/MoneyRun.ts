@@ -1,4 +1,4 @@
-/** Takes an account through a scenario, with one ledger or several, and lets the witness look after every step. */
+/** Runs a scenario on an account, with one ledger or several, and lets the witness check every step. */
 import assert from "node:assert/strict"
 import type { FoldedTransition, MeteredSandbox } from "../../../src/wallet/Fold.ts"
 import type { NewGrant } from "../../../src/wallet/grantCredit.ts"
@@ -8,7 +8,7 @@ import { type Scenario, type Step, sandboxes } from "./steps.ts"
 
 export interface LedgerUnderTest {
   readonly now: (at: number) => void
-  /** Commits a transition of a Sandbox; makes the Sandbox with its first. */
+  /** Commits a transition of a Sandbox; the first one makes the Sandbox. */
   readonly commit: (sandbox: MeteredSandbox, transition: FoldedTransition) => Promise<void>
   readonly fold: (sandboxId: string) => Promise<void>
   readonly settle: (at: number) => Promise<void>
@@ -63,7 +63,7 @@ export class MoneyRun {
     await this.finish()
   }
 
-  /** Posted to the end, and once more: the same as one fold of the whole log. */
+  /** Posted to the end, and again: the same as one fold of the whole log. */
   async finish(): Promise<void> {
     await this.#balance()
     const books = await this.#ledger.books()
@@ -91,7 +91,7 @@ export class MoneyRun {
     this.#through = Math.max(this.#through, at)
   }
 
-  /** What is shown between two postings is what would be posted, unless a clock was ahead. */
+  /** The figures between two postings are those that a posting would make, unless a clock was ahead. */
   async #balance(): Promise<void> {
     for (const sandboxId of this.#logs.keys()) await this.#ledger.fold(sandboxId)
     const shown = await this.#ledger.balance()
@@ -121,7 +121,7 @@ export class MoneyRun {
         }
         log.push(transition)
         await this.#ledger.commit(sandbox, transition)
-        // A Sandbox that is gone is not looked for: the command that goes with its last transition has it folded.
+        // A deleted Sandbox is not looked for: the command of its last transition folds it.
         if (isPunctual && to === "deleted") await this.#ledger.fold(sandbox.sandboxId)
         return
       }

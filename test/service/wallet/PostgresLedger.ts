@@ -1,6 +1,6 @@
 /**
- * The real ledger, hard pressed: whatever it is asked, a process first does a part of and ends; then two do it at once, and one of them
- * once more.
+ * The real ledger under stress. For each call, one process first does a part of it and ends; then two do it
+ * concurrently, and one of them again.
  */
 import assert from "node:assert/strict"
 import { Cause, Clock, Context, Effect, Exit, Layer } from "effect"
@@ -123,7 +123,7 @@ export class PostgresLedger implements LedgerUnderTest {
 
   books: LedgerUnderTest["books"] = () => this.#run(storedBooks(this.#sql, this.#accountId))
 
-  /** Half done by a process that ends, and nothing of it is kept. */
+  /** A process that ends does half of it, and nothing of that is kept. */
   async #cut<A, E>(ask: (ledger: Ledger["Service"]) => Effect.Effect<A, E>): Promise<void> {
     const before = await this.books()
     this.#asked += 1

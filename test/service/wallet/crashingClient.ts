@@ -1,11 +1,14 @@
-/** A database client whose process ends at the n-th statement: it is not sent, and what the transaction did is gone. */
+/**
+ * A database client whose process ends at the n-th statement: that statement is not sent, and its transaction is rolled
+ * back.
+ */
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 
 export class Crash extends Error {}
 
 export interface CrashPlan {
-  /** Statements that are still done; null: all. */
+  /** The number of statements before the end; null: all. */
   left: number | null
 }
 

@@ -1,8 +1,8 @@
 /**
- * Random lives of an account on a simulated clock: ledger = wallet = costs = one fold at the end, exactly, after every step.
- *
- *     npm run test:money -- --runs 10000            more of them
- *     npm run test:money -- --seed=S --path P       a failed run again
+ * Random lives of an account on a simulated clock: ledger = wallet = costs = one fold at the end, exactly, after every
+ * step.
+ * npm run test:money -- --runs 10000            more of them
+ * npm run test:money -- --seed=S --path P       a failed run again
  */
 import assert from "node:assert/strict"
 import { describe, it } from "vitest"
@@ -14,7 +14,7 @@ import { checkScenarios, runs } from "./replay.ts"
 
 const day = 24 * 60 * 60 * 1000
 
-/** What would be left at an instant, if it were posted then. */
+/** What would be left at an instant if everything were posted then. */
 const leftAt = async (ledger: MemoryLedger, at: number): Promise<bigint> => {
   const copy = ledger.copy()
   copy.now(at)

@@ -1,7 +1,7 @@
 /**
- * The same lives as in memory, on the real ledger: two processes that post at once, one that ends in the middle, everything posted twice.
- *
- *     npm run test:money -- --only "in Postgres" --runs 10000            400 of them
+ * The same lives as in memory, on the real ledger: two processes that post concurrently, one that ends in the middle,
+ * everything posted twice.
+ * npm run test:money -- --only "in Postgres" --runs 10000            400 of them
  */
 import assert from "node:assert/strict"
 import { Effect, ManagedRuntime } from "effect"
@@ -33,11 +33,7 @@ describe("money", () => {
             const memory = new MemoryLedger(accountId)
             yield* Effect.promise(() => new MoneyRun(ledger, scenario, accountId).run())
             const sql = yield* SqlClient.SqlClient
-            assert.deepEqual(
-              (yield* verifyUsage(sql, null)).differences,
-              [],
-              "the whole log, worked out anew, says the same"
-            )
+            assert.deepEqual((yield* verifyUsage(sql, null)).differences, [], "a new fold of the whole log agrees")
             yield* Effect.promise(() => new MoneyRun(memory, scenario, accountId).run())
             const books = yield* Effect.promise(ledger.books)
             const truth = yield* Effect.promise(memory.books)

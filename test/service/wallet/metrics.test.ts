@@ -1,5 +1,5 @@
 /** Own process: it reads the metrics of the process. */
-/** What the operator's metrics say of money, over all processes that post, and what they do not: no account. */
+/** The operator's metrics of money, over all processes that post; they name no account. */
 import { randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert, layer } from "@effect/vitest"
@@ -12,7 +12,7 @@ import { untilSeen } from "../../support/until.ts"
 const service = Accounts.layer.pipe(Layer.provideMerge(TestApi.layer()))
 
 layer(service, { excludeTestServices: true })("metrics", (it) => {
-  it.effect("show burn, what was posted and how late, and who has nothing left", () =>
+  it.effect("show the burn, the postings and their delay, and the number of exhausted accounts", () =>
     Effect.gen(function* () {
       const { send, newWorkspace, newSandbox, accountId, scrapes } = yield* TestApi
       const { id: payer } = yield* (yield* Accounts).create({ name: randomUUID(), email: null, billing: "prepaid" })
@@ -22,7 +22,7 @@ layer(service, { excludeTestServices: true })("metrics", (it) => {
           for (const text of found) for (const id of [payer, accountId]) assert.notInclude(text, id)
           return found
         }
-        /** Of gauges every process has the same. */
+        /** Every process has the same gauges. */
         const gauge = async (series: string) => (await texts()).map((text) => sampleOf(text, series))
         const counted = async (series: string) =>
           (await texts()).reduce((sum, text) => sum + (sampleOf(text, series) ?? 0), 0)
@@ -42,7 +42,7 @@ layer(service, { excludeTestServices: true })("metrics", (it) => {
 
         await sleep(300)
         assert.strictEqual((await send("DELETE", `/api/v2/sandboxes/${sandboxId}`)).status, 204)
-        // It ran, does not run any more, and is gone: each is posted once, whoever does it.
+        // It ran, has stopped, and is deleted: each is posted once, by any process.
         await untilSeen(
           () => counted("atoll_posting_lag_seconds_count"),
           (count) => count >= 3

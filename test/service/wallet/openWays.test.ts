@@ -1,4 +1,7 @@
-/** Ways into a Sandbox that are open when its account is suspended, or has no credit left. They need no API key, so no 403 or 402 ends them. */
+/**
+ * Open ingress to a Sandbox when its account is suspended or has no credit left. It needs no API key, so no 403 or 402
+ * ends it.
+ */
 import { randomUUID } from "node:crypto"
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
@@ -45,7 +48,7 @@ const service = (world: SimulatedWorld) =>
     Layer.provide(testSettings(environment))
   )
 
-/** Whether each of them is over. */
+/** Whether each connection has ended. */
 interface Open {
   readonly preview: Socket
   readonly tunnel: WebSocket
@@ -58,7 +61,7 @@ const states = ({ preview, tunnel, ssh }: Open) => [
   ssh.isClosed
 ]
 
-/** A Sandbox with a connection open by each of its ways. */
+/** A Sandbox with one open connection of each kind. */
 const openWays = Effect.fnUntraced(function* (world: SimulatedWorld) {
   const port = yield* serveGateways([yield* PreviewGateway, yield* TunnelGateway])
   const { accountId, sandboxId } = yield* runningSandboxOf()
@@ -106,7 +109,7 @@ const openWays = Effect.fnUntraced(function* (world: SimulatedWorld) {
   return { accountId, sandboxId, open, openPreview, openTunnel }
 })
 
-/** Cut, and no way is left that could be opened again. */
+/** Cut, and none of them can be opened again. */
 const allOver = Effect.fnUntraced(function* (open: Open, sandboxId: string) {
   const sql = yield* SqlClient.SqlClient
   const connections = yield* LiveConnections
@@ -126,8 +129,8 @@ const allOver = Effect.fnUntraced(function* (open: Open, sandboxId: string) {
   }).pipe(Effect.timeout("10 seconds"))
 })
 
-layer(TestDatabase.layer, { excludeTestServices: true })("open ways into a Sandbox", (it) => {
-  it.effect("end with the suspension of its account, and lead nowhere afterwards", () =>
+layer(TestDatabase.layer, { excludeTestServices: true })("open ingress to a Sandbox", (it) => {
+  it.effect("ends with the suspension of its account, and stays closed afterwards", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
@@ -146,7 +149,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("open ways into a Sandb
     })
   )
 
-  it.effect("go on through the grace time when nothing is left, and end with it", () =>
+  it.effect("goes on through the grace time after the credit's end, and ends with it", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
@@ -157,7 +160,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("open ways into a Sandb
         yield* sql`update accounts set billing = 'prepaid' where id = ${accountId}`
         const { burnMicroUsdPerHour, balanceMicroUsd } = yield* ledger.settle(accountId)
         assert.isTrue(burnMicroUsdPerHour > 0n)
-        // For half a second, and what was used before.
+        // For half a second, and the usage before.
         const microUsd = 450n - balanceMicroUsd
         yield* ledger.grant({ accountId, kind: "purchase", microUsd, expiresAt: null, description: "test" })
         const status = Effect.map(ledger.reckon(accountId), (reckoning) => reckoning.status)
@@ -172,7 +175,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("open ways into a Sandb
     })
   )
 
-  it.effect("wake no sleeping Sandbox of an account that has no credit left", () =>
+  it.effect("wakes no sleeping Sandbox of an account that has no credit left", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
@@ -184,7 +187,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("open ways into a Sandb
           Effect.sync(() => world.machines.get(sandboxId)?.state === "suspended"),
           Boolean
         )
-        // Whatever the account's wallet plans when it hears of the sleep.
+        // Overrides the plan that the account's wallet makes when it learns of the sleep.
         yield* sql`
           create function exhaust() returns trigger language plpgsql as $$
           begin new.exhausted_at := 0; return new; end $$`

@@ -1,11 +1,14 @@
-/** Checks a property of scenarios; where it fails, says how to see it fail again. The seed and the number of runs may come from test/service/wallet/main.ts. */
+/**
+ * Checks a property of scenarios; a failure prints how to replay it. The seed and the number of runs may come from
+ * test/service/wallet/main.ts.
+ */
 import fc from "fast-check"
 import { askedRuns } from "../../support/seededRuns.ts"
 import { type Scenario, scenarios } from "./steps.ts"
 
 const asked = askedRuns("ATOLL_MONEY")
 
-/** A thousand in memory, and as many as that stands for where one run takes longer. */
+/** A thousand in memory, and an equivalent number where one run takes longer. */
 export const runs = (ordinary: number): number => Math.ceil(((asked.runs ?? 1000) * ordinary) / 1000)
 
 const shown = (value: unknown): string =>

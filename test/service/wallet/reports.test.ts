@@ -1,6 +1,6 @@
 /**
- * Reports of usage and costs, on random lives of Sandboxes whose money the real ledger posted: held against whole logs as the witness reads them,
- * in windows that cut segments anywhere, posted and not posted yet.
+ * Reports of usage and costs, on random lives of Sandboxes whose money the real ledger posted: compared with whole logs
+ * as the witness reads them, in windows that cut segments anywhere, posted and not posted yet.
  */
 import assert from "node:assert/strict"
 import { Clock, Effect, Layer, ManagedRuntime, Result } from "effect"
@@ -26,7 +26,7 @@ const reports = Layer.mergeAll(Costs.layer, UsageReports.layer, Transactions.lay
 const runtime = ManagedRuntime.make(reports)
 afterAll(() => runtime.dispose())
 
-/** Under which a micro-USD is a vCPU and a millisecond, or a byte and a millisecond. */
+/** Rates under which a micro-USD is a vCPU and a millisecond, or a byte and a millisecond. */
 const counting: RateCard = {
   effectiveAt: 0,
   vcpuSecondNanoUsd: 10n ** 6n,
@@ -45,7 +45,7 @@ const cutsOf = (from: number, to: number, seed: number, more: ReadonlyArray<numb
     state = (state * 48_271) % 2_147_483_647
     cuts.add(Math.floor(from + ((to - from) * state) / 2_147_483_647))
   }
-  // Where days end and segments do, too.
+  // At the ends of days, and of segments.
   cuts.add(Math.floor((from + to) / 2 / dayMs) * dayMs)
   for (let at = from; at < to; at += 300 * dayMs) cuts.add(at)
   return [...cuts].filter((at) => at >= from && at <= to).toSorted((a, b) => a - b)
@@ -66,13 +66,13 @@ describe("money", () => {
               const costs = yield* Costs
               const usage = yield* UsageReports
               const ledger = yield* PostgresLedger.of(accountId)
-              // What is spent from which grant is the ledger's own test.
+              // The ledger's own test covers which grant is spent.
               const run = new MoneyRun(ledger, { ...scenario, isPunctual: false }, accountId)
               yield* Effect.promise(() => run.run())
               const books = yield* Effect.promise(ledger.books)
               const logs = [...run.logs.values()].filter(({ log }) => log.some(({ to }) => to === "running"))
               const last = books.meters.reduce((latest, { at }) => Math.max(latest, at), scenario.startAt)
-              // Nothing is posted of what comes now.
+              // Later usage is not posted.
               const now = last + 3 * dayMs + 12_345
               const clock = new ShiftedClock()
               clock.frozenAt = now
@@ -80,7 +80,7 @@ describe("money", () => {
               const at = Effect.provideService(Clock.Clock, clock)
 
               const earliest = Math.min(...logs.map(({ log }) => log[0]!.at), scenario.startAt) - 1000
-              // Within what was posted and taken back.
+              // Within the amounts that were posted and reversed.
               const takenBack = books.segments
                 .filter(({ sign }) => sign === -1)
                 .slice(0, 3)
@@ -230,7 +230,7 @@ describe("the window of a report", () => {
     assert.deepEqual(await asked(null, null, december.asOf), december)
   })
 
-  it("with one end only is the month that it ends, or goes to the end of this one", async () => {
+  it("with one end only is the month that it ends, or lasts to the end of the present month", async () => {
     const now = Date.UTC(2026, 10, 22, 5)
     const october = { from: Date.UTC(2026, 9, 1), to: Date.UTC(2026, 10, 1) }
     assert.deepEqual(await asked(null, october.to), { ...october, asOf: october.to })

@@ -1,10 +1,15 @@
-/** What may happen to an account's money, as data: random lives of Sandboxes, grants, rates, and postings in between. */
+/**
+ * What may happen to an account's money, as data: random lives of Sandboxes, grants, rates, and postings in between.
+ */
 import fc from "fast-check"
 import type { GrantKind } from "../../../src/wallet/Grant.ts"
 
 export type Step =
   | { readonly type: "wait"; readonly ms: number }
-  /** One of the states that may follow; its instant is off the clock by `skewMs`, and it may tell when it was last seen alive. */
+  /**
+   * One of the states that may follow; its instant is off the clock by `skewMs`, and it may carry when the machine was
+   * last seen alive.
+   */
   | {
       readonly type: "move"
       readonly sandbox: number
@@ -31,7 +36,7 @@ export type Step =
     }
 
 export interface Scenario {
-  /** Nothing comes late, no clock is off. */
+  /** No late event, no wrong clock. */
   readonly isPunctual: boolean
   readonly startAt: number
   readonly sizes: ReadonlyArray<{ readonly vcpus: number; readonly memoryBytes: number; readonly volumeBytes: number }>
@@ -40,7 +45,7 @@ export interface Scenario {
 
 export const sandboxes = 4
 
-/** From a millisecond to weeks, as likely short as long. */
+/** From a millisecond to weeks, short and long ones equally likely. */
 const duration = fc
   .tuple(fc.integer({ min: 0, max: 30 }), fc.integer({ min: 0, max: 999 }))
   .map(([power, more]) => Math.floor(2 ** power * (1 + more / 1000)))

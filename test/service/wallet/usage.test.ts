@@ -1,4 +1,7 @@
-/** What the account's usage counts: CPU time, operations and executes, in windows that cut hours, before and after retention has forgotten them. */
+/**
+ * What the account's usage counts: CPU time, operations and executes, in windows that cut hours, before and after
+ * retention has forgotten the rows.
+ */
 import { randomUUID } from "node:crypto"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -17,7 +20,7 @@ import { testSettings } from "../../support/TestSettings.ts"
 const minute = 60_000
 const hour = 60 * minute
 const day = 24 * hour
-/** Older than all retention, on the hour. */
+/** Older than every retention, on the hour. */
 const begin = Math.floor((Date.now() - 60 * day) / hour) * hour
 
 const settings = testSettings({ ATOLL_RETENTION_DAYS: "7", ATOLL_ENDED_RETENTION_DAYS: "30" })
@@ -27,7 +30,7 @@ const pruned = prune().pipe(Effect.provide(settings))
 const read = (accountId: string, from: number, to: number) =>
   Effect.flatMap(UsageReports, (reports) => reports.read(accountId, { from, to }))
 
-/** Of each window, of all windows between these instants. */
+/** The figures of each window between these instants. */
 const figures = (accountId: string, ...cuts: ReadonlyArray<number>) =>
   Effect.forEach(cuts.slice(1), (to, i) =>
     Effect.map(read(accountId, cuts[i]!, to), ({ cpuUs, operations, executes }) => [
@@ -107,7 +110,7 @@ const reports = UsageReports.layer.pipe(
 )
 
 layer(reports.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true })("usage", (it) => {
-  it.effect("CPU time is the growth of each boot's counter, where it was measured, in any window", () =>
+  it.effect("has the CPU time as the growth of each boot's counter, where it was measured, in any window", () =>
     Effect.gen(function* () {
       const [account, other] = [newId("acc_"), newId("acc_")]
       const [one, two] = [yield* newSandbox(account), yield* newSandbox(account)]
@@ -137,7 +140,7 @@ layer(reports.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestService
     })
   )
 
-  it.effect("CPU time beyond all counting spoils nobody else's", () =>
+  it.effect("limits a CPU time beyond all counting to its own account", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const [account, other] = [newId("acc_"), newId("acc_")]
@@ -160,7 +163,7 @@ layer(reports.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestService
     })
   )
 
-  it.effect("what retention forgot stays counted: whole hours as they were, and parts still add up", () =>
+  it.effect("keeps counting what retention forgot: whole hours unchanged, and parts still add up", () =>
     Effect.gen(function* () {
       const account = newId("acc_")
       const id = yield* newSandbox(account)
@@ -193,7 +196,7 @@ layer(reports.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestService
       yield* Effect.all([pruned, pruned, pruned], { concurrency: "unbounded" })
       assert.deepStrictEqual(yield* left(account), { operations: 2, executes: 1, samples: 1 })
       assert.deepStrictEqual(yield* figures(account, ...hours), before)
-      // All of an hour is in the window that has its begin; what is still known is where it was.
+      // A forgotten hour counts in the window that has its begin; a remembered one counts at its instants.
       assert.deepStrictEqual(yield* figures(account, ...parts), [
         [5, 4, 5],
         [null, 0, 0],
@@ -201,20 +204,20 @@ layer(reports.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestService
         [2, 0, 0]
       ])
 
-      // The counter went on while nothing was looked at, and what it was is still known.
+      // The counter went on while nothing was measured, and its last value is still known.
       yield* sample(account, id, 1, begin + 5 * hour, 7.5)
       assert.deepStrictEqual(yield* figures(account, begin + 5 * hour, begin + 6 * hour), [[0.5, 0, 0]])
     })
   )
 
-  it.effect("so does what was in a Sandbox that was deleted long ago", () =>
+  it.effect("also keeps counting a Sandbox that was deleted long ago", () =>
     Effect.gen(function* () {
       const account = newId("acc_")
       const id = yield* newSandbox(account, "deleted", begin + 3 * hour)
       yield* sample(account, id, 1, begin + 10 * minute, 4)
       yield* operation(account, id, begin + 70 * minute, begin + 71 * minute)
       yield* execute(account, id, begin + 70 * minute, begin + 71 * minute)
-      // It ended after it: nobody was sure what became of it for long.
+      // It ended after it: its outcome was unknown for long.
       yield* execute(account, id, begin + 70 * minute, Date.now())
       const before = yield* figures(account, begin, begin + hour, begin + 2 * hour)
       assert.deepStrictEqual(before, [

@@ -1,4 +1,4 @@
-/** `usage verify` on books that are right, and on books in which one thing is wrong. */
+/** `usage verify` on correct books, and on books with one fault. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -20,8 +20,8 @@ const sandbox = (n: number) => ({
 })
 
 /**
- * Three Sandboxes over two days: one that runs on, one that was deleted, one that was found dead late; new rates, promotional credit of which a
- * part expires, bought credit that is used up, and debt that a later grant pays.
+ * Three Sandboxes over two days: one that runs on, one that was deleted, one that was found dead late; new rates,
+ * promotional credit of which a part expires, bought credit that is used up, and debt that a later grant pays.
  */
 const lived = Effect.gen(function* () {
   const ledger = yield* PostgresLedger.of(accountId)
@@ -59,7 +59,7 @@ const lived = Effect.gen(function* () {
     })
     at(7 * hour)
     await ledger.settle(start + 7 * hour)
-    // It was seen alive last before what was posted.
+    // It was last seen alive before the posted instant.
     await move(3, start + 7 * hour + 5, "stopping", start + 6 * hour + 123)
     await move(3, start + 7 * hour + 6, "stopped")
     await ledger.fold("sbx_3")
@@ -75,7 +75,7 @@ const lived = Effect.gen(function* () {
 })
 
 layer(TestDatabase.layer, { excludeTestServices: true })("usage verify", (it) => {
-  /** What is told of these books once something was done to them, which is then undone. */
+  /** The findings on these books after a change, which is then undone. */
   const toldAfter = (harm: string) =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -90,7 +90,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("usage verify", (it) =>
       return "differences" in told ? told : assert.fail(String(told))
     })
 
-  it.effect("finds nothing in what the ledger wrote", () =>
+  it.effect("finds no fault in the ledger's own books", () =>
     Effect.gen(function* () {
       yield* lived
       const sql = yield* SqlClient.SqlClient
@@ -188,7 +188,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("usage verify", (it) =>
       "vCPU sum of the meter"
     ],
     [
-      "a Sandbox that nobody posted",
+      "an unposted Sandbox",
       `delete from segments where sandbox_id = 'sbx_2'; delete from meters where sandbox_id = 'sbx_2'; update actors set pending = '[]'`,
       "posting"
     ],
@@ -212,7 +212,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("usage verify", (it) =>
     )
   }
 
-  it.effect("goes by the books alone for a Sandbox that was forgotten", () =>
+  it.effect("relies on the books alone for a forgotten Sandbox", () =>
     Effect.gen(function* () {
       const forget = `delete from transitions where actor_id = 'sbx_2'; delete from actors where id = 'sbx_2'`
       const { differences, prunedSandboxes, sandboxes, transitions } = yield* toldAfter(forget)
@@ -224,7 +224,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("usage verify", (it) =>
     })
   )
 
-  it.effect("does not look for what was deleted before anything was metered", () =>
+  it.effect("does not look for Sandboxes that were deleted before metering began", () =>
     Effect.gen(function* () {
       const bare = `delete from allocations; delete from ledger_entries; delete from segments; delete from meters; delete from grants; delete from wallets;
         update actors set pending = '[]'`
@@ -238,7 +238,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("usage verify", (it) =>
     })
   )
 
-  it.effect("does not call a difference what is about to be posted", () =>
+  it.effect("does not report a difference that is about to be posted", () =>
     Effect.gen(function* () {
       const went = `
         insert into transitions values ('sbx_1', 3, ${start + 31 * hour}, '{}', 'running', 'stopping', '[]', 'test', null, '');

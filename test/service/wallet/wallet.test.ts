@@ -1,4 +1,7 @@
-/** The wallet's actor in the running service: exhaustion at its instant, the grace, suspension, outbox rows, and what all of it leaves alone. */
+/**
+ * The wallet's actor in the running service: exhaustion at its instant, the grace, suspension, outbox rows, and
+ * everything that these leave alone.
+ */
 import { assert, layer } from "@effect/vitest"
 import { Clock, Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
@@ -17,10 +20,10 @@ import { newAccount, testAtoll } from "../../support/TestAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { command, createIn, request, untilStatus } from "../../support/TestSandboxes.ts"
 
-/** What is due comes late on a machine that does much else, and never early. */
+/** Deadlines fire late on a busy machine, and never early. */
 const lateMs = 15_000
 
-/** A plan that is made again later rounds elsewhere. */
+/** A plan that is recomputed later rounds elsewhere. */
 const roundedMs = 50
 
 const noGrace = { ATOLL_CREDIT_GRACE_SECONDS: "0" }
@@ -61,16 +64,16 @@ const untilWallet = (accountId: string, holds: (row: Row) => boolean) =>
     Effect.timeout(60_000)
   )
 
-/** Nor is anything due at once. */
+/** Nothing is due immediately, either. */
 const isAtRest = ({ context, pending, due_at }: Row) =>
   !context.isReckoning && !context.isStale && pending === 0 && (due_at === null || due_at > context.reckonedAt!)
 
-/** Soon: rows and logs are read one after the other, and the wallet may be going on. */
+/** Soon, not immediately: rows and logs are read one after the other, and the wallet may be going on. */
 const soundLogs = Effect.repeat(Effect.delay(logFaults, 20), { until: (faults) => faults.length === 0 }).pipe(
   Effect.timeout(60_000)
 )
 
-/** When its run began and ended, by its log. */
+/** The begin and the end of its run, by its log. */
 const runOf = (sandboxId: string) =>
   Effect.flatMap(
     SqlClient.SqlClient,
@@ -106,7 +109,7 @@ const running = Effect.fnUntraced(function* (microUsd: number) {
   return { accountId, id, exhaustedAt: context.exhaustedAt! }
 })
 
-/** Longer than any machine takes for a test: a test's clock leaps over it. */
+/** Longer than any machine takes for a test: a test's clock skips it. */
 const graceMs = 3_600_000
 
 const sleepUntil = (at: number) => Effect.suspend(() => Effect.sleep(Math.max(0, at - Date.now())))
@@ -116,7 +119,7 @@ const start = (accountId: string, id: string) =>
   Effect.flatMap(Sandboxes, (sandboxes) => sandboxes.start(accountId, id, { ...request, idempotencyKey: null }))
 
 layer(TestDatabase.layer, { excludeTestServices: true })("a wallet", (it) => {
-  it.effect("stops what runs when its credit ends, and not before; a top-up starts nothing by itself", () =>
+  it.effect("stops running Sandboxes when its credit ends, and not before; a top-up starts nothing by itself", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
@@ -146,7 +149,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a wallet", (it) => {
   )
 
   it.effect(
-    "lets what runs go on for the grace time, counted from the instant itself; a top-up in it takes the stop back",
+    "lets Sandboxes run for the grace time, counted from the instant itself; a top-up in it cancels the stop",
     () =>
       Effect.gen(function* () {
         const world = yield* SimulatedWorld.make
@@ -174,7 +177,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a wallet", (it) => {
       })
   )
 
-  it.effect("a top-up that races the end either saves what runs or comes after its stop", () =>
+  it.effect("with a top-up that races the end either saves the Sandboxes or gets the credit after their stop", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
@@ -190,7 +193,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a wallet", (it) => {
           const { ended } = yield* runOf(id)
           if (wasInTime) assert.isNull(ended)
           if (ended === null) assert.strictEqual(status, "running")
-          // Whoever is stopped had nothing left before the top-up, however late its stop came about.
+          // A stopped account had nothing left before the top-up, however late its stop was.
           else assert.isTrue(yield* wasExhausted(accountId))
         })
         yield* Effect.forEach([300, 30, 8, 4, 2, 0, -2, -60], race, { concurrency: 4 })
@@ -198,7 +201,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a wallet", (it) => {
     })
   )
 
-  it.effect("keeps to the instant over a restart, and stops at once what a service that was down could not", () =>
+  it.effect("keeps the instant over a restart, and immediately stops what a service that was down could not", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       const clock = new ShiftedClock()
@@ -224,13 +227,13 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a wallet", (it) => {
     })
   )
 
-  it.effect("stops again what comes up although nothing is left", () =>
+  it.effect("stops a Sandbox again that boots although nothing is left", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
         const { accountId, id } = yield* running(100)
         yield* untilStatus(accountId, id, "stopped")
-        // Its request was let in before.
+        // Its request had passed the check before.
         for (let times = 2; times <= 4; times++) {
           yield* start(accountId, id)
           const stopped = yield* untilStatus(accountId, id, "stopped").pipe(
@@ -244,7 +247,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a wallet", (it) => {
     })
   )
 
-  it.effect("of a suspended account stops every Sandbox, says why, and loses nothing", () =>
+  it.effect("of a suspended account stops every Sandbox, gives the reason, and loses nothing", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
@@ -279,35 +282,37 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a wallet", (it) => {
     })
   )
 
-  it.effect("hears of what another program did: while the service was down, and after its connection broke", () =>
-    Effect.gen(function* () {
-      const world = yield* SimulatedWorld.make
-      const sql = yield* SqlClient.SqlClient
-      const { accountId } = yield* prepaid
-      const outboxRows = Effect.map(sql`select 1 from wallet_nudges`, (rows) => rows.length)
-      yield* grant(accountId, 1_000_000).pipe(Effect.provide(Ledger.layer))
-      assert.strictEqual(yield* outboxRows, 1)
-      yield* Effect.gen(function* () {
-        yield* untilWallet(accountId, (row) => row.status === "funded")
-        yield* Effect.repeat(outboxRows, { schedule: Schedule.spaced(5), until: (left) => left === 0 })
-        const listeners = sql<{ readonly pid: number }>`
+  it.effect(
+    "learns of another program's changes: made while the service was down, and after its connection broke",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* SimulatedWorld.make
+        const sql = yield* SqlClient.SqlClient
+        const { accountId } = yield* prepaid
+        const outboxRows = Effect.map(sql`select 1 from wallet_nudges`, (rows) => rows.length)
+        yield* grant(accountId, 1_000_000).pipe(Effect.provide(Ledger.layer))
+        assert.strictEqual(yield* outboxRows, 1)
+        yield* Effect.gen(function* () {
+          yield* untilWallet(accountId, (row) => row.status === "funded")
+          yield* Effect.repeat(outboxRows, { schedule: Schedule.spaced(5), until: (left) => left === 0 })
+          const listeners = sql<{ readonly pid: number }>`
           select pid from pg_stat_activity where application_name = 'atoll-notices' and datname = current_database()`
-        const [before] = yield* listeners
-        yield* sql`select pg_terminate_backend(${before!.pid}::int4)`
-        yield* grant(accountId, 1_000_000).pipe(Effect.provide(Ledger.layer))
-        yield* untilWallet(accountId, (row) => row.context.grantedMicroUsd === 2_000_000)
-        yield* Effect.repeat(outboxRows, { schedule: Schedule.spaced(5), until: (left) => left === 0 })
-        yield* Effect.repeat(listeners, {
-          schedule: Schedule.spaced(5),
-          until: ([now]) => now !== undefined && now.pid !== before!.pid
-        })
-        yield* grant(accountId, 1_000_000).pipe(Effect.provide(Ledger.layer))
-        yield* untilWallet(accountId, (row) => row.context.grantedMicroUsd === 3_000_000)
-      }).pipe(Effect.provide(testAtoll(world)))
-    })
+          const [before] = yield* listeners
+          yield* sql`select pg_terminate_backend(${before!.pid}::int4)`
+          yield* grant(accountId, 1_000_000).pipe(Effect.provide(Ledger.layer))
+          yield* untilWallet(accountId, (row) => row.context.grantedMicroUsd === 2_000_000)
+          yield* Effect.repeat(outboxRows, { schedule: Schedule.spaced(5), until: (left) => left === 0 })
+          yield* Effect.repeat(listeners, {
+            schedule: Schedule.spaced(5),
+            until: ([now]) => now !== undefined && now.pid !== before!.pid
+          })
+          yield* grant(accountId, 1_000_000).pipe(Effect.provide(Ledger.layer))
+          yield* untilWallet(accountId, (row) => row.context.grantedMicroUsd === 3_000_000)
+        }).pipe(Effect.provide(testAtoll(world)))
+      })
   )
 
-  it.effect("is made for an account whose Sandboxes ran before there were wallets, and all of it is posted", () =>
+  it.effect("is made for an account whose Sandboxes ran before wallets existed, and posts all of it", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       const sql = yield* SqlClient.SqlClient
@@ -335,7 +340,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a wallet", (it) => {
     })
   )
 
-  it.effect("keeps its own log no longer than other logs are kept", () =>
+  it.effect("prunes its own log like other logs", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {

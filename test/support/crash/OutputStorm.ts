@@ -1,9 +1,9 @@
 /**
- * Waves of commands that write, and a `kill -9` in the middle of each wave: of the database's server, of one of its backends (the server then
- * starts itself anew and has forgotten what it had not flushed), or of the service.
- *
- * Every command writes lines of eight bytes that count up, to both streams, so each byte is known by its offset. Whatever a client could read
- * must still be there when the operation is told as completed, and all of it must be.
+ * Waves of commands that write, and a `kill -9` in the middle of each wave: of the database's server, of one of its
+ * backends (the server then restarts and has lost what it had not flushed), or of the service.
+ * Every command writes lines of eight bytes that count up, to both streams, so each byte is known by its offset. All
+ * output that a client could read must still be there when the operation is reported as completed, and it must be
+ * complete.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import fc from "fast-check"
@@ -29,7 +29,7 @@ type Victim = "server" | "backend" | "service"
 interface Wave {
   readonly writers: ReadonlyArray<Writer>
   readonly victim: Victim
-  /** After the first output was seen. */
+  /** After the first output arrived. */
   readonly killAfterMs: number
 }
 
@@ -91,7 +91,7 @@ export class OutputStorm {
     }
   }
 
-  /** All commands of a wave at once, one kill, and a look at every byte that each of them wrote. */
+  /** All commands of a wave concurrently, one kill, and a check of every byte that each of them wrote. */
   async run({ writers, victim, killAfterMs }: Wave) {
     const firstOutput = Promise.withResolvers<void>()
     const following = Promise.all(writers.map((one) => this.#follow(one, () => firstOutput.resolve())))
@@ -120,7 +120,7 @@ export class OutputStorm {
     }
   }
 
-  /** Asks until it is answered so: whoever is cut off asks again. */
+  /** Repeats the request until it gets this answer: a client that is cut off retries. */
   async #ask(method: string, path: string, status: number, body?: unknown, key?: string) {
     const end = Date.now() + settleWithinMs
     while (true) {

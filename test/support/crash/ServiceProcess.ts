@@ -1,4 +1,7 @@
-/** The real service as its own process group on one data folder, with the embedded Postgres: started, killed, started again. */
+/**
+ * The real service as a separate process group on one data folder, with the embedded Postgres: started, killed,
+ * restarted.
+ */
 import { spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
@@ -34,7 +37,7 @@ export interface Place {
 const here: Place = { address: "127.0.0.1", address6: "::1", enter: [] }
 
 export class ServiceProcess extends Program {
-  /** Of this run alone: everything that it starts names it. */
+  /** Unique to this run: the arguments of all its processes contain it. */
   readonly dataDir: string
   readonly port: number
   readonly #key: string
@@ -60,7 +63,7 @@ export class ServiceProcess extends Program {
     return { dataDir: mkdtempSync(join(tmpdir(), "atoll-crash-")), key: newSecret(), place: here }
   }
 
-  /** @param environment Beside what every test wants. */
+  /** @param environment Beside the settings of every test. */
   static async make(environment: Readonly<Record<string, string>> = {}) {
     return new ServiceProcess(await freePort(), environment, ServiceProcess.#onItsOwn())
   }
@@ -76,7 +79,7 @@ export class ServiceProcess extends Program {
     return members
   }
 
-  /** A service of a fleet, in a place of its own, on a folder that is there. */
+  /** A service of a fleet, in its own network namespace, on an existing folder. */
   static at(place: Place, port: number, dataDir: string, key: string, environment: Readonly<Record<string, string>>) {
     return new ServiceProcess(port, { ATOLL_HOST: place.address, ...environment }, { dataDir, key, place })
   }
@@ -96,7 +99,7 @@ export class ServiceProcess extends Program {
     }
   }
 
-  /** Over HTTPS whoever answers is believed: the certificate may be what is tried. */
+  /** Over HTTPS any certificate is accepted, because the test may replace it. */
   async #statusOf(path: string): Promise<number> {
     const asked = ("ATOLL_TLS_CERT_FILE" in this.#environment ? requestOverTls : request)({
       host: this.host,
@@ -140,7 +143,7 @@ export class ServiceProcess extends Program {
     return this.#place.address
   }
 
-  /** Where it listens by IPv6, too, if it does. */
+  /** Its IPv6 address, if it listens on one. */
   get host6() {
     return this.#place.address6
   }
@@ -172,7 +175,7 @@ export class ServiceProcess extends Program {
     return { status: answer.status, body: text === "" ? null : JSON.parse(text) }
   }
 
-  /** The same over a connection of an agent's own, kept open between requests as a client's would be. */
+  /** The same over a separate agent's connection, kept open between requests like a client's. */
   async askOver(agent: Agent, method: string, path: string, body?: unknown, idempotencyKey?: string): Promise<Answer> {
     const text = body === undefined ? "" : JSON.stringify(body)
     const sent = request({
@@ -212,12 +215,12 @@ export class ServiceProcess extends Program {
     return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) }
   }
 
-  /** Sandboxes outlive their service: those of the account of `key` are deleted, and it is waited for until none of them is left. */
+  /** Sandboxes outlive their service: deletes those of the account of `key`, and waits until none of them is left. */
   async deleteSandboxes(withinMs = deletedWithinMs): Promise<void> {
     const end = Date.now() + withinMs
     let last: unknown = null
     while (Date.now() < end) {
-      // A process that was just thawed, or lost its database, is asked again.
+      // A process that was just thawed, or lost its database, gets the request again.
       const listed = await this.ask("GET", "/sandboxes?limit=1000").catch((fault: unknown) => ({
         status: 0,
         body: fault
@@ -242,7 +245,10 @@ export class ServiceProcess extends Program {
     }
   }
 
-  /** Processes and mounts that still name the data folder, or are its Sandboxes'. One that has ended and was not reaped yet has no arguments. */
+  /**
+   * Processes and mounts that still name the data folder, or belong to its Sandboxes. One that has ended and was not
+   * reaped yet has no arguments.
+   */
   get leftovers(): ReadonlyArray<string> {
     const { instance } = HostLayout.at(this.dataDir)
     const isOf = (text: string) => text.includes(this.dataDir) || text.includes(`/${instance}/`)
@@ -254,7 +260,7 @@ export class ServiceProcess extends Program {
     ]
   }
 
-  /** With the Sandboxes that a failed test left: their mounts would hold what is removed for ever. */
+  /** With the Sandboxes that a failed test left: their mounts would hold the removed folder for ever. */
   remove(): void {
     const { instance } = HostLayout.at(this.dataDir)
     const isLeft = this.#place === here && readFileSync("/proc/self/mounts", "utf8").includes(`/${instance}/`)

@@ -1,9 +1,8 @@
 /**
  * Clients of the real service, which is killed with -9 again and again, sometimes with its Postgres.
- *
- * Every command writes lines of eight bytes that count up, so each byte of output is known by its offset, and notes in the
- * Sandbox that it was started. ATOLL_CRASH_SEED repeats the plan of a run; when exactly each kill strikes is up to the machine.
- *
+ * Every command writes lines of eight bytes that count up, so each byte of output is known by its offset, and notes in
+ * the Sandbox that it was started. ATOLL_CRASH_SEED repeats the plan of a run; the exact instant of each kill depends
+ * on the machine.
  * @source design.md "Races that must hold", "and the same commands over HTTP against the real thing with kill -9"
  */
 import { randomBytes } from "node:crypto"
@@ -67,7 +66,7 @@ class Clients {
   readonly mark = `atoll-crash-${randomBytes(8).toString("hex")}`
   readonly faults: Array<string> = []
   readonly sandboxes = new Map<string, string>()
-  /** By key: what was acknowledged for it. */
+  /** By key: the result that was acknowledged for it. */
   readonly operations = new Map<number, { readonly id: string; readonly sandbox: string; readonly lines: number }>()
   readonly #bodies = new Map<
     number,
@@ -107,7 +106,7 @@ class Clients {
     }
   }
 
-  /** A client gives up when the service is cut off, as its caller would; the next round asks again. */
+  /** A client gives up when the service is cut off, as its caller would; the next round retries. */
   async run(sandboxIndex: number, steps: ReadonlyArray<Step>) {
     try {
       await this.createAll()
@@ -142,7 +141,7 @@ class Clients {
   }
 
   async #start(sandbox: string, { operation, lines, slow }: Extract<Step, { readonly type: "start" }>) {
-    // Told apart by their key alone, operations of one key are one request.
+    // Operations of one key are one request.
     const script = `echo started >> /workspace/o${operation}.starts; ${
       slow
         ? `i=0; while [ $i -lt ${lines} ]; do printf '%07d\\n' $i; i=$((i+1)); sleep ${lines > 40 ? "0.001" : "0.02"}; done`
@@ -272,7 +271,8 @@ const oneRound = async (clients: Clients, { clients: plans, killAfterMs, killPos
 }
 
 /**
- * Kills a service under its clients until `roundsMax` kills are done, or `newRoundsForMs` are over, and then compares everything that it acknowledged.
+ * Kills a service under its clients until `roundsMax` kills are done, or `newRoundsForMs` are over, and then compares
+ * everything that it acknowledged.
  * Skips the test where there are no namespaces.
  */
 export const crashes = async (

@@ -1,6 +1,6 @@
 const lineBytes = 8
 
-/** What the commands of these tests write: lines of eight bytes, 0000000, 0000001, … */
+/** The output of these tests' commands: lines of eight bytes, 0000000, 0000001, … */
 export const expectedBytes = (from: number, length: number) => {
   const first = Math.floor(from / lineBytes)
   const last = Math.ceil((from + length) / lineBytes)

@@ -1,4 +1,4 @@
-/** The published description as a program reads it: which operation a request is, and what it may be answered. */
+/** The published description as a program reads it: the operation of a request, and its possible answers. */
 import { type Json, Schemas } from "./Schemas.ts"
 
 export interface Parameter {
@@ -71,7 +71,7 @@ export class Description {
   readonly #document: Document
   readonly #paths: ReadonlyArray<Path>
 
-  /** @param text What GET /api/v2/openapi.json answers. */
+  /** @param text The body of GET /api/v2/openapi.json. */
   constructor(text: string) {
     this.#document = JSON.parse(text)
     this.schemas = new Schemas(this.#document.components.schemas)
@@ -81,11 +81,11 @@ export class Description {
         names: Array.from(path.matchAll(parameter), ([, name]) => name!),
         item
       }))
-      // What is named comes before what is any.
+      // A literal segment comes before a parameter.
       .toSorted((a, b) => a.names.length - b.names.length)
   }
 
-  /** Null where there is no such path, or it has no such method. */
+  /** Null for an unknown path, or an unknown method of it. */
   operation(method: string, path: string): Found | null {
     // HEAD is GET without the body (RFC 9110 section 9.3.2).
     const name = method === "HEAD" ? "get" : method.toLowerCase()
@@ -99,7 +99,7 @@ export class Description {
     return null
   }
 
-  /** What is said of every failure that no endpoint knows of. */
+  /** The description of every failure outside of the endpoints. */
   get otherwise(): Response {
     const [item] = Object.values(this.#document.paths)
     return Object.values(item!)[0]!.responses["default"]!

@@ -1,4 +1,4 @@
-/** One request and its answer, as they went over the wire. */
+/** One request and its answer, as they were sent on the wire. */
 
 /** By lower-case name. */
 export type Headers = Readonly<Record<string, string>>
@@ -8,15 +8,15 @@ export interface Exchange {
   /** Path and query. */
   readonly target: string
   readonly requestHeaders: Headers
-  /** Empty where nothing was sent, null where it was not kept: only JSON is. */
+  /** Empty where nothing was sent, null where it was not kept: only JSON is kept. */
   readonly requestBody: string | null
   readonly status: number
   readonly headers: Headers
-  /** Null where it was not kept: only what is no stream of bytes or events is. */
+  /** Null where it was not kept: streams of bytes or events are not. */
   readonly body: string | null
 }
 
-/** `name` and `value`, by turns, as node:http and undici have them. A name that comes twice is joined as HTTP says. */
+/** `name` and `value` alternately, as in node:http and undici. A repeated name is joined by HTTP's rule. */
 export const headersOf = (raw: ReadonlyArray<string | Buffer>): Headers => {
   const found: Record<string, string> = {}
   for (let at = 0; at < raw.length; at += 2) {
@@ -32,10 +32,10 @@ export const mediaTypeOf = (headers: Headers): string =>
 
 const unkept = new Set(["application/octet-stream", "application/x-tar", "text/event-stream"])
 
-/** Bytes of files are of no interest, and a stream of events may never end. */
+/** The bytes of files do not matter, and a stream of events may never end. */
 export const isKept = (headers: Headers): boolean => !unkept.has(mediaTypeOf(headers))
 
-/** What is given to a stream; null for what is no bytes. */
+/** A chunk that is written to a stream; null for anything but bytes. */
 export const bytesOf = (chunk: unknown, encoding: unknown): Buffer | null =>
   typeof chunk === "string"
     ? Buffer.from(chunk, typeof encoding === "string" ? (encoding as BufferEncoding) : "utf8")

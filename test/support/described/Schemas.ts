@@ -1,4 +1,7 @@
-/** The description's JSON Schemas, closed: whatever an answer has must be described, though clients have to be open for more. */
+/**
+ * The description's JSON Schemas, closed: every field of an answer must be described, though clients have to be open
+ * for more.
+ */
 import { dereference, type Schema, validate } from "@cfworker/json-schema"
 
 export type Json = Readonly<Record<string, unknown>>
@@ -6,7 +9,10 @@ export type Json = Readonly<Record<string, unknown>>
 const mapped = (object: object, change: (value: unknown) => unknown): Json =>
   Object.fromEntries(Object.entries(object).map(([name, value]) => [name, change(value)]))
 
-/** Open is only what says so, or says in an allOf that it has more. Examples go: an `id` in them would be taken for a schema's. */
+/**
+ * Only schemas that say so are open, or that say in an allOf that they have more. Examples are removed: an `id` in them
+ * would be taken for a schema's.
+ */
 const closed = (node: unknown): unknown => {
   if (Array.isArray(node)) return node.map(closed)
   if (typeof node !== "object" || node === null) return node
@@ -25,7 +31,7 @@ const faultsShown = 3
 export class Schemas {
   readonly #named: Readonly<Record<string, Schema>>
   readonly #lookup: Record<string, Schema | boolean>
-  /** Those that stand in a parameter, a header or a media type, once they were asked. */
+  /** The schemas of a parameter, a header or a media type, once they were used. */
   readonly #inline = new Map<Json, Schema>()
 
   /** @param named `components.schemas` */
@@ -34,17 +40,17 @@ export class Schemas {
     this.#lookup = dereference({ components: { schemas: this.#named } })
   }
 
-  /** What a schema says that may be but a name. */
+  /** The schema itself, behind any references to named ones. */
   meant(schema: Json): Json {
     const name = schema["$ref"]
     return typeof name === "string" ? this.meant(this.#named[name.slice(prefix.length)]!) : schema
   }
 
-  /** What is wrong with `value`, with its place; null when nothing is. */
+  /** The fault of `value`, with its place; null when there is none. */
   fault(schema: Json, value: unknown): string | null {
     const { valid, errors } = validate(value, this.#ready(schema), "2020-12", this.#lookup)
     if (valid) return null
-    // What holds a wrong thing is wrong for no reason of its own.
+    // A value that holds a wrong value has no fault itself.
     const found = errors.filter(({ error }) => !/subschema|does not match schema/.test(error))
     return found
       .slice(-faultsShown)

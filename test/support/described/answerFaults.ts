@@ -1,4 +1,4 @@
-/** What an answer has that is not described, or lacks that is. */
+/** The undescribed parts of an answer, and the described parts that it lacks. */
 import type { Description, Response } from "./Description.ts"
 import { type Exchange, isKept, mediaTypeOf } from "./Exchange.ts"
 import { meantBy } from "./textual.ts"
@@ -53,7 +53,7 @@ const jsonFaults = (
   ]
 }
 
-/** @param response What the description says of this status. */
+/** @param response The description of this status. */
 export const answerFaults = (
   description: Description,
   response: Response,

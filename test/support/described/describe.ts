@@ -1,4 +1,7 @@
-/** The description that a whole test run is held to, made once (vitest `globalSetup`). That a service publishes it is a test of its own. */
+/**
+ * The description with which a whole test run is compared, made once (vitest `globalSetup`). Another test checks that a
+ * service publishes it.
+ */
 import type { TestProject } from "vitest/node"
 import { Api } from "../../../schemas/Api.ts"
 import { openApiDocument } from "../../../schemas/OpenApiDocument.ts"

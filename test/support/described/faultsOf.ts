@@ -1,4 +1,7 @@
-/** What of one exchange is not as the description says: of every request that an HTTP API's description covers, and of every answer. */
+/**
+ * The differences of one exchange from the description: for every request that an HTTP API's description covers, and
+ * every answer.
+ */
 import { answerFaults } from "./answerFaults.ts"
 import type { Description, Response } from "./Description.ts"
 import type { Exchange } from "./Exchange.ts"
@@ -6,7 +9,7 @@ import { requestFaults } from "./requestFaults.ts"
 
 const isTaken = (status: number): boolean => status < 400
 
-/** What is said once for all paths, and for those that there are not. */
+/** The answers that the description states once for all paths, and for unknown ones. */
 const undescribed = (description: Description, { method, status }: Exchange): Response | null => {
   const response = description.otherwise
   if (status === 404) return withCodes(response, ["NOT_FOUND"])

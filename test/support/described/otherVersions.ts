@@ -1,4 +1,4 @@
-/** Services of another version, which a test starts beside this one: their description is another, too. */
+/** Services of another version, which a test starts beside this one: they have another description. */
 const ports = new Set<string>()
 
 export const isOtherVersion = (port: number): void => void ports.add(String(port))

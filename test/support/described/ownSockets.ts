@@ -1,4 +1,7 @@
-/** The connections of this process's own HTTP clients: what goes over them is seen there, and not a second time at a server. */
+/**
+ * The connections of this process's own HTTP clients: the client sees their exchanges, so a server does not report them
+ * again.
+ */
 import { subscribe } from "node:diagnostics_channel"
 import type { ClientRequest } from "node:http"
 import type { Socket } from "node:net"

@@ -1,4 +1,7 @@
-/** What the description does not allow in a request that the service took: there the description is too narrow, or the service too wide. */
+/**
+ * Parts of an accepted request that the description does not allow: the description is too narrow, or the service too
+ * wide.
+ */
 import type { Contents, Description, Found, Operation, Parameter } from "./Description.ts"
 import { type Exchange, type Headers, isKept, mediaTypeOf } from "./Exchange.ts"
 import { meantBy } from "./textual.ts"
@@ -21,7 +24,7 @@ const parameterFaults = (
 
 const searchOf = (target: string): string => (target.includes("?") ? target.slice(target.indexOf("?")) : "")
 
-/** An object among the query parameters takes whatever has no name of its own. */
+/** An object among the query parameters takes every parameter that has no other name. */
 const queryFaults = (description: Description, { parameters }: Operation, search: string): ReadonlyArray<string> => {
   const given = new URLSearchParams(search)
   const ofQuery = parameters.filter((one) => one.in === "query")

@@ -1,7 +1,7 @@
-/** What the text of a parameter or a header stands for. */
+/** The value of a parameter's or a header's text. */
 import type { Json, Schemas } from "./Schemas.ts"
 
-/** Text that is no value of the type stays text, and is found to be wrong. */
+/** Text that is no value of the type stays text, and then fails the check. */
 export const meantBy = (schemas: Schemas, schema: Json, text: string): unknown => {
   const { type, items } = schemas.meant(schema)
   switch (type) {

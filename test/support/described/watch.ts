@@ -1,10 +1,9 @@
 /**
- * Beside every test file (vitest `setupFiles`): whatever a test asks of the API of a service, and whatever it is answered, is held to
- * the published description, and a test whose exchanges are not as described fails.
- *
- * Seen are this process's HTTP clients (node:http, node:https, fetch), wherever the service is, and whoever else asks servers of this
- * process: browsers, curl, proxies, bare sockets. Not seen are curl at services of their own process, what is no well-formed HTTP, the
- * frames of streams of events, and what goes over WebSockets.
+ * Beside every test file (vitest `setupFiles`): compares each request of a test to a service's API, and each answer,
+ * with the published description, and fails a test whose exchanges differ from it.
+ * It sees this process's HTTP clients (node:http, node:https, fetch), for every service, and all other clients of
+ * servers in this process: browsers, curl, proxies, bare sockets. It does not see curl at services in other processes,
+ * malformed HTTP, the frames of streams of events, and WebSocket messages.
  */
 import { afterAll, afterEach, inject } from "vitest"
 import type { Exchange } from "./Exchange.ts"
@@ -18,7 +17,7 @@ const waiting: Array<Exchange> = []
 let hold = (exchange: Exchange): void => void waiting.push(exchange)
 let loading: Promise<void> | null = null
 
-/** Most test files have no exchange at all, and shall not pay for this. */
+/** Most test files have no exchange at all, and should not pay for this. */
 const load = async (): Promise<void> => {
   const { Description } = await import("./Description.ts")
   const { faultsOf } = await import("./faultsOf.ts")
@@ -27,7 +26,7 @@ const load = async (): Promise<void> => {
   for (const exchange of waiting.splice(0)) hold(exchange)
 }
 
-/** A program behind a preview has paths of its own. */
+/** A program behind a preview has other paths. */
 const isOfPreview = (host: string): boolean => /\.preview\./i.test(host)
 
 const onExchange = (exchange: Exchange): void => {

@@ -1,8 +1,8 @@
-/** Every exchange that this process has by `fetch`, seen in passing. */
+/** Observes every exchange of this process by `fetch`. */
 import { subscribe } from "node:diagnostics_channel"
 import { type Exchange, headersOf, isKept } from "./Exchange.ts"
 
-/** What undici tells of a request. */
+/** undici's messages about a request. */
 interface Request {
   readonly method: string
   readonly path: string

@@ -1,4 +1,4 @@
-/** Every exchange that this process has as a client of node:http or node:https, seen in passing: nothing of it is changed. */
+/** Observes every exchange of this process as a client of node:http or node:https, and changes nothing. */
 import { subscribe } from "node:diagnostics_channel"
 import type { ClientRequest, IncomingMessage } from "node:http"
 import { bytesOf, type Exchange, headersOf, isKept } from "./Exchange.ts"
@@ -13,7 +13,7 @@ const sentHeaders = (request: ClientRequest): Exchange["requestHeaders"] =>
 
 /**
  * @param isWatched By its path and query, before anything is sent.
- * @param onExchange Once its answer is there whole; one that breaks off is never told.
+ * @param onExchange Called once the answer is complete; an answer that breaks off is not reported.
  */
 export const watchHttp = (isWatched: (target: string) => boolean, onExchange: (exchange: Exchange) => void): void => {
   const begun = new WeakMap<ClientRequest, Begun>()
@@ -47,7 +47,7 @@ export const watchHttp = (isWatched: (target: string) => boolean, onExchange: (e
         body
       })
     }
-    // An answer that changes the protocol comes by no channel.
+    // No channel reports an answer that changes the protocol.
     request.emit = function (this: ClientRequest, ...given: Array<unknown>) {
       if (given[0] === "upgrade") {
         const { statusCode, rawHeaders } = given[1] as IncomingMessage
@@ -66,7 +66,7 @@ export const watchHttp = (isWatched: (target: string) => boolean, onExchange: (e
     if (!isKept(headers)) return known.tell(response.statusCode!, headers, null)
     const received: Array<Buffer> = []
     const { push } = response
-    // Null is its end; what breaks off has none.
+    // Null is its end; an answer that breaks off has none.
     response.push = function (this: IncomingMessage, ...given: Array<unknown>) {
       if (given[0] === null) known.tell(response.statusCode!, headers, Buffer.concat(received).toString())
       else received.push(given[0] as Buffer)

@@ -1,4 +1,4 @@
-/** All that this process exchanges, whatever number of test files it does: what it patches it patches once, and tells the file that is being done. */
+/** All exchanges of this process, which runs many test files: it patches once, and reports to the present file. */
 import type { Exchange } from "./Exchange.ts"
 import { watchFetch } from "./watchFetch.ts"
 import { watchHttp } from "./watchHttp.ts"
@@ -8,7 +8,7 @@ type Listener = (exchange: Exchange) => void
 
 let told: Listener | null = null
 
-/** As watchHttp; in the place of the listener that was given before. */
+/** As watchHttp; replaces the earlier listener. */
 export const watchProcess = (isWatched: (target: string) => boolean, onExchange: Listener): void => {
   const isFirst = told === null
   told = onExchange

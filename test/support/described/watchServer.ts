@@ -1,4 +1,7 @@
-/** Every exchange that a server of this process has with who is no HTTP client of this process: a browser, curl, a proxy, a bare socket. */
+/**
+ * Observes every exchange that a server of this process has with a client outside of it: a browser, curl, a proxy, a
+ * bare socket.
+ */
 import { subscribe } from "node:diagnostics_channel"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { bytesOf, type Exchange, headersOf, isKept } from "./Exchange.ts"
@@ -9,7 +12,7 @@ interface Begun {
   readonly answered: Array<Buffer>
 }
 
-/** What went over the wire: headers that are given with the status alone cannot be asked for. */
+/** Read from the wire: node does not return headers that are given with the status alone. */
 const answerHeaders = (response: ServerResponse): Exchange["headers"] => {
   const { _header: head } = response as ServerResponse & { readonly _header: string }
   const lines = head.split("\r\n").slice(1)

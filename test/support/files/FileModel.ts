@@ -1,4 +1,7 @@
-/** What /workspace holds, as a map, and what each call must answer: the contract's words and POSIX, without a file system. */
+/**
+ * The content of /workspace as a map, and the answer that each call must give: the contract's words and POSIX, without
+ * a file system.
+ */
 export type Code = string
 
 type Node = { readonly type: "directory" } | { readonly type: "file"; content: string }
@@ -9,7 +12,7 @@ export class FileModel {
   readonly #nodes: Map<string, Node>
   readonly #root: string
 
-  /** `root` is there from the start. */
+  /** `root` exists from the start. */
   constructor(root: string) {
     this.#root = root
     this.#nodes = new Map([[root, { type: "directory" }]])

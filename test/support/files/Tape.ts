@@ -1,4 +1,4 @@
-/** Tar archives made by hand, honest ones and others; and what a tree of files is, to compare two. */
+/** Tar archives made by hand, valid ones and others; and the description of a tree of files, to compare two. */
 import fs from "node:fs"
 import path from "node:path"
 import { blockBytes, paddingOf, type TarHeader, writeHeader } from "../../../src/platform/tar/tarHeader.ts"
@@ -24,7 +24,7 @@ export const entry = (told: Partial<Header>, content: string | Uint8Array = ""):
 export const end = Buffer.alloc(2 * blockBytes)
 export const tape = (...parts: ReadonlyArray<Uint8Array>): Buffer => Buffer.concat([...parts, end])
 
-/** The same header with other bytes at `at`, and a checksum that is right again. */
+/** The same header with other bytes at `at`, and a recomputed checksum. */
 export const forged = (header: Buffer, at: number, bytes: string | Uint8Array): Buffer => {
   const block = Buffer.from(header)
   block.set(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes, at)
@@ -34,7 +34,7 @@ export const forged = (header: Buffer, at: number, bytes: string | Uint8Array): 
   return block
 }
 
-/** `path: kind mode time content`, sorted; files that are one have the same number. Times in whole seconds. */
+/** `path: kind mode time content`, sorted; hard links of one file have the same number. Times in whole seconds. */
 export const treeOf = (root: string): ReadonlyArray<string> => {
   const numbers = new Map<bigint, number>()
   const lines: Array<string> = []

@@ -53,7 +53,7 @@ export class TestAgent {
     return this.#child.pid!
   }
 
-  /** What a lost service looks like to the agent. */
+  /** Looks to the agent like a lost service. */
   cutConnections(): void {
     for (const connection of this.#connections) connection.destroy()
     this.#connections.clear()

@@ -1,4 +1,7 @@
-/** The whole service over HTTP, on a chosen runtime, with one account and one running Sandbox; and a client that sends exactly what it is told. */
+/**
+ * The whole service over HTTP, on a chosen runtime, with one account and one running Sandbox; and a client that sends
+ * exactly what its caller gives.
+ */
 import { randomBytes } from "node:crypto"
 import fs from "node:fs"
 import { createServer, type IncomingHttpHeaders, request } from "node:http"
@@ -43,7 +46,10 @@ export class TestService extends Context.Service<
     readonly key: string
     readonly sandboxId: string
     readonly workspaceId: string
-    /** `target` is the path and query as they go over the wire, below /api/v2. Bytes go as octet-stream, all else as JSON. */
+    /**
+     * `target` is the path and query as sent on the wire, below /api/v2. Bytes are sent as octet-stream, everything
+     * else as JSON.
+     */
     readonly send: (method: string, target: string, ask?: Ask) => Promise<Answer>
     /** A file call on the running Sandbox; `query` is encoded. */
     readonly files: (
@@ -54,7 +60,7 @@ export class TestService extends Context.Service<
     ) => Promise<Answer>
     /** Creates another Sandbox and waits until it runs. */
     readonly newSandbox: () => Promise<string>
-    /** Of a fleet: the Sandbox's agent, as this machine knows it. */
+    /** In a fleet: the Sandbox's agent process on this machine. */
     readonly agentPid: () => number
     /** kill -9 of every host of a fleet. */
     readonly killHosts: () => Promise<void>
@@ -113,12 +119,12 @@ const folderIn = (parent: string) =>
   )
 const temporaryFolder = folderIn(os.tmpdir())
 
-/** Sandboxes that are simulated, but for their files: those are one real agent's, the same for every Sandbox. */
+/** Sandboxes that are simulated, except for their files: those are one real agent's, the same for every Sandbox. */
 export const agentRuntime = runtimeOfAgent(() => {})
 
 /**
- * @param started Is told of the agent.
- * @param parent Of its folder: where the disk is not what is tried, memory is faster.
+ * @param started Called with the agent.
+ * @param parent Of its folder: where the test does not need the disk, memory is faster.
  */
 export function runtimeOfAgent(started: (agent: TestAgent, base: string) => void, parent = os.tmpdir()) {
   return Layer.effect(

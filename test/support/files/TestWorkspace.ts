@@ -10,7 +10,7 @@ import { Workspace } from "../../../src/agent/files/Workspace.ts"
 
 export class TestWorkspace implements Disposable {
   readonly base: string
-  /** What /workspace is on disk. */
+  /** The folder of /workspace on disk. */
   readonly root: string
   readonly outside: string
   readonly workspace: Workspace
@@ -40,7 +40,7 @@ export class TestWorkspace implements Disposable {
     fs.writeFileSync(this.on(relative), content)
   }
 
-  /** Everything there is, staging included: `path: content`, links as `path -> target`, directories as `path/`. */
+  /** All files, staging included: `path: content`, links as `path -> target`, directories as `path/`. */
   tree(): ReadonlyArray<string> {
     return fs
       .readdirSync(this.root, { recursive: true, withFileTypes: true })
@@ -54,7 +54,7 @@ export class TestWorkspace implements Disposable {
       .sort()
   }
 
-  /** Descriptors of this process that lie in this workspace, the workspace's own left out. */
+  /** Descriptors of this process in this workspace, except the workspace's own. */
   leakedDescriptors(): number {
     return fs.readdirSync("/proc/self/fd").filter((descriptor) => {
       try {

@@ -21,7 +21,7 @@ export interface ContractOptions {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** Spellings as they go over the wire, in the query. */
+/** Spellings as sent on the wire, in the query. */
 const spellings: ReadonlyArray<readonly [query: string, expected: number | string]> = [
   ["path=/workspace", 200],
   ["path=%2Fworkspace", 200],
@@ -103,7 +103,7 @@ export const fileContract = <E>(
   layer(TestService.layer(runtime, environment), { excludeTestServices: true, timeout: timeoutMs })(
     `files on ${name}`,
     (it) => {
-      /** A test in a directory of its own. */
+      /** A test in a separate directory. */
       const test = (title: string, body: (service: TestService["Service"], dir: string) => Promise<unknown>) =>
         it.effect(
           title,
@@ -137,7 +137,7 @@ export const fileContract = <E>(
         expect((await files("GET", "/stat", { path: `${dir}/sub` })).json).toMatchObject({ mode: "0700" })
         const back = await files("GET", "/archive", { path: dir }, { headers: { "accept-encoding": "gzip" } })
         const listed = execFileSync("tar", ["tvz"], { input: back.bytes }).toString()
-        // Whichever name comes first has the content.
+        // The first name has the content.
         expect(listed).toMatch(/^-rwxr-x--- (0\/0|root\/root) +9 /m)
         expect(listed).toMatch(/^hrwxr-x---.* link to /m)
         expect(listed).toMatch(/^l.* link -> sub\/run$/m)
@@ -187,7 +187,7 @@ export const fileContract = <E>(
         expect(outcome(await files("GET", "/stat", { path: destination }))).toBe("404 NOT_FOUND")
       })
 
-      test("every path spelling means one thing or is refused", async ({ files, send, sandboxId }) => {
+      test("every path spelling has one meaning or is refused", async ({ files, send, sandboxId }) => {
         await files("POST", "/directory", { path: `${W}/sp` })
         for (const name of ["plain", "with space", "ü"])
           await files("PUT", "/content", { path: `${W}/sp/${name}` }, { body: bytes("x") })
@@ -199,7 +199,7 @@ export const fileContract = <E>(
         }
       })
 
-      test("ranges join, by offset and by cursor, and past the end there is nothing", async ({ files }, dir) => {
+      test("ranges join, by offset and by cursor, and a range past the end is empty", async ({ files }, dir) => {
         const path = `${dir}/f`
         const content = Buffer.from(Array.from({ length: 1000 }, (_, at) => at % 256))
         await files("PUT", "/content", { path }, { body: content })
@@ -336,7 +336,7 @@ export const fileContract = <E>(
         expect((await files("GET", "/list", { path: dir })).json.entries).toHaveLength(1)
       })
 
-      test("an upload that breaks off leaves the old content and no litter", async (service, dir) => {
+      test("an upload that breaks off leaves the old content and no staging file", async (service, dir) => {
         const { files } = service
         const path = `${dir}/f`
         await files("PUT", "/content", { path }, { body: bytes("old") })
@@ -345,7 +345,7 @@ export const fileContract = <E>(
         expect((await files("GET", "/list", { path: dir })).json.entries).toHaveLength(1)
       })
 
-      test("edits say what is wrong and change nothing", async ({ files }, dir) => {
+      test("refused edits name the fault and change nothing", async ({ files }, dir) => {
         const path = `${dir}/f`
         const latin = Buffer.from([0x61, 0xe9])
         await files("PUT", "/content", { path }, { body: bytes("one two one") })
@@ -393,7 +393,7 @@ export const fileContract = <E>(
         expect(outcomes.toSorted()).toEqual([200, ...Array(19).fill("412 PRECONDITION_FAILED")])
       })
 
-      test("directories, renames and removals answer in the contract's codes", async ({ files }, dir) => {
+      test("directories, renames and removals answer with the contract's codes", async ({ files }, dir) => {
         const directory = async (name: string, body?: object) =>
           outcome(await files("POST", "/directory", { path: `${dir}/${name}` }, body === undefined ? {} : { body }))
         expect(await directory("a")).toBe(204)
@@ -457,7 +457,7 @@ export const fileContract = <E>(
         expect(outcome(await files("GET", "/stat", { path }))).toBe("404 NOT_FOUND")
       })
 
-      test("50 readers and writers at once see whole contents only", async ({ files }, dir) => {
+      test("50 concurrent readers and writers see whole contents only", async ({ files }, dir) => {
         const path = `${dir}/f`
         const content = (letter: number) => Buffer.alloc(100_000, letter)
         await files("PUT", "/content", { path }, { body: content(65) })
@@ -474,10 +474,7 @@ export const fileContract = <E>(
         )
       })
 
-      test("a Sandbox that is stopped answers 503, one that is deleted or another's 404", async ({
-        send,
-        newSandbox
-      }) => {
+      test("a stopped Sandbox answers 503, a deleted one or another account's 404", async ({ send, newSandbox }) => {
         const id = await newSandbox()
         const stat = async (sandbox: string) =>
           outcome(await send("GET", `/sandboxes/${sandbox}/files/stat?path=/workspace`))

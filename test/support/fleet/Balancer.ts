@@ -8,7 +8,7 @@ export interface ServiceAddress {
   readonly port: number
 }
 
-/** Its port is known before the services are; until it is told of some, nobody is let in. */
+/** Its port is known before the services are; it accepts no connection until it has some. */
 export const balancer = Effect.map(
   Effect.acquireRelease(
     Effect.promise(async () => {

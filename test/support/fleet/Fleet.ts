@@ -1,6 +1,7 @@
 /**
- * A whole fleet of real processes: services and hosts, each in a network namespace of its own with a data folder of its own, and the database
- * at an address of theirs. Whatever becomes of it, its end leaves nothing on this machine.
+ * A whole fleet of real processes: services and hosts, each in a separate network namespace with a separate data
+ * folder, and the database at an address of that network. Its end leaves nothing on this machine, in any state of the
+ * fleet.
  */
 import { once } from "node:events"
 import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -23,7 +24,7 @@ const apiPort = 8080
 export const fleetPort = 7070
 export const actorsPort = 7071
 const readyWithinMs = 120_000
-/** Machines boot under emulation here, and make what others are copies of first. */
+/** Machines boot under emulation here, and first make the template of the others. */
 const machinesReadyWithinMs = 300_000
 const linesShown = 30
 const charactersShown = 400
@@ -34,19 +35,19 @@ export interface FleetShape {
   readonly services: number
   readonly hosts: number
   readonly driver: "namespace" | "simulated" | "qemu"
-  /** Of every process, beside what every fleet wants. */
+  /** For every process, beside the settings of every fleet. */
   readonly environment: Readonly<Record<string, string>>
-  /** The program of every process; another one than ours is of another version. */
+  /** The program of every process; a different one belongs to another version. */
   readonly source: string
   /** Of each service's API, at its own address. */
   readonly port: number
   /** Of full scope, for the first account. */
   readonly key: string
-  /** Of the test, beside the one that it has in the network (`Net.lodge`). */
+  /** Addresses of the test, beside the one that it has in the network (`Net.lodge`). */
   readonly addresses: ReadonlyArray<string>
 }
 
-/** The server's socket, and what of a DATABASE_URL says the rest. */
+/** The server's socket, and the other parts of a DATABASE_URL. */
 const socketOf = ({
   path,
   url,
@@ -76,11 +77,11 @@ export class Fleet {
   readonly services: ReadonlyArray<ServiceProcess>
   readonly hosts: ReadonlyArray<HostProcess>
   readonly folder: string
-  /** Of the whole fleet. */
+  /** The whole fleet's. */
   readonly secretFile: string
-  /** Each member has a file of its own, by its name. */
+  /** Each member has a separate file, by its name. */
   readonly #secretFiles: ReadonlyMap<string, string>
-  /** Hosts that take new Sandboxes now. */
+  /** The number of hosts that take new Sandboxes now. */
   readonly #ready: () => Promise<number>
   readonly #readyWithinMs: number
   readonly #relay = new Program()
@@ -106,7 +107,7 @@ export class Fleet {
       )
       chmodSync(folder, 0o711)
       return yield* Effect.promise(() =>
-        // The database may be one of those that something befalls.
+        // The database may be one of the members with a fault.
         Fleet.#start(net, folder, socketOf(connect), shape, () => Effect.runPromise(ready).catch(() => 0))
       )
     })
@@ -186,7 +187,7 @@ export class Fleet {
     )
     fleet.#relay.spawn(
       ["test/support/fleet/fixtures/relay.ts", database.path, server.address, String(databasePort)],
-      // Says whose it is.
+      // Shows which fleet the process belongs to.
       { ATOLL_DATA_DIR: join(folder, "database") },
       server.enter
     )
@@ -225,14 +226,14 @@ export class Fleet {
     writeFileSync(this.#secretFiles.get(name)!, `${newSecret()}\n`)
   }
 
-  /** Everyone has the fleet's secret. */
+  /** Every member has the fleet's secret. */
   #reconcile(): void {
     for (const file of this.#secretFiles.values()) {
       if (readFileSync(file, "utf8") !== readFileSync(this.secretFile, "utf8")) copyFileSync(this.secretFile, file)
     }
   }
 
-  /** The last that each of its members said. */
+  /** The last log lines of each of its members. */
   get log() {
     const last = (log: string) =>
       log
@@ -253,14 +254,14 @@ export class Fleet {
     if (host !== undefined) throw new Error(`${host.name} ended with ${host.exitCode}:\n${this.log}`)
   }
 
-  /** Those of whom nobody but they themselves made an end. */
+  /** The members that ended by themselves. */
   get collapsed(): ReadonlyArray<string> {
     return [...this.services, ...this.hosts].flatMap(({ dataDir, hasEnded, log }) =>
       hasEnded ? [`${dataDir} ended by itself:\n${log.slice(-collapseShown)}`] : []
     )
   }
 
-  /** Nothing is frozen, cut, slow, estranged or down any more. */
+  /** No member is frozen, cut, slow, estranged or down any more. */
   async mend(): Promise<void> {
     await this.net.heal()
     this.#reconcile()
@@ -273,7 +274,10 @@ export class Fleet {
     await this.untilReady()
   }
 
-  /** Every Sandbox of the first account is deleted through a service; then the fleet stops in order. What is left of it on this machine: nothing. */
+  /**
+   * Deletes every Sandbox of the first account through a service; then the fleet stops in order. Returns what is left
+   * of it on this machine: nothing.
+   */
   async retire(): Promise<ReadonlyArray<string>> {
     await this.services[0]!.deleteSandboxes()
     await Promise.all(this.hosts.map((host) => host.stop()))

@@ -1,6 +1,6 @@
 /**
- * A fleet of two services and two hosts in the place of the one service that a suite asks for: `npm run test:fleet` sets ATOLL_TEST_FLEET. Each
- * connection goes to the other service than the one before it.
+ * A fleet of two services and two hosts in place of the one service that a suite needs: `npm run test:fleet` sets
+ * ATOLL_TEST_FLEET. Each connection goes to the other service than the one before it.
  */
 import { Effect, type Layer } from "effect"
 import { listenTo } from "../serviceLog.ts"
@@ -8,19 +8,20 @@ import { balancer } from "./Balancer.ts"
 import { Fleet, type FleetShape } from "./Fleet.ts"
 import { isOverAFleet } from "./isOverAFleet.ts"
 
-/** Suites leave what they made to the end. */
+/** Suites keep their Sandboxes to the end. */
 const roomy = { ATOLL_HOST_VCPUS: "200" }
 const sshSetting = "ATOLL_SSH_PORT"
 
-/** What a suite runs over. */
+/** The fleet or the process that a suite runs over. */
 export const overAFleetOr = <A, E1, R1, E2, R2>(
   fleet: () => Layer.Layer<A, E1, R1>,
   inProcess: () => Layer.Layer<A, E2, R2>
 ): Layer.Layer<A, E1 | E2, R1 | R2> => (isOverAFleet ? fleet() : inProcess())
 
 /**
- * Real Sandboxes, in namespaces unless ATOLL_RUNTIME says `qemu`. The port of both services, and that of one of them; whom services hold for the caller; what makes a Sandbox die by itself; and the metrics of each service. At its end the
- * services stop in order, before anybody's connection to them is cut.
+ * Real Sandboxes, in namespaces unless ATOLL_RUNTIME says `qemu`. It gives the port of both services, and that of one
+ * of them; the client address that services see; a function that crashes a Sandbox; and the metrics of each service. At
+ * its end the services stop in order, before any connection to them is cut.
  */
 export const fleetEdge = Effect.fnUntraced(function* ({
   environment,
@@ -29,7 +30,7 @@ export const fleetEdge = Effect.fnUntraced(function* ({
 }: Pick<FleetShape, "environment" | "key"> & Partial<FleetShape>) {
   const both = yield* balancer
   const second = yield* balancer
-  // A service tells its clients the ports that it listens on, so those are the same for both, and lead to them.
+  // A service publishes the ports that it listens on, so both use the same ones, and the balancers lead to them.
   const ssh = sshSetting in environment ? yield* balancer : null
   const fleet = yield* Fleet.make({
     driver: environment["ATOLL_RUNTIME"] === "qemu" ? "qemu" : "namespace",

@@ -1,4 +1,4 @@
-/** A host of a fleet as a process of its own, on its own data folder and at its own address. */
+/** A host of a fleet as a separate process, on its own data folder and at its own address. */
 
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -30,7 +30,7 @@ export class HostProcess extends Program {
     this.#environment = environment
   }
 
-  /** Returns at once: the fleet says when it is ready. `source`: another program in the place of Atoll's own. */
+  /** Returns immediately: the fleet says when it is ready. `source`: another program instead of Atoll's own. */
   start(source = main): void {
     this.#isItself = source === main
     this.spawn([source], { ...this.#environment, ATOLL_DATA_DIR: this.dataDir }, this.#place.enter)
@@ -40,7 +40,7 @@ export class HostProcess extends Program {
     return this.#place.address
   }
 
-  /** It is Atoll's own program that runs. */
+  /** It runs Atoll's own program. */
   get isItself() {
     return this.#isItself
   }
@@ -50,7 +50,7 @@ export class HostProcess extends Program {
     return readFileSync(join(this.dataDir, "host"), "utf8").trim()
   }
 
-  /** A Sandbox here dies by itself: kill -9 of the first process inside. */
+  /** Crashes a Sandbox here: kill -9 of the first process inside. */
   crash(sandboxId: string): void {
     for (const found of markedProcesses(HostLayout.at(this.dataDir).instance)) {
       if (found.sandboxId !== sandboxId) continue
@@ -58,7 +58,7 @@ export class HostProcess extends Program {
     }
   }
 
-  /** The processes of a Sandbox's agent, as this machine knows them. */
+  /** The agent processes of a Sandbox on this machine. */
   agentsOf(sandboxId: string): ReadonlyArray<number> {
     return markedProcesses(HostLayout.at(this.dataDir).instance)
       .filter((found) => found.sandboxId === sandboxId)
@@ -66,12 +66,15 @@ export class HostProcess extends Program {
       .filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").startsWith(agentProgram))
   }
 
-  /** Sandboxes of which anything is kept here: a volume, or what is left of one. */
+  /** Sandboxes with anything stored here: a volume, or its leftovers. */
   get kept(): ReadonlyArray<string> {
     return sandboxIdsIn(join(this.dataDir, "runtime", "namespace"))
   }
 
-  /** What really runs here by the marks of its processes, whatever anybody says: each Sandbox and generation once. */
+  /**
+   * The Sandboxes that really run here by the marks of their processes, regardless of reports: each Sandbox and
+   * generation once.
+   */
   get alive(): ReadonlyArray<{ readonly sandboxId: string; readonly generation: number }> {
     const found = new Map<string, { readonly sandboxId: string; readonly generation: number }>()
     for (const { sandboxId, generation } of markedProcesses(HostLayout.at(this.dataDir).instance)) {

@@ -1,9 +1,9 @@
 /**
- * A network of a test's own on this machine: each member is a network namespace, all are on one bridge, which is in a namespace too. Links
- * between members are cut in silence, one way or both, and made slow.
- *
- * Each namespace is held by a process that ends with the test, and everything else (bridge, links, addresses) lives in them and goes with them: a
- * killed run leaves nothing but what it ran there. They have no names, which others on this machine might unmount.
+ * A private network of a test on this machine: each member is a network namespace, all are on one bridge, which is in a
+ * namespace too. Links between members can be cut silently, one way or both, and slowed down.
+ * Each namespace is held by a process that ends with the test, and everything else (bridge, links, addresses) lives in
+ * them and goes with them: a killed run leaves only the processes that it ran there. They have no names, which others
+ * on this machine might unmount.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
@@ -12,12 +12,12 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { identify } from "../../../src/host/linux/ProcessIdentity.ts"
 
-/** For benchmarks of networks, so used by none: 512 networks of 254. @source RFC 2544, C.2.2 */
+/** Reserved for benchmarks, so unused: 512 networks of 254. @source RFC 2544, C.2.2 */
 const networks = Array.from({ length: 512 }, (_, at) => `198.${18 + (at >> 8)}.${at & 255}`)
-/** A station that there is not: what is sent to it arrives nowhere, and nobody is told. */
+/** An absent station: packets to it are lost silently. */
 const nowhere = "02:00:00:00:00:00"
 
-/** Of what somebody sends who is slow. */
+/** For packets of a slow sender. */
 const slowMs = 150
 const jitterMs = 30
 const lossPercent = 2
@@ -25,9 +25,9 @@ const slowLink = join(import.meta.dirname, "fixtures/slowLink.py")
 
 const run = promisify(execFile)
 
-/** A network namespace that is there as long as this process is, or until `end`. */
+/** A network namespace that exists as long as this process does, or until `end`. */
 class Namespace {
-  /** What leads to it. */
+  /** The path that enters it. */
   readonly path: string
   readonly pid: number
   readonly #holder: ChildProcess
@@ -57,7 +57,7 @@ class Namespace {
   }
 }
 
-/** A program that takes the place of a port at the hub, for as long as it runs. */
+/** A program that replaces a port at the hub while it runs. */
 class SlowLink {
   readonly #program: ChildProcess
 
@@ -94,7 +94,7 @@ const into = ({ path }: Namespace): ReadonlyArray<string> => ["nsenter", `--net=
 const ip = async (lines: ReadonlyArray<string>, namespace?: Namespace): Promise<void> => {
   const [program, ...words] = [...(namespace === undefined ? [] : into(namespace)), "ip", "-batch", "-"]
   const running = run(program!, words)
-  // It says itself why it ended early.
+  // Its own output says why it ended early.
   running.child.stdin?.on("error", () => {}).end(`${lines.join("\n")}\n`)
   await running
 }
@@ -107,27 +107,29 @@ const inside = (namespace: Namespace, ...command: ReadonlyArray<string>) => {
 export interface Member {
   readonly name: string
   readonly address: string
-  /** It has this one once `lodge` has given the test an address of IPv6. */
+  /** It has this address once `lodge` has given the test an IPv6 address. */
   readonly address6: string
-  /** The words before a command that is to run there. Mounts stay those of everybody: `ip netns exec` would make others. */
+  /**
+   * The words before a command that is to run there. It keeps the machine's mounts: `ip netns exec` would make others.
+   */
   readonly enter: ReadonlyArray<string>
 }
 
 export class Net {
-  /** Of this process: its pid, its start, and which of its networks. */
+  /** Of this process: its pid, its start, and the number of the network. */
   readonly id: string
   /** The test's own end of it. */
   readonly link: string
-  /** Of the test itself, to all members. */
+  /** The test's own address, for all members. */
   readonly address: string
   readonly #hub: Namespace
   readonly #network: string
-  /** Of IPv6: for documentation, so used by none. @source RFC 3849 */
+  /** IPv6 addresses for documentation, so unused. @source RFC 3849 */
   readonly #network6: string
   readonly #members = new Map<string, { readonly member: Member; readonly namespace: Namespace; station: string }>()
-  /** Where the kernel does not do it. */
+  /** For links that the kernel cannot slow down. */
   readonly #slow = new Map<string, SlowLink>()
-  /** Of all members so far, those too that are just joining. */
+  /** The number of members so far, including those that are just joining. */
   #addresses = 1
 
   private constructor(id: string, hub: Namespace, at: number) {
@@ -139,7 +141,7 @@ export class Net {
     this.address = `${this.#network}.1`
   }
 
-  /** Rejects where a network cannot be made: without root, without the right to, without iproute2. */
+  /** Rejects where a network cannot be made: without root, without the privilege, without iproute2. */
   static async make(): Promise<Net> {
     const { pid, startTime } = identify(process.pid)!
     const id = `${pid}-${startTime}-${randomBytes(4).toString("hex")}`
@@ -153,7 +155,7 @@ export class Net {
     }
   }
 
-  /** Why there is no network to be had here, one sentence; null: there is. */
+  /** Why there can be no network here, one sentence; null: there can. */
   static async refusal(): Promise<string | null> {
     try {
       await (await Net.make()).end()
@@ -164,7 +166,7 @@ export class Net {
     }
   }
 
-  /** A link from here to the hub. Its name says which network it is, so no two tests take the same one. */
+  /** A link from here to the hub. Its name is the network's number, so no two tests take the same one. */
   static async #reach(hub: Namespace): Promise<number> {
     const first = Math.floor(Math.random() * networks.length)
     for (let tried = 0; tried < networks.length; tried++) {
@@ -198,8 +200,8 @@ export class Net {
   }
 
   /**
-   * The test has these addresses as well, for members that have joined. They are known before there is a network, so settings may name them, and several
-   * networks may have the same ones.
+   * Gives the test these addresses as well, for members that have joined. They are known before the network exists, so
+   * settings may name them, and several networks may have the same ones.
    */
   async lodge(addresses: ReadonlyArray<string>): Promise<void> {
     const dev = `dev ${this.link}`
@@ -223,11 +225,11 @@ export class Net {
 
   #known(name: string) {
     const known = this.#members.get(name)
-    if (known === undefined) throw new Error(`Nobody here is called ${name}.`)
+    if (known === undefined) throw new Error(`There is no member ${name}.`)
     return known
   }
 
-  /** Nothing that `from` sends reaches `to` any more; connections stay open and hear nothing. */
+  /** No packet of `from` reaches `to` any more; connections stay open and silent. */
   async cutOneWay(from: string, to: string): Promise<void> {
     const { address } = this.#known(to).member
     await ip([`neigh replace ${address} lladdr ${nowhere} nud permanent dev eth0`], this.#known(from).namespace)
@@ -243,7 +245,7 @@ export class Net {
     for (const other of this.#members.keys()) if (other !== name) await this.cut(name, other)
   }
 
-  /** All that was cut or slow. */
+  /** All links that were cut or slow. */
   async heal(): Promise<void> {
     await this.#hasten()
     for (const { namespace, member } of this.#members.values()) {
@@ -259,7 +261,10 @@ export class Net {
     }
   }
 
-  /** What it sends waits for 120 to 180 ms, and some of it is lost; where the kernel has no `netem`, by a program that does the same. */
+  /**
+   * Delays what it sends by 120 to 180 ms, and drops some of it; where the kernel has no `netem`, by a program that
+   * does the same.
+   */
   async slow(name: string): Promise<void> {
     const { namespace } = this.#known(name)
     const netem = ["netem", "delay", `${slowMs}ms`, `${jitterMs}ms`, "loss", `${lossPercent}%`]
@@ -275,7 +280,7 @@ export class Net {
     await Promise.all(slow.map((link) => link.end()))
   }
 
-  /** Processes that are left in it keep their namespaces; they are the caller's to end. */
+  /** Processes that are left in it keep their namespaces; the caller ends them. */
   async end(): Promise<void> {
     await this.#hasten()
     await Promise.all(

@@ -1,4 +1,7 @@
-/** Services over a database, with hosts that are simulated worlds of this process, join, beat and are supervised: everything but the sockets. */
+/**
+ * Services over a database, with hosts that are simulated worlds of this process, join, beat and are supervised:
+ * everything except the sockets.
+ */
 import { randomUUID } from "node:crypto"
 import { Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
@@ -23,15 +26,15 @@ export class WorldHost {
   boot: string = randomUUID()
   installation: string | null = null
   driver: HostDescription["driver"] = "simulated"
-  /** Nothing of it goes through, in either direction. */
+  /** None of its messages goes through, in either direction. */
   isCut = false
-  /** It is there, and does not say so. */
+  /** It is up, and sends no heartbeat. */
   isSilent = false
-  /** It answers no question of how a Sandbox of it does. */
+  /** It answers no request for telemetry of a Sandbox. */
   isSecretive = false
-  /** Of whom it was asked how they do. */
+  /** The Sandboxes whose telemetry was requested. */
   readonly sampled: Array<string> = []
-  /** What it says that it has, in the place of the truth. */
+  /** The inventory that it reports instead of the true one. */
   lies: ReadonlyArray<InventoryEntry> = []
 
   constructor(id: string, world: SimulatedWorld) {
@@ -58,7 +61,7 @@ export class WorldHost {
     }
   }
 
-  /** Joins when it has to, and beats, for as long as this is done. */
+  /** Joins when it has to, and beats, while this effect runs. */
   readonly live = Effect.gen({ self: this }, function* (this: WorldHost) {
     const joins = yield* HostJoins
     let isIn = ""
@@ -107,7 +110,7 @@ export const fleetTimes = {
   ATOLL_RECONCILE_INTERVAL_MS: "100"
 }
 
-/** One life of a service of the fleet; closing its scope is a crash. */
+/** One run of a service of the fleet; closing its scope is a crash. */
 export const fleetService = (
   hosts: ReadonlyArray<WorldHost>,
   environment: Readonly<Record<string, string>> = {},
@@ -131,7 +134,7 @@ export const fleetService = (
     Layer.provide(testSettings({ ...fleetTimes, ...environment }))
   )
 
-/** Waits until the host is in that state. */
+/** Waits until the host has that state. */
 export const untilHost = Effect.fnUntraced(function* (hostId: string, state: string) {
   const hosts = yield* Hosts
   return yield* hosts.find(hostId).pipe(
@@ -141,7 +144,7 @@ export const untilHost = Effect.fnUntraced(function* (hostId: string, state: str
   )
 })
 
-/** How often it came into each state, in order. */
+/** The states that it entered, in order. */
 export const statesOf = (hostId: string) =>
   Effect.flatMap(
     SqlClient.SqlClient,

@@ -1,6 +1,6 @@
 /**
- * Services write what they note of calls in groups. Here each is asked for something by an account of whom no test asks: once that is written, so is all
- * that was noted before.
+ * Services write the notes of calls in groups. This sends a request to each of them by an account of no other test:
+ * once that is written, so are all earlier notes.
  */
 import { randomUUID } from "node:crypto"
 import { Effect } from "effect"

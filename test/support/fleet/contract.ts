@@ -1,6 +1,6 @@
 /**
- * The suites of the HTTP contract: every one that serves the API, or has a gateway. They are run over a fleet of two services and two hosts as well
- * (`npm run test:fleet`), or it is said why not.
+ * The suites of the HTTP contract: every one that serves the API, or has a gateway. Each also runs over a fleet of two
+ * services and two hosts (`npm run test:fleet`), or is listed with a reason.
  */
 
 export const overAFleet: ReadonlyArray<string> = [
@@ -90,7 +90,7 @@ export const overAFleet: ReadonlyArray<string> = [
 
 /** Of those suites: single tests that only one process with simulated machines can pass, by their names; the reason. */
 export const inProcessOnly: Readonly<Record<string, string>> = {
-  "boots that run, wait for their turn and are refused are counted": "holds up and refuses boots in its process",
+  "count boots that run, wait in the queue or are refused": "holds up and refuses boots in its process",
   "sees that there is no host but this one where the service does all": "asks a service that has no hosts",
   "of an agent that was taken over is refused or closed": "puts a hostile agent in the place of one of its process"
 }
@@ -113,8 +113,7 @@ export const inProcess: Readonly<Record<string, string>> = {
   "test/service/access/preview/gateway.test.ts":
     "the gateway alone: simulated programs that break off, hang or do not read, whose tunnels it counts",
   "test/service/access/preview/hostile.test.ts": "simulated programs, which answer byte for byte what it says",
-  "test/service/access/preview/smuggling.test.ts":
-    "simulated programs, which are given byte for byte what comes to them",
+  "test/service/access/preview/smuggling.test.ts": "simulated programs, which get the clients' bytes one for one",
   "test/service/access/preview/ways.test.ts":
     "crashes simulated machines between any two steps, and counts in the service what is open",
   "test/service/access/serviceAccess/tunnel.test.ts":

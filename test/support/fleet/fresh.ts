@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-/** Each test has hosts and Sandboxes of its own. */
+/** Each test has new hosts and Sandboxes. */
 export const fresh = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`delete from host_promises`

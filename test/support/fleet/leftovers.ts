@@ -1,4 +1,4 @@
-/** What a fleet leaves on this machine, by the folder that all of its members have; and its removal. */
+/** What a fleet leaves on this machine, found by the folder of all its members; and its removal. */
 import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync, unlinkSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -67,7 +67,7 @@ const cgroupsOf = (instances: ReadonlyArray<string>): ReadonlyArray<string> =>
 const belongsTo = (folder: string, instances: ReadonlyArray<string>) => (text: string) =>
   text.includes(`${folder}/`) || instances.some((instance) => text.includes(`${instance}/`))
 
-/** Processes, mounts, loop devices and users that are the fleet's. */
+/** The fleet's processes, mounts, loop devices and users. */
 export const remainsOf = (folder: string): ReadonlyArray<string> => {
   const isOf = belongsTo(folder, instancesOf(folder))
   return [
@@ -82,7 +82,7 @@ const attempt = (body: () => void): void => {
   try {
     body()
   } catch {
-    // It went by itself.
+    // It ended by itself.
   }
 }
 
@@ -93,7 +93,7 @@ const removeCgroup = (path: string): void => {
   attempt(() => rmdirSync(path))
 }
 
-/** All of it, whatever state it is in. */
+/** All of it, in any state. */
 export const clear = (folder: string): void => {
   const instances = instancesOf(folder)
   const isOf = belongsTo(folder, instances)

@@ -1,4 +1,4 @@
-/** A client of server-sent events that keeps all that it is sent, as it came. */
+/** A client of server-sent events that keeps all it receives, unchanged. */
 import { type ClientRequest, get, type IncomingMessage } from "node:http"
 
 export interface ServerSentEvent {
@@ -71,7 +71,7 @@ export class EventClient {
     })
   }
 
-  /** Reads no more until it is resumed: what is sent fills the sockets. */
+  /** Stops reading until it is resumed: the bytes fill the sockets. */
   pause(): void {
     this.#response?.pause()
   }

@@ -1,6 +1,6 @@
 /**
- * The whole service over a real socket, on simulated machines, with one account and its full-scope key; and clients that send exactly
- * what they are told.
+ * The whole service over a real socket, on simulated machines, with one account and its full-scope key; and clients
+ * that send exactly what their caller gives.
  */
 import { randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -38,7 +38,7 @@ export interface Answer {
 }
 
 export interface Ask {
-  /** Text or bytes go as they are, all else as JSON. */
+  /** Text or bytes are sent unchanged, everything else as JSON. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   /** Null: no Authorization header. */
@@ -55,26 +55,28 @@ export class TestApi extends Context.Service<
     readonly key: string
     readonly accountId: string
     readonly world: SimulatedWorld
-    /** `path` as it goes over the wire. */
+    /** `path` as sent on the wire. */
     readonly send: (method: string, path: string, ask?: Ask) => Promise<Answer>
-    /** Writes this to a new connection and answers with everything that comes back until it is closed, or `untilMs` passed. */
+    /**
+     * Writes this to a new connection and returns everything that comes back until it is closed, or `untilMs` passed.
+     */
     readonly raw: (bytes: string | Buffer, untilMs?: number) => Promise<string>
-    /** Another key, of another account if it is named. */
+    /** Another key, of another account if one is named. */
     readonly newKey: (scopes: ReadonlyArray<Scope>, account?: string) => Promise<{ secret: string; id: string }>
     readonly newWorkspace: (key?: string) => Promise<string>
-    /** A Sandbox that runs. */
+    /** A running Sandbox. */
     readonly newSandbox: (workspaceId: string, key?: string) => Promise<string>
     /** Events of the audit log are written in groups: after this, those of all answers so far can be read. */
     readonly auditWritten: () => Promise<void>
     /** Of each process that has any, in Prometheus's text format. */
     readonly scrapes: () => Promise<ReadonlyArray<string>>
-    /** A Sandbox that runs dies by itself. */
+    /** Crashes a running Sandbox. */
     readonly crash: (sandboxId: string) => void
-    /** The address that the service has of who asks it. */
+    /** The caller's address as the service sees it. */
     readonly sourceIp: string
-    /** A second process would look like this: its own leases, the same database. */
+    /** Like a second process: its own leases, the same database. */
     readonly second: { readonly port: number }
-    /** Whether the hosts of a fleet do nothing for now. */
+    /** Whether the hosts of a fleet are frozen. */
     readonly freezeHosts: (areFrozen: boolean) => void
   }
 >()("atoll/test/TestApi") {
@@ -83,8 +85,7 @@ export class TestApi extends Context.Service<
 
   /**
    * On a database of the caller's.
-   *
-   * @param addresses Of this machine, for a fleet's services, beside those that it has.
+   * @param addresses Additional addresses of this machine, for a fleet's services.
    */
   static readonly on = (environment: Readonly<Record<string, string>> = {}, addresses: ReadonlyArray<string> = []) =>
     overAFleetOr(
@@ -227,7 +228,7 @@ const rawTo =
       })
     })
 
-/** Suites that look behind the machines, or hold them up, have them in their own process. */
+/** Suites that use the machines directly, or hold them up, have them in their own process. */
 const notHere = new Proxy({} as SimulatedWorld, {
   get: (_, name) => {
     throw new Error(`The machines of a fleet are not in this process: ${String(name)}`)

@@ -1,10 +1,10 @@
-/** Commands that simulated machines know by words of their own, and real ones as a shell's. */
+/** Commands that simulated machines know by special words, and real ones as a shell's. */
 import { isOverAFleet } from "../fleet/isOverAFleet.ts"
 
-/** Says `hanging` and a line feed, and runs until it is ended. */
+/** Prints `hanging` and a line feed, and runs until it is ended. */
 export const hang: ReadonlyArray<string> = isOverAFleet ? ["sh", "-c", "echo hanging; exec sleep infinity"] : ["hang"]
 
-/** As the list of processes shows it, once it has said so. */
+/** As the list of processes shows it, once it has printed. */
 export const hanging: ReadonlyArray<string> = isOverAFleet ? ["sleep", "infinity"] : hang
 
 export const exit = (code: number): ReadonlyArray<string> =>

@@ -1,6 +1,6 @@
 import type { Ask, TestApi } from "./TestApi.ts"
 
-/** A new Sandbox that runs, and `send`, which asks below its address. */
+/** A new running Sandbox, and `send`, which requests paths below its address. */
 export const runningSandbox = async (api: TestApi["Service"]) => {
   const id = await api.newSandbox(await api.newWorkspace())
   const send = (method: string, call: string, ask: Ask = {}) => api.send(method, `/api/v2/sandboxes/${id}${call}`, ask)

@@ -1,6 +1,5 @@
 /**
- * What the types of a machine's file say: its events with their fields and doc comments, and its input.
- *
+ * The types of a machine's file: its events with their fields and doc comments, and its input.
  * Read from the source, so that a new machine file is covered as soon as it exists. The convention is that of
  * `machines/sandbox.ts`: `xMachine`, `type XEvent = | {…}` and `interface XInput`.
  */
@@ -36,7 +35,7 @@ export interface MachineSource {
 
 const folder = join(import.meta.dirname, "../../../machines")
 
-/** One that may be absent is a union with `undefined`. */
+/** An optional field is a union with `undefined`. */
 const fieldType = (type: TSType, isOptional: boolean): TSType => {
   if (!isOptional) return type
   const { start, end } = type
@@ -75,7 +74,7 @@ const picked = (type: { readonly params: ReadonlyArray<TSType> } | null | undefi
   )
 }
 
-/** The fields of an interface, those included that it picks from a context. */
+/** The fields of an interface, including those that it picks from a context. */
 const interfaceFields = (node: TSInterfaceDeclaration): ReadonlyMap<string, TSType> =>
   new Map([
     ...node.extends.flatMap(({ expression, typeArguments }) =>

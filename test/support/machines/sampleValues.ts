@@ -5,7 +5,7 @@ import { fieldsOf, namedTypes } from "./MachineSource.ts"
 /** Every event happens at this instant: times do not multiply the states. */
 export const at = 1_700_000_000_000
 
-/** One instant a field, whole seconds apart: which of two instants a machine takes is seen. */
+/** One instant for each field, whole seconds apart: the result shows which of two instants a machine takes. */
 const instants = new Map<string, number>()
 
 const instantOf = (field: string): number => {
@@ -14,7 +14,7 @@ const instantOf = (field: string): number => {
   return known
 }
 
-/** Durations and instants that somebody else worked out need not be whole. */
+/** Durations and instants from other parts need not be whole. */
 const numbersOf = (field: string) =>
   field === "at"
     ? [at]
@@ -26,7 +26,7 @@ const numbersOf = (field: string) =>
           ? [at + 60_000, at + 0.5]
           : [1]
 
-/** @param field The name says what a number or a text is. */
+/** @param field The name gives the meaning of a number or a text. */
 export const samplesOf = (type: TSType, field: string): ReadonlyArray<unknown> => {
   switch (type.type) {
     case "TSNumberKeyword":

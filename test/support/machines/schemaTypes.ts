@@ -1,4 +1,7 @@
-/** The types of the machines' contexts, which are schemas (`schemas/contexts/`), in the form in which the machines' own files are read. */
+/**
+ * The types of the machines' contexts, which are schemas (`schemas/contexts/`), in the form in which the machines' own
+ * files are read.
+ */
 import { readdirSync } from "node:fs"
 import { join } from "node:path"
 import { Schema, type SchemaAST } from "effect"
@@ -61,7 +64,7 @@ const modules: ReadonlyArray<Record<string, unknown>> = await Promise.all(
 
 /** By the name under which each is exported. */
 export const schemaTypes: ReadonlyMap<string, NamedType> = new Map(
-  // A public reason is a reason in its shape.
+  // A public reason has the shape of a reason.
   [{ Reason, PublicReason: Reason }, ...modules].flatMap((module) =>
     Object.entries(module).flatMap(([name, schema]) =>
       Schema.isSchema(schema) ? [[name, fieldsOf(schema.ast)] as const] : []

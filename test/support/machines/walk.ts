@@ -1,8 +1,8 @@
 /**
- * Every state that a machine can reach, context included, and what it says of every event there.
- *
- * The verdicts are the host's own (`src/engine/Transition.ts`). Events carry one instant, or the end of what they are sent to, so contexts stay finite; the one thing
- * that grows, a generation, is followed to its third boot, and from a client's change on to the next one.
+ * Every state that a machine can reach, context included, and its verdict on every event there.
+ * The verdicts are the host's own (`src/engine/Transition.ts`). Events carry one instant, or the end of the access that
+ * they are sent to, so contexts stay finite; the one value that grows, a generation, is followed to its third boot, and
+ * from a client's change on to the next one.
  */
 import type { AnyMachineSnapshot } from "xstate"
 import type { AnyEvent } from "../../../src/engine/ActorDefinition.ts"
@@ -41,8 +41,9 @@ const keyOf = (snapshot: AnyMachineSnapshot, deadlines: Deadlines) => JSON.strin
 export const deadlinesOf = (key: string): Deadlines => JSON.parse(key).deadlines
 
 /**
- * Events of every type with every sample of their fields; generations before, at and after the present one; the last look at a Sandbox's use
- * and another one; two processes of a host; at a way's end too, at which its deadline may not have fired.
+ * Events of every type with every sample of their fields; generations before, at and after the present one; the last
+ * check of a Sandbox's use and another one; two processes of a host; also at an access's end, at which its deadline may
+ * not have fired.
  */
 export const eventsIn = ({ events }: MachineSource, snapshot: AnyMachineSnapshot): ReadonlyArray<AnyEvent> => {
   const {
@@ -70,7 +71,7 @@ export const eventsIn = ({ events }: MachineSource, snapshot: AnyMachineSnapshot
 
 export const inputsOf = ({ input }: MachineSource) => samplesTogether(input).map((value) => ({ ...value, at }))
 
-/** Without what XState keeps for itself. */
+/** Without XState's internal fields. */
 export const plainVerdict = (verdict: Verdict) =>
   verdict.type === "accepted" ? { ...verdict, snapshot: store(verdict.snapshot) } : verdict
 
@@ -126,7 +127,7 @@ export const walk = (source: MachineSource): ReadonlyMap<string, Reached> => {
   return reached
 }
 
-/** States past the last generation that is followed are not asked what leads on. */
+/** States past the last generation that is followed are not expanded. */
 export const isFollowed = ({ steps }: Reached) => steps.length > 0
 
 export const isEnd = (snapshot: AnyMachineSnapshot) => snapshot.status === "done" || snapshot.hasTag("terminal")

@@ -1,4 +1,7 @@
-/** The official clients, over HTTP and over `atoll mcp`: of the present specification, and of the year before. Both say what a tool answered in the same way. */
+/**
+ * The official clients, over HTTP and over `atoll mcp`: of the present specification, and of the year before. Both give
+ * a tool's answer in the same form.
+ */
 import { resolve } from "node:path"
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
@@ -10,7 +13,7 @@ import { compiledOnce } from "../compiledOnce.ts"
 /** An answer of a tool. */
 export interface Told {
   readonly isError: boolean
-  /** `structuredContent`, or of an error the Error body. */
+  /** `structuredContent`, or the Error body of an error. */
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
   readonly answer: any
   readonly text: string
@@ -38,7 +41,7 @@ interface Called {
   readonly arguments: Record<string, unknown>
 }
 
-/** A call may span a restart of the service, on a machine that does much else. */
+/** A call may span a restart of the service, on a busy machine. */
 const patience = { timeout: 240_000 }
 
 const clientOf = (client: Connected, callTool: (called: Called) => Promise<unknown>): McpClient => ({

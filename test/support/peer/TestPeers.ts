@@ -1,4 +1,4 @@
-/** Processes of a fleet that are there only as their ends of connections, and what they logged. */
+/** Processes of a fleet reduced to their ends of connections, and their log. */
 import { once } from "node:events"
 import type { TLSSocket } from "node:tls"
 import { Context, Effect, Layer, Logger } from "effect"
@@ -20,7 +20,7 @@ export const peer = (environment: Readonly<Record<string, string>>) =>
 
 type Peer = PeerSockets["Service"]
 
-/** Says to each who comes through a door which one it was, and then everything that he says. */
+/** Sends each connection the name of its protocol, and then echoes its bytes. */
 export const listening = (at: Peer, doors: ReadonlyArray<PeerProtocol>) => {
   const met: Array<TLSSocket> = []
   return Effect.map(
@@ -41,7 +41,7 @@ export const listening = (at: Peer, doors: ReadonlyArray<PeerProtocol>) => {
   )
 }
 
-/** The next that it says, up to the end of a line. */
+/** The next bytes, up to the end of a line. */
 export const line = (socket: TLSSocket): Promise<string> =>
   (async () => {
     let text = ""
@@ -58,7 +58,7 @@ export const echo = (socket: TLSSocket, text: string): Promise<string> => {
   return line(socket)
 }
 
-/** Opens a connection, says a word and hears it; null, or why not. */
+/** Opens a connection, sends a word and reads it back; null, or the reason of its refusal. */
 export const refusal = (from: Peer, port: number, protocol: PeerProtocol, name: string | null = null) =>
   Effect.scoped(
     from.connect({ host: loopback, port, name }, protocol).pipe(

@@ -1,6 +1,7 @@
 /**
- * Connections to the database for lives of a service, each of which has its own while it lasts. Those of a life that is over, at rest, are the
- * next one's: to open new ones, and to let the server learn the same statements on each, was half of what a run cost.
+ * Connections to the database for runs of a service, each of which has its own while it lasts. Idle ones of an ended
+ * run go to the next one: opening new ones, and letting the server prepare the same statements on each, was half of a
+ * run's cost.
  */
 import { Clock, Context, Effect, Exit, Layer, Scope } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -12,7 +13,7 @@ import { testSettings } from "../TestSettings.ts"
 
 const pools = Layer.fresh(Database.layerOn).pipe(Layer.provide(testSettings()))
 const realClock = Context.get(Context.empty(), Clock.Clock)
-/** In real time, which no life lasts for. */
+/** In real time, longer than any run. */
 const patienceMs = 60_000
 
 export type DatabaseContext = Context.Context<SqlClient.SqlClient | DatabaseServer>
@@ -27,11 +28,11 @@ export class Connections {
     this.#database = database
   }
 
-  /** Nobody else's until they are given back. */
+  /** Exclusive until they are returned. */
   readonly take: Effect.Effect<Pools> = Effect.suspend(() => {
     const found = this.#atRest.pop()
     const made = found === undefined ? this.#make : Effect.succeed(found)
-    // What one life met of faults, its successor has not.
+    // The faults of one run do not affect its successor.
     const watch = databaseWatch(
       Effect.void,
       new DatabaseSockets(Context.get(this.#database, DatabaseServer).connect),

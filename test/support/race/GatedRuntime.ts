@@ -1,4 +1,4 @@
-/** The simulated runtime behind gates, and what it did that a crash of the service may have cut off. */
+/** The simulated runtime behind gates, and its effects that a crash of the service may have cut off. */
 
 import { Effect } from "effect"
 import { publicText } from "../../../schemas/PublicText.ts"
@@ -20,7 +20,7 @@ export class GatedRuntime {
   readonly machines = new Set<SimulatedMachine>()
   /** Boots that were under way when their service crashed: the host may still finish them. */
   readonly unfinishedBoots: Array<SandboxSpec> = []
-  /** Of these the host may have a machine again although they are deleted, until it is compared with the rows. */
+  /** The host may have a machine of these again although they are deleted, until it is compared with the rows. */
   readonly lateBoots = new Set<string>()
   readonly service: Runtime["Service"]
   readonly #world: SimulatedWorld
@@ -61,7 +61,7 @@ export class GatedRuntime {
     }
   }
 
-  /** The host finishes a boot of a service that is no more. */
+  /** The host finishes a boot of a dead service. */
   finishBoot(index: number) {
     const spec = this.unfinishedBoots[index % Math.max(1, this.unfinishedBoots.length)]
     if (spec === undefined) return Effect.void

@@ -1,6 +1,7 @@
 /**
- * The places at which a run may be disturbed: each call of the runtime and each commit passes one before it happens and one
- * after, when it has happened and nobody knows yet. A rule holds, fails or refuses the next arrivals at one place.
+ * The places at which a run may be disturbed: each call of the runtime and each commit passes one before it happens and
+ * one after, when it has happened and its answer is still unknown. A rule holds, fails or refuses the next arrivals at
+ * one place.
  */
 import { Effect } from "effect"
 
@@ -25,7 +26,7 @@ export interface Rule {
   readonly call: GateCall
   readonly phase: GatePhase
   readonly action: "hold" | GateFault
-  /** How many arrivals it still meets. */
+  /** How many more arrivals it affects. */
   left: number
 }
 
@@ -43,7 +44,9 @@ export class Gates {
     this.#rules.push({ ...rule })
   }
 
-  /** Every call waits here for its turn, and learns whether it shall fail. `owner`: whose crash ends the wait for ever. */
+  /**
+   * Every call waits here for its turn, and learns whether it shall fail. `owner`: whose crash ends the wait for ever.
+   */
   arrive(call: GateCall, phase: GatePhase, owner: object | null = null): Effect.Effect<void, GateFault> {
     return Effect.suspend(() => {
       const rule = this.#rules.find((one) => one.call === call && one.phase === phase && one.left > 0)
@@ -65,18 +68,18 @@ export class Gates {
     })
   }
 
-  /** Lets one of those that wait go on, in any order. */
+  /** Releases one of the waiting calls, in any order. */
   release(index: number) {
     const held = [...this.#held]
     held[index % Math.max(1, held.length)]?.release()
   }
 
-  /** What this owner waits for never goes on, also where it cannot be interrupted. */
+  /** This owner's waiting calls never go on, even where they cannot be interrupted. */
   abandon(owner: object) {
     for (const held of [...this.#held]) if (held.owner === owner) this.#held.delete(held)
   }
 
-  /** Forgets all rules and lets everyone go on. */
+  /** Removes all rules and releases every call. */
   open() {
     this.#rules = []
     for (const held of [...this.#held]) held.release()

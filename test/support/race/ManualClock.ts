@@ -1,6 +1,6 @@
 /**
- * Time that passes only when a test says so. Sleeps that were interrupted are forgotten, unlike those of Effect's TestClock,
- * which a run of some thousand sleeps would drag along.
+ * Time that passes only when a test moves it. It drops interrupted sleeps, unlike Effect's TestClock, in which the
+ * thousands of sleeps of a run would accumulate.
  */
 import { type Clock, Duration, Effect } from "effect"
 
@@ -40,7 +40,10 @@ export class ManualClock implements Clock.Clock {
     })
   }
 
-  /** Goes to the next instant at which someone wakes, but not past `limitMs`. False: nobody wakes until then, and it is then. */
+  /**
+   * Goes to the next instant at which a sleep ends, but not past `limitMs`. False: no sleep ends until then, and it is
+   * then.
+   */
   tick(limitMs: number): boolean {
     let next = Number.POSITIVE_INFINITY
     for (const { at } of this.#sleeps) next = Math.min(next, at)

@@ -1,4 +1,4 @@
-/** One run: the steps are done one after the other, with the service at rest in between, and everything is checked after each. */
+/** One run: the steps are done in order, with the service at rest in between, and everything is checked after each. */
 
 import { Cause, Clock, Context, Effect, Exit, References, Tracer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -41,7 +41,7 @@ const lateOutcomes: ReadonlyArray<AnyEvent> = [
   { type: "LOST", reason: { code: "LATE", message: publicText`Too late.` } }
 ]
 
-/** What a program writes first; after it, bytes that tell their own offset. */
+/** A program's first output; after it, bytes that encode their own offset. */
 const firstOutput = (program: ReadonlyArray<string>) =>
   Buffer.from(
     program[0] === "echo" ? "words\n" : program[0] === "hang" ? "hanging\n" : program[0] === "cat" ? "stdin" : ""
@@ -85,13 +85,13 @@ export class RaceRun {
     this.#runtime = new GatedRuntime(world, this.#gates)
   }
 
-  /** Fails with what broke first. The database must be one that nobody else uses. */
+  /** Fails with the first broken invariant. The database must be private. */
   static async of(database: DatabaseContext, connections: Connections, steps: ReadonlyArray<Step>): Promise<void> {
     const run = new RaceRun(database, connections, await Effect.runPromise(SimulatedWorld.make))
     let place = "the start"
     const all = async () => {
       await run.#query(clear)
-      // Statements that are not seen are not waited for, and a run that does not wait finds faults that are none.
+      // It does not wait for statements that it does not see, and a run that does not wait reports false faults.
       if (run.#stillness.begun === 0) throw new Error("The run does not see what is asked of the database.")
       await run.#startLife()
       for (const [index, step] of steps.entries()) {
@@ -122,7 +122,7 @@ export class RaceRun {
 
   async #startLife() {
     let life: ServiceLife | null = null
-    // Before its time passes: how long it takes to open them is the machine's, and a run that is repeated has other times.
+    // Before its time passes: opening them takes the machine's time, and a repeated run has other times.
     const pools = await Effect.runPromise(this.#connections.take)
     const starting = ServiceLife.start(
       this.#context,
@@ -135,7 +135,7 @@ export class RaceRun {
     })
     while (life === null) {
       await Promise.race([starting, this.#stillness.reached()])
-      // A start compares the host with its rows first, and waits for what that takes.
+      // A start first compares the host with its rows, and waits for that.
       this.#gates.release(0)
       if (life === null) this.#clock.tick(this.#clock.currentTimeMillisUnsafe() + 50)
     }
@@ -206,7 +206,7 @@ export class RaceRun {
     const life = this.#lives[index % this.#lives.length]!
     this.#lives = this.#lives.filter((other) => other !== life)
     await life.crash()
-    // What was with the database is done by it.
+    // The database finishes the statements that it has.
     await this.#stillness.reached()
     for (const step of meanwhile) this.#happen(step)
     await this.#startLife()
@@ -233,7 +233,7 @@ export class RaceRun {
     this.#tell(step.life, sandboxMachine, id, found.event)
   }
 
-  /** An event from below; that it is refused is no fault. */
+  /** An event of the runtime; its refusal is no fault. */
   #tell(life: number, machine: AnyStateMachine, id: string, event: AnyEvent) {
     this.#lives[life % this.#lives.length]!.call(
       Effect.flatMap(ActorHost, (host) => host.send(machine, id, event, { cause: "runtime" })).pipe(
@@ -478,7 +478,7 @@ export class RaceRun {
     }
   }
 
-  /** What must hold at every moment. */
+  /** The invariants of every moment. */
   async #check(after: string) {
     await this.#look()
     const witness = this.#witness
@@ -500,7 +500,7 @@ export class RaceRun {
     for (const { spec, starts, lateStarts, processes } of this.#runtime.machines) {
       const running = [...processes.values()].filter(({ exited, spec }) => !exited && spec.turnsMax !== undefined)
       if (running.length > limits.operations) witness.fault(`${running.length} operations run in ${spec.sandboxId}`)
-      // Of two owners the slower may ask for what the other has long finished; one alone never does.
+      // The slower of two owners may send a command that the other has long finished; a single one never does.
       if (!this.#had2Lives && lateStarts.length > 0) witness.fault(`${lateStarts} was started again after its end`)
       for (const [key, times] of starts) {
         if (times > 1)
@@ -514,7 +514,7 @@ export class RaceRun {
     if (this.#witness.faults.length > 0) throw new Error(`After ${after}: ${this.#witness.faults.join("; ")}`)
   }
 
-  /** Why the service is not done yet with what was asked. */
+  /** Why the service is not done yet with its requests. */
   #unsettled(): ReadonlyArray<string> {
     const { machines, volumes } = this.#world
     const sandboxes = new Map(this.#facts.filter(({ kind }) => kind === "sandbox").map((fact) => [fact.id, fact]))
@@ -537,7 +537,7 @@ export class RaceRun {
         }
         const isGone = fact.status === "deleted" || fact.status === "expired"
         if (isGone && volumes.has(fact.id)) says("has a volume")
-        // Any other waits to be idle, or for what its lifetime says.
+        // Any other deadline waits for idleness, or for the end of its lifetime.
         if (fact.due_at !== null && isGone) says("waits for a deadline")
       } else if (isTerminal(fact.status)) {
         if (fact.pending > 0 && !isAsleep) says("has commands to do")
@@ -545,7 +545,7 @@ export class RaceRun {
       } else if (!isAsleep) {
         const machine = machines.get(fact.sandbox_id)
         const process = machine?.processes.get(fact.id)
-        // It waits for its turn, and may for ever.
+        // It waits in the queue, and may for ever.
         if (fact.status === "queued" && isAwake && machine !== undefined && isFull(machine)) continue
         if (fact.status !== "running" || !isAwake || process === undefined || process.exited) says("should have ended")
       }
@@ -592,7 +592,7 @@ export class RaceRun {
       ),
       ...[...this.#world.machines.keys(), ...this.#world.volumes].map((id) => `the host still has ${id}`)
     ])
-    // What the host was still booting for a service that is no more comes up now, and must go again.
+    // A boot that the host continues for a dead service comes up now, and must go again.
     while (this.#runtime.unfinishedBoots.length > 0) await Effect.runPromise(this.#runtime.finishBoot(0))
     await this.#settle("late boots were finished", () =>
       [...this.#world.machines.keys(), ...this.#world.volumes].map((id) => `the host still has ${id}`)
@@ -609,7 +609,7 @@ export class RaceRun {
     this.#raise("the end")
   }
 
-  /** Every Sandbox's meter is closed, and what left the wallet is what its log says. */
+  /** Every Sandbox's meter is closed, and the wallet's debits are those of its log. */
   async #checkMoney() {
     const { books, logs } = await this.#query(money)
     for (const [id, { log }] of logs) {
@@ -625,7 +625,7 @@ export class RaceRun {
     }
   }
 
-  /** A completed operation has all its output, byte by byte, and says so. */
+  /** A completed operation has all its output, byte by byte, and reports so. */
   async #checkOutput() {
     const witness = this.#witness
     for (const { id, kind, status, sandbox_id } of this.#facts) {
@@ -652,7 +652,7 @@ export class RaceRun {
   }
 }
 
-/** As many operations run in it as may. */
+/** It runs as many operations as it may. */
 const isFull = ({ processes }: SimulatedMachine) =>
   [...processes.values()].filter(({ exited, spec }) => !exited && spec.turnsMax !== undefined).length >=
   limits.operations
@@ -672,7 +672,7 @@ const expectedErrors: Record<ClientStep["type"], ReadonlyArray<string>> = {
   output: []
 }
 
-/** Their rows go in one statement: to truncate them would make the server forget, on each connection, what it knows of all statements. */
+/** Deleted in one statement: to truncate would make the server forget each connection's statements. */
 const cleared = [
   ...["meters", "segments", "wallets", "grants", "ledger_entries", "allocations", "wallet_nudges"],
   ...["actors", "transitions", "declined_events", "idempotency_keys", "outputs", "output_chunks", "output_totals"],
@@ -716,7 +716,7 @@ const unsettledWallets = Effect.flatMap(
       or (snapshot -> 'context' ->> 'isStale')::bool)`
 )
 
-/** What the ledger says of the account beside what its Sandboxes' logs say. */
+/** The ledger's figures of the account beside those of its Sandboxes' logs. */
 const money = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   Effect.all({ books: storedBooks(sql, accountId), logs: storedLogs(sql) })
 )

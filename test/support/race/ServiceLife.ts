@@ -1,4 +1,4 @@
-/** One life of the service below HTTP, from its start to its crash. */
+/** One run of the service below HTTP, from its start to its crash. */
 import { Context, Effect, Exit, type Fiber, Layer, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { Atoll } from "../../../src/app/Atoll.ts"
@@ -27,7 +27,7 @@ const environment = {
   ATOLL_PRUNE_INTERVAL_MS: "1000000000"
 }
 
-/** Read once, for all lives. */
+/** Read once, for all runs. */
 const settings = Layer.succeedContext(await Effect.runPromise(Effect.scoped(Layer.build(testSettings(environment)))))
 
 const hostOptions = {
@@ -69,7 +69,7 @@ export class ServiceLife {
   }
 
   /**
-   * @param context Also holds the clock of the run.
+   * @param context Also holds the clock of the test.
    * @param pools Taken from the connections, which get them back when it crashes.
    */
   static async start(
@@ -107,10 +107,10 @@ export class ServiceLife {
     return this.#calls.size
   }
 
-  /** Everything stops where it is; nothing is finished, handed over or told. */
+  /** Everything stops where it is; nothing is finished, handed over or reported. */
   async crash(): Promise<void> {
     this.#gates.abandon(this.#owner)
-    // A request that cannot be interrupted is left as it is: whatever it waits for will not come.
+    // A request that cannot be interrupted is left as it is: its wait never ends.
     for (const fiber of this.#calls) fiber.interruptUnsafe()
     await Effect.runPromise(Scope.close(this.#scope, Exit.void))
     this.#connections.giveBack(this.#pools)

@@ -1,6 +1,6 @@
 /**
- * Knows when nothing more happens by itself: no statement is with the database, and some turns of the event loop have
- * passed without one. What waits for the clock or at a gate waits for the test.
+ * Detects that nothing more happens by itself: the database has no statement, and some passes of the event loop have
+ * ended without one. A wait for the clock or at a gate is a wait for the test.
  */
 import { Tracer } from "effect"
 
@@ -9,7 +9,7 @@ const stillWithinMs = 30_000
 
 export const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** A statement's span is named after the database, a transaction's is not: so by what it is, not by its name. */
+/** A statement's span is named after the database, a transaction's is not: so by its kind, not by its name. */
 const isOfDatabase = ({ kind, name }: { readonly kind: Tracer.SpanKind; readonly name: string }) =>
   kind === "client" || name === "sql.transaction"
 
@@ -58,7 +58,7 @@ export class Stillness {
     const end = performance.now() + stillWithinMs
     while (still < stillTurns) {
       if (performance.now() > end) throw new Error("The service does not come to rest although nothing is asked of it.")
-      // Without a turn, which would be one after the other for as long as the database works.
+      // Without a pass, which would repeat while the database works.
       if (this.#open > 0) await this.#ended(end - performance.now())
       await turn()
       still = this.#open === 0 && begun === this.#begun ? still + 1 : 0
@@ -66,7 +66,7 @@ export class Stillness {
     }
   }
 
-  /** Resolves once no statement is with the database, or when the time is over. */
+  /** Resolves once the database has no statement, or when the time is over. */
   async #ended(withinMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     const before = this.#allEnded

@@ -1,6 +1,5 @@
 /**
- * What clients were told and what the database showed, and what must then hold for ever.
- *
+ * The clients' answers and the database's states, and what must then hold for ever.
  * @source design.md "Races that must hold"
  */
 import type { Operation } from "../../../schemas/Operation.ts"
@@ -20,7 +19,7 @@ export interface ActorFact {
   readonly pending: number
   readonly due_at: number | null
   readonly argv: ReadonlyArray<string> | null
-  /** Of an operation: everything of its result that may not change once it is terminal. */
+  /** Of an operation: the parts of its result that may not change once it is terminal. */
   readonly result: string | null
 }
 
@@ -32,13 +31,13 @@ const resultOf = ({ status, exitCode, signal, reason, finishedAt }: Operation) =
 
 export class Witness {
   readonly faults: Array<string> = []
-  /** Idempotency key to what its first acknowledgement said. */
+  /** Idempotency key to its first acknowledgement. */
   readonly #acknowledged = new Map<string, { readonly id: string; readonly body: string }>()
   readonly #results = new Map<string, string>()
   readonly #seen = new Map<string, ActorFact>()
-  /** Operations that had begun at the last look. */
+  /** Operations that had begun at the last check. */
   readonly #begun = new Set<string>()
-  /** Statuses that clients were told, as `id status`. */
+  /** Statuses in answers to clients, as `id status`. */
   readonly told = new Set<string>()
 
   fault(what: string) {
@@ -91,11 +90,10 @@ export class Witness {
   }
 
   /**
-   * Of operations that were queued at the last look, none is overtaken.
-   *
+   * Of operations that were queued at the last check, none is overtaken.
    * @param operations Those of one generation of a Sandbox, in the order in which they were accepted.
-   * @param waited Which were queued at the last look.
-   * @param starts What has begun in it, in that order.
+   * @param waited Which were queued at the last check.
+   * @param starts The starts in it, in their order.
    */
   turns(operations: ReadonlyArray<ActorFact>, waited: ReadonlySet<string>, starts: ReadonlyArray<string>) {
     const begun = new Map(starts.map((id, index) => [id, index]))

@@ -18,7 +18,7 @@ const callOf = (statement: string): GateCall | null => {
 const gated = <A, E, R>(gates: Gates, owner: object, call: GateCall, effect: Effect.Effect<A, E, R>) =>
   gates.arrive(call, "before", owner).pipe(
     Effect.mapError(connectionLost),
-    // A statement that was sent is executed, whatever becomes of the one who sent it.
+    // A statement that was sent is executed, even if its sender ends.
     Effect.andThen(Effect.uninterruptible(effect)),
     Effect.tap(() => Effect.mapError(gates.arrive(call, "after", owner), connectionLost))
   )

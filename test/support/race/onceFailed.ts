@@ -1,4 +1,4 @@
-/** Lists of steps that failed once, made small by hand. */
+/** Lists of steps that failed once, reduced by hand. */
 import type { Step } from "./steps.ts"
 
 export const onceFailed: ReadonlyArray<readonly [what: string, steps: ReadonlyArray<Step>]> = [

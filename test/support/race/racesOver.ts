@@ -1,4 +1,4 @@
-/** Random interleavings over a file's own database, and what a failed one says. */
+/** Random interleavings over a file's own database, and the report of a failed one. */
 import { ManagedRuntime } from "effect"
 import fc from "fast-check"
 import { afterAll, beforeAll } from "vitest"
@@ -10,7 +10,7 @@ import type { Step } from "./steps.ts"
 
 const { runs: runsAsked, replay: asked } = askedRuns("ATOLL_RACE")
 
-/** A counterexample is made smaller for so long. */
+/** How long a counterexample is shrunk. */
 const shrinkWithinMs = 30_000
 
 /** Registers the database's set-up with the test file. `runs` is how many sequences `check` tries; `npm run test:race` may ask for others. */

@@ -1,6 +1,5 @@
 /**
  * What may happen in a run, as plain data: a failing list of steps shrinks to a short one and can be read.
- *
  * Sandboxes and operations are named by the number of the key that made them; a step that names one that does not exist
  * does nothing.
  */
@@ -18,7 +17,7 @@ export const programs = [
   ["cat"]
 ] as const
 
-/** What a client changes of a Sandbox. */
+/** A client's change of a Sandbox. */
 export const changes: ReadonlyArray<UpdateSandboxRequest> = [
   { lifetime: { stopAfterSeconds: 9 } },
   { lifetime: { stopAfterIdleSeconds: 6 } },
@@ -61,9 +60,9 @@ export type Step =
       readonly crashAfterTurns: number | null
     }
   | { readonly type: "crash"; readonly life: number; readonly meanwhile: ReadonlyArray<WorldStep> }
-  /** A second service on the same database and host, which believes that it owns every actor too; or its end. */
+  /** A second service on the same database and host, which also believes that it owns every actor; or its end. */
   | { readonly type: "twin" }
-  /** An event that the runtime sent before comes once more, of whatever generation it was. */
+  /** Repeats an event that the runtime sent before, of any generation. */
   | { readonly type: "repeatEvent"; readonly sandbox: number; readonly index: number; readonly life: number }
   /** An outcome of an operation that has already ended, from an owner that did not know. */
   | { readonly type: "lateOutcome"; readonly operation: number; readonly life: number }

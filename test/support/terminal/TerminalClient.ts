@@ -1,4 +1,4 @@
-/** One end of a terminal: keeps all that it was sent, and how it was closed. */
+/** A terminal's client end: keeps all that it received, and how it was closed. */
 import { once } from "node:events"
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http"
 import { WebSocket } from "ws"
@@ -22,7 +22,7 @@ export class TerminalClient {
   readonly socket: WebSocket
   /** Of the answer to the handshake. */
   headers: IncomingHttpHeaders = {}
-  /** The last of it; all is counted. */
+  /** The last part of the output; the count covers all of it. */
   output = ""
   outputBytes = 0
   /** Text frames. */
@@ -75,7 +75,7 @@ export class TerminalClient {
     this.socket.send(typeof control === "string" ? control : JSON.stringify(control))
   }
 
-  /** Resolves once it holds, at whatever comes. */
+  /** Resolves once it holds, checked at every message. */
   until(holds: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {

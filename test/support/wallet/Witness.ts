@@ -1,6 +1,6 @@
 /**
- * What must be true of an account's money after every step, said by a reader that shares nothing with the ledger: it integrates whole logs, a
- * millisecond at a time in effect, without cuts, frontiers or postings.
+ * What must be true of an account's money after every step, computed by a reader that shares nothing with the ledger:
+ * it integrates whole logs, in effect a millisecond at a time, without cuts, frontiers or postings.
  */
 import assert from "node:assert/strict"
 import type { Allocation, Entry, Wallet } from "../../../src/wallet/Allocation.ts"
@@ -36,7 +36,7 @@ interface Span {
   readonly to: number
 }
 
-/** When it ran, and when its volume was there; what has not ended ends at `until`. */
+/** The intervals of its runs and of its volume; an open one ends at `until`. */
 const spansOf = (log: ReadonlyArray<FoldedTransition>, until: number) => {
   const runs: Array<Span> = []
   let volume: Span | null = null
@@ -104,7 +104,10 @@ const sum = <A>(items: Iterable<A>, of: (item: A) => bigint): bigint => {
   return all
 }
 
-/** Each Sandbox's segments add up to what its log says up to the meter's instant, by component, by day and in any windows. */
+/**
+ * Each Sandbox's segments add up to its log's figures up to the meter's instant, by component, by day and in any
+ * windows.
+ */
 const checkCosts = (books: Books, logs: Logs) => {
   const bySandbox = Map.groupBy(books.segments, ({ sandboxId }) => sandboxId)
   for (const meter of books.meters) {
@@ -229,8 +232,8 @@ export const check = (books: Books, logs: Logs, through: number): void => {
 }
 
 /**
- * Where nothing came late: what is left, expired and owed, by going through the grants' instants with what all Sandboxes cost in between.
- *
+ * Where nothing came late: what is left, expired and owed, computed along the grants' instants with the costs of all
+ * Sandboxes in between.
  * @param at Everything was posted up to here.
  */
 export const checkSpending = ({ wallet, grants, cards }: Books, logs: Logs, at: number): void => {
@@ -259,7 +262,7 @@ export const checkSpending = ({ wallet, grants, cards }: Books, logs: Logs, at: 
   for (const instant of [...instants].sort((a, b) => a - b)) {
     if (instant > at) break
     spendUpTo(instant)
-    // What was given at that very instant came one by one, after what had been given for it before.
+    // Grants of that very instant apply one by one, after the earlier grants for it.
     const given = grants.filter(({ createdAt }) => createdAt === instant)
     for (const { id, effectiveAt, grantedMicroUsd } of new Set([
       ...inOrder.filter((grant) => !given.includes(grant)),

@@ -11,7 +11,7 @@ import type { Logs } from "./Witness.ts"
 const numbers = <A extends Record<string, unknown>>(row: A, names: ReadonlyArray<keyof A>) =>
   Object.fromEntries(names.map((name) => [name, row[name] === null ? null : Number(row[name])]))
 
-/** Of an account that has its database alone. */
+/** Of an account that is alone in its database. */
 export const storedBooks = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, accountId: string) {
   const [wallet] = yield* sql<{ balance_micro_usd: bigint; debt_micro_usd: bigint; entries: bigint }>`
     select * from wallets where account_id = ${accountId}`

@@ -1,4 +1,4 @@
-/** The operator's command line, as its own process on the service's database. */
+/** The operator's command line, as a separate process on the service's database. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -15,7 +15,7 @@ const services = Layer.mergeAll(ApiKeys.layer, Authentication.layer).pipe(
 
 layer(services, { excludeTestServices: true })("the command line", (it) => {
   it.effect(
-    "creates a key whose secret is all it prints, and which the service accepts; revoked, the service refuses it at once",
+    "creates a key and prints only its secret, which the service accepts until the key is revoked",
     () =>
       Effect.gen(function* () {
         const { authenticate } = yield* Authentication
@@ -73,7 +73,7 @@ layer(services, { excludeTestServices: true })("the command line", (it) => {
   )
 
   it.effect(
-    "shows its help on stdout when it was asked for, else beside the error on stderr: stdout holds answers only",
+    "prints its help on stdout when it is asked for, else beside the error on stderr: stdout holds answers only",
     () =>
       Effect.gen(function* () {
         const [asked, wrong, name] = yield* Effect.all(
@@ -95,7 +95,7 @@ layer(services, { excludeTestServices: true })("the command line", (it) => {
   )
 
   it.effect(
-    "makes keys that expire, shows when, and the service refuses them from then on",
+    "makes keys that expire, shows their expiry, and the service refuses them from then on",
     () =>
       Effect.gen(function* () {
         const { authenticate } = yield* Authentication
@@ -176,16 +176,20 @@ layer(services, { excludeTestServices: true })("the command line", (it) => {
   )
 
   it.effect(
-    "says what is wrong in one sentence, on stderr: with exit code 1 what it does not do, with 2 what makes no sense",
+    "names a fault in one sentence on stderr: with exit code 1 if it refuses the call, with 2 if the call makes no sense",
     () =>
       Effect.gen(function* () {
         const key = ["keys", "create", "--account", "x", "--scopes"]
         const limits = ["accounts", "limits", "x"]
         const wrong: ReadonlyArray<readonly [ReadonlyArray<string>, number, RegExp]> = [
           [["keys", "revoke", "key_nothing"], 1, /There is no API key "key_nothing"\./],
-          [["keys", "list", "--account", "nobody"], 1, /There is no account named "nobody"\./],
-          [["accounts", "show", "nobody"], 1, /There is no account named "nobody"\. atoll accounts list shows them\./],
-          [["accounts", "suspend", "nobody", "--json"], 1, /There is no account named "nobody"\./],
+          [["keys", "list", "--account", "unknown"], 1, /There is no account named "unknown"\./],
+          [
+            ["accounts", "show", "unknown"],
+            1,
+            /There is no account named "unknown"\. atoll accounts list shows them\./
+          ],
+          [["accounts", "suspend", "unknown", "--json"], 1, /There is no account named "unknown"\./],
           [["accounts", "create"], 2, /Give the account one name/],
           [["accounts", "create", "x", "--name", "x"], 2, /Give the account one name/],
           [[...key, "sandbox:reed"], 2, /There is no scope "sandbox:reed"\. Scopes: /],

@@ -1,4 +1,4 @@
-/** The command line where no service ever ran: it makes the database, and leaves no server behind. */
+/** The command line where no service ever ran: it makes the database, and leaves no server running. */
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { assert, it } from "@effect/vitest"
@@ -7,7 +7,7 @@ import { atollWith, withinMs } from "../../support/commandLine.ts"
 import { testFolder } from "../../support/testFolder.ts"
 
 it.live(
-  "the command line works on a data folder where no service runs, also two at once",
+  "the command line works on a data folder without a service, also two concurrently",
   () =>
     Effect.gen(function* () {
       const folder = yield* testFolder
@@ -23,7 +23,7 @@ it.live(
       const verified = yield* run("usage", "verify", "--json")
       assert.deepStrictEqual([verified.code, verified.stderr], [0, ""])
       assert.deepInclude(JSON.parse(verified.stdout), { accounts: 2, grants: 1, entries: 1, differences: [] })
-      // What a server has as long as it runs.
+      // Files that a server has while it runs.
       assert.deepStrictEqual(
         ["PG_VERSION", "postmaster.pid"].map((name) => existsSync(join(folder, "data/postgres/data", name))),
         [true, false]

@@ -1,4 +1,4 @@
-/** Money on the operator's command line: exact amounts, credit, rates, and what the running service makes of them. */
+/** Money on the operator's command line: exact amounts, credit, rates, and their effect in the running service. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -11,7 +11,7 @@ const services = Authentication.layer.pipe(Layer.provideMerge(KeyUse.layer), Lay
 
 layer(services, { excludeTestServices: true })("credit on the command line", (it) => {
   it.effect(
-    "is nothing for a prepaid account until it is given, and then is there at once, to the millionth of a dollar",
+    "is nothing for a prepaid account before a grant, and takes effect immediately, to the millionth of a dollar",
     () =>
       Effect.gen(function* () {
         const { authenticate } = yield* Authentication
@@ -67,7 +67,7 @@ layer(services, { excludeTestServices: true })("credit on the command line", (it
   )
 
   it.effect(
-    "comes with a new prepaid account when it is asked for, or neither does",
+    "is granted with a new prepaid account on request, or neither is made",
     () =>
       Effect.gen(function* () {
         const create = ["accounts", "create", "--billing", "prepaid", "--name"]
@@ -104,12 +104,12 @@ layer(services, { excludeTestServices: true })("credit on the command line", (it
         assert.deepStrictEqual([zero.code, zero.stdout], [1, ""])
         const kind = yield* atoll(...grant, "1", "--kind", "present")
         assert.deepStrictEqual([kind.code, kind.stdout], [2, ""])
-        const nobody = yield* atoll("credit", "grant", "--account", "nobody", "--usd", "1")
-        assert.deepStrictEqual([nobody.code, nobody.stdout], [1, ""])
-        assert.match(nobody.stderr, /^atoll: There is no account named "nobody"\./)
+        const missing = yield* atoll("credit", "grant", "--account", "unknown", "--usd", "1")
+        assert.deepStrictEqual([missing.code, missing.stdout], [1, ""])
+        assert.match(missing.stderr, /^atoll: There is no account named "unknown"\./)
         const unlimited = yield* atoll("accounts", "create", "free", "--credit-usd", "1")
         assert.deepStrictEqual([unlimited.code, unlimited.stdout], [2, ""])
-        // 0.1 + 0.2 of floats is not 0.3.
+        // 0.1 + 0.2 in floating point is not 0.3.
         for (const amount of ["0.1", "0.2", "999999999.999999"]) yield* documentOf(...grant, amount, "--json")
         const { balance } = yield* documentOf("credit", "balance", "--account", "exact", "--json")
         assert.strictEqual(balance.microUsd, 1_000_000_000_299_999)
@@ -122,7 +122,7 @@ layer(services, { excludeTestServices: true })("credit on the command line", (it
   )
 
   it.effect(
-    "is priced by rate cards: the default one, and those that are set, in order of their instants",
+    "is priced by rate cards: the default one, and later ones in order of their instants",
     () =>
       Effect.gen(function* () {
         const initial = yield* documentOf("rates", "list", "--json")
@@ -135,7 +135,7 @@ layer(services, { excludeTestServices: true })("credit on the command line", (it
             createdAt: "1970-01-01T00:00:00.000Z"
           }
         ])
-        // As docs/accounts-and-credit.md says.
+        // As in docs/accounts-and-credit.md.
         assert.match((yield* atoll("rates", "list")).stdout, /the beginning .* 0\.058932 USD +0\.000432 USD/)
         const set = ["rates", "set", "--vcpu-second", "20000", "--memory-gib-second", "0", "--volume-gib-second"]
         const effectiveAt = "2100-01-01T00:00:00.000Z"

@@ -1,4 +1,7 @@
-/** Several real processes of one cluster on one database and one data folder, and clients that go to whichever answers. */
+/**
+ * Several real processes of one cluster on one database and one data folder, and clients that use any process that
+ * answers.
+ */
 import { setTimeout as sleep } from "node:timers/promises"
 import { type Answer, ServiceProcess } from "../../support/crash/ServiceProcess.ts"
 
@@ -29,12 +32,12 @@ export class Members {
     return members
   }
 
-  /** Services that somebody else has started, and ends. */
+  /** Services that another part of the test has started, and ends. */
   static of(all: ReadonlyArray<ServiceProcess>): Members {
     return new Members(all)
   }
 
-  /** Sandboxes that run, by whichever process owns them. */
+  /** Running Sandboxes, owned by any process. */
   async makeSandboxes(count: number, networkEnabled = false): Promise<void> {
     const [first] = this.all
     const { body } = await first!.ask("POST", "/workspaces", { name: "cluster" }, "w")
@@ -56,7 +59,9 @@ export class Members {
     }
   }
 
-  /** Starts an operation in each Sandbox and waits for its end, all through one process. Returns how long the slowest took. */
+  /**
+   * Starts an operation in each Sandbox and waits for its end, all through one process. Returns the slowest duration.
+   */
   async everyActorAnswers(via: ServiceProcess, key: string): Promise<number> {
     const times = await Promise.all(
       this.sandboxes.map(async (sandbox) => {

@@ -1,16 +1,16 @@
-/** Clients that work all the time, each over connections that it keeps open, at whichever process answers. */
+/** Clients that work all the time, each over connections that it keeps open, at any process that answers. */
 import { Agent } from "node:http"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Answer } from "../../support/crash/ServiceProcess.ts"
 import type { Members } from "./Members.ts"
 
 export interface Patience {
-  /** How often a request is sent, at one process after the other. */
+  /** How often a request is sent, to one process after the other. */
   readonly tries: number
   readonly pauseMs: number
 }
 
-/** Longer than a process that is alone drains. */
+/** Longer than a lone process drains. */
 const executeSeconds = 2
 
 const isServed = ({ status }: Answer) => status < 500
@@ -31,7 +31,9 @@ export class WorkingClients {
     this.#patience = patience
   }
 
-  /** @param executing Clients besides that run one command after the other that takes longer than most, and wait for it. */
+  /**
+   * @param executing Additional clients that run one command after the other, each longer than most, and wait for it.
+   */
   start(count: number, executing = 0): void {
     this.#running = Promise.all([
       ...Array.from({ length: count }, (_, client) => this.#work(client)),
@@ -44,7 +46,7 @@ export class WorkingClients {
     await this.#running
   }
 
-  /** Connections of a client's own, and what asks over them at one process after the other. */
+  /** A client's own connections, and what requests over them at one process after the other. */
   #asking(client: number) {
     const { all } = this.#members
     const agents = all.map(() => new Agent({ keepAlive: true, maxSockets: 1 }))
@@ -101,7 +103,10 @@ export class WorkingClients {
     end()
   }
 
-  /** Every acknowledged operation has ended once, with all its output; no command ran twice. Returns how many operations there were. */
+  /**
+   * Every acknowledged operation has ended once, with all its output; no command ran twice. Returns the number of
+   * operations.
+   */
   async check(): Promise<number> {
     const via = this.#members.all[0]!
     const expected = `${Array.from({ length: 200 }, (_, at) => at + 1).join("\n")}\n`

@@ -1,6 +1,7 @@
 /**
- * The standing test of a cluster: real processes of which now one is killed, now one frozen and thawed, now one stopped, under clients that
- * never pause. ATOLL_CLUSTER_SEED repeats the plan of a run; when exactly each fault strikes is up to the machine.
+ * The standing test of a cluster: one of its real processes after another is killed, frozen and thawed, or stopped,
+ * under clients that never pause. ATOLL_CLUSTER_SEED repeats the plan of a run; the exact instant of each fault depends
+ * on the machine.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert, it } from "@effect/vitest"
@@ -13,7 +14,7 @@ import { Members } from "./Members.ts"
 import { WorkingClients } from "./WorkingClients.ts"
 
 const rounds = 4
-/** The lease, the look of the others, their reading; and a machine that does much else. */
+/** The lease, the others' check, their reading; and a busy machine. */
 const takeoverWithinMs = 25_000
 
 interface Fault {
@@ -35,7 +36,7 @@ const { ok } = await Effect.runPromise(probe)
 
 describe.runIf(ok)("a cluster of three", () => {
   it.live(
-    "keeps every acknowledged result and runs no command twice, whatever becomes of one of its processes",
+    "keeps every acknowledged result and runs no command twice, through every fault of one of its processes",
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestDatabase
@@ -60,7 +61,7 @@ describe.runIf(ok)("a cluster of three", () => {
                 await sleep(frozenMs)
                 one.thaw()
               } else await one.start()
-              // Whoever came back does its part.
+              // A process that came back does its part.
               assert.isBelow(await members.everyActorAnswers(one, `k${key++}`), takeoverWithinMs, `after ${type}`)
             }
             await clients.stop()

@@ -1,4 +1,4 @@
-/** One database, two data folders: the second would take every Sandbox for lost. */
+/** One database, two data folders: the second process would take every Sandbox for lost. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -21,7 +21,7 @@ const freePort = async () => {
   return port
 }
 
-/** Starts a process that should refuse; resolves with its exit code and what it said. */
+/** Starts a process that should refuse to run; resolves with its exit code and its output. */
 const refused = async (environment: Readonly<Record<string, string>>) => {
   const child = spawn(process.execPath, [main], {
     env: {
@@ -87,7 +87,7 @@ it.live(
         })
         assert.strictEqual(code, 69, said)
         assert.include(said, `The Sandboxes of this database live in the data folder ${service.dataDir} of `)
-        // Nor when the operator says so, as long as somebody lives there.
+        // Nor by the operator's word, as long as a process uses the folder.
         const host = /ATOLL_LOST_HOST=(host_[0-9a-f]+)/.exec(said)?.[1]
         assert.isDefined(host)
         const again = await refused({
@@ -106,7 +106,7 @@ it.live(
 )
 
 it.live(
-  "a database without Sandboxes may go to another folder, and one whose folder is lost by the operator's word",
+  "a database without Sandboxes may move to another folder, and one whose folder is lost may move by the operator's word",
   () =>
     Effect.gen(function* () {
       const { url } = yield* TestDatabase
@@ -117,7 +117,7 @@ it.live(
         try {
           await first.start()
           await first.stop()
-          // Nothing is left, so nothing can be lost. (The account's key is the first one's.)
+          // Nothing is left, so nothing can be lost. (The account's key is the first process's.)
           await second.start("/healthz")
           await second.stop()
           await first.start()

@@ -1,4 +1,4 @@
-/** What the tests of a cluster leave behind: nothing, also when there is no cluster. */
+/** The leftovers of the tests of a cluster: none, even when no cluster starts. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"

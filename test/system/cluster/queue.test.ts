@@ -1,4 +1,7 @@
-/** The operations of one Sandbox that wait belong to any process of a cluster: their order is one, and outlives a process. */
+/**
+ * The queued operations of one Sandbox belong to any process of a cluster: they have one order, which survives a
+ * process.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { describe } from "vitest"
@@ -47,9 +50,9 @@ const inOrder = async (members: Members): Promise<void> => {
   assert.deepStrictEqual(bytes.toString().trim().split("\n"), ["holder", ...names])
 }
 
-describe.runIf(ok)("operations that wait in a cluster", () => {
+describe.runIf(ok)("queued operations of a cluster", () => {
   it.live(
-    "begin in the order in which they were accepted, whichever process has them, and whichever dies",
+    "begin in the order of their acceptance, in any process, even if one dies",
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestDatabase

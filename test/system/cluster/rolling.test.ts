@@ -7,7 +7,7 @@ import { TestDatabase } from "../../support/TestDatabase.ts"
 import { Members } from "./Members.ts"
 import { WorkingClients } from "./WorkingClients.ts"
 
-/** The drain, the last transitions, the connections to the database; on a machine that does much else. */
+/** The drain, the last transitions, the connections to the database; on a busy machine. */
 const stopWithinMs = 25_000
 const rounds = 2
 
@@ -15,7 +15,7 @@ const { ok } = await Effect.runPromise(probe)
 
 describe.runIf(ok)("rolling restarts", () => {
   it.live(
-    "fail no request of a client that tries once more, do nothing twice, and each stop is short",
+    "fail no request of a client that retries once, do nothing twice, and each stop is short",
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestDatabase

@@ -1,4 +1,4 @@
-/** `wait=running` at whichever process is asked, for Sandboxes of whichever owns them. */
+/** `wait=running` at any process, for Sandboxes of any owner. */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { describe } from "vitest"
@@ -10,7 +10,7 @@ const { ok } = await Effect.runPromise(probe)
 
 describe.runIf(ok)("wait=running in a cluster", () => {
   it.live(
-    "create, its replay at the other process, and start answer with what runs",
+    "makes create, its replay at the other process, and start answer with the running Sandbox",
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestDatabase

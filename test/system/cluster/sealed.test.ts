@@ -1,4 +1,4 @@
-/** The port of actor messages speaks with nobody who does not have the key that stands in the database. */
+/** The port of actor messages accepts only peers with the key in the database. */
 import { randomBytes } from "node:crypto"
 import { writeFileSync } from "node:fs"
 import { connect as connectPlain } from "node:net"
@@ -19,7 +19,7 @@ const keyOf = (url: string) =>
     return row === undefined ? null : Buffer.from(row.key)
   }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })))
 
-/** Whether the other end takes us for one of its own. */
+/** Whether the other end accepts this one as a peer. */
 const isLetIn = (port: number, psk: Buffer, identity: string) =>
   new Promise<boolean>((resolve) => {
     const socket = connect({
@@ -39,7 +39,7 @@ const isLetIn = (port: number, psk: Buffer, identity: string) =>
     socket.once("close", () => end(false))
   })
 
-/** What a plain connection is told before it is closed. */
+/** All bytes that a plain connection gets before it is closed. */
 const said = (port: number, text: string) =>
   new Promise<Buffer>((resolve) => {
     const chunks: Array<Buffer> = []
@@ -50,7 +50,7 @@ const said = (port: number, text: string) =>
   })
 
 it.live(
-  "only who has the database's key is let in",
+  "the port of actor messages accepts only peers with the database's key",
   () =>
     Effect.gen(function* () {
       const { url } = yield* TestDatabase
@@ -78,7 +78,7 @@ it.live(
 )
 
 it.live(
-  "services of a fleet take its secret in the place of that key, and reach each other's actors with it",
+  "services of a fleet use its secret instead of that key, and reach each other's actors with it",
   () =>
     Effect.gen(function* () {
       const { url } = yield* TestDatabase
@@ -110,7 +110,7 @@ it.live(
       yield* Effect.promise(async () => {
         assert.isFalse(key !== null && (await isLetIn(clusterPort, key, "atoll")))
         const { body } = await one!.ask("POST", "/workspaces", { name: "a" }, "workspace")
-        // Each has its actor in one of the two: so many are not all with one.
+        // Each Sandbox has its actor in one of the two: so many are not all in one.
         const made = await Promise.all(
           Array.from({ length: 12 }, (_, at) =>
             (at % 2 === 0 ? one! : two!).ask(

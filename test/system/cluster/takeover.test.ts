@@ -1,4 +1,7 @@
-/** What a process that froze or died had goes to the others in bounded time; one that thaws learns of it and goes on. */
+/**
+ * The other processes take over the actors of a frozen or dead process in bounded time; a process that thaws learns of
+ * it and goes on.
+ */
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -9,16 +12,16 @@ import { TestDatabase } from "../../support/TestDatabase.ts"
 import { Members } from "./Members.ts"
 import { visit } from "./visit.ts"
 
-/** The lease, the look of the others, their reading; and a machine that does much else. */
+/** The lease, the others' check, their reading; and a busy machine. */
 const takeoverWithinMs = 25_000
 
-/** Closing: a moment for the owner, the commit, and the wait for a guest that only the owner asks. */
+/** Closing: a moment for the owner, the commit, and the wait for a guest that only the owner calls. */
 const closeWithinMs = 25_000
 
-/** A fetch ends a stream whose answer nobody holds any more, whenever it comes to that. */
+/** fetch ends a stream whose answer is garbage, at any time. */
 const held: Array<Response> = []
 
-/** Answers with the status of a stream of events, which stays open until `over`. */
+/** Returns the status of a stream of events, which stays open until `over`. */
 const streamAt = async ({ origin, key }: ServiceProcess, over: AbortSignal): Promise<number> => {
   const answer = await fetch(`${origin}/api/v2/events`, {
     headers: { authorization: `Bearer ${key}` },
@@ -49,7 +52,7 @@ const { ok } = await Effect.runPromise(probe)
 
 describe.runIf(ok)("actors of a process that is gone", () => {
   it.live(
-    "answer elsewhere when it is frozen, and when it thaws it is one of many again",
+    "answer elsewhere when it is frozen, and it rejoins when it thaws",
     () =>
       withMembers(2, async (members) => {
         const [one, other] = members.all as [(typeof members.all)[0], (typeof members.all)[0]]
@@ -73,7 +76,7 @@ describe.runIf(ok)("actors of a process that is gone", () => {
   )
 
   it.live(
-    "a preview is closed through any process, frozen as its owner may be",
+    "close a preview through any process, even while their owner is frozen",
     () =>
       withMembers(2, async (members) => {
         const [one, other] = members.all as [(typeof members.all)[0], (typeof members.all)[0]]
@@ -88,7 +91,7 @@ describe.runIf(ok)("actors of a process that is gone", () => {
             }
           })
         )
-        // Nothing listens in them, so they are served with 502.
+        // Nothing listens in them, so they answer 502.
         for (const { host } of previews) assert.strictEqual(await visit(other.origin, host), 502)
         one.freeze()
         await Promise.all(
@@ -107,7 +110,7 @@ describe.runIf(ok)("actors of a process that is gone", () => {
   )
 
   it.live(
-    "answer elsewhere when it is killed, and its account's places are free",
+    "answer elsewhere when it is killed, and its account's slots are free",
     () =>
       withMembers(
         3,

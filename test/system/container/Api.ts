@@ -1,4 +1,4 @@
-/** The HTTP API as a client has it: JSON in and out, bytes where it is files. */
+/** The HTTP API as a client uses it: JSON in and out, bytes for files. */
 import { type IncomingMessage, request as requestHttp } from "node:http"
 import { request as requestHttps } from "node:https"
 
@@ -30,7 +30,7 @@ export class Api {
     return new Api(change.origin ?? this.origin, change.key ?? this.key)
   }
 
-  /** Without a cap on statuses: whatever was answered. */
+  /** Accepts every status. */
   call(method: string, path: string, { body, headers = {} }: Call = {}): Promise<Answer> {
     const bytes = body === undefined ? null : Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body))
     const url = new URL(path.startsWith("/v2/") ? `/api${path}` : path, this.origin)

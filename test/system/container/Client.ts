@@ -1,21 +1,22 @@
 /**
- * A client that never rests and repeats each request once: it reads, writes a file and reads it back, over and over, while containers are killed
- * below it. Both may be repeated: a read changes nothing, and a file that is written twice holds the same.
+ * A client that never rests and repeats each request once: it reads, writes a file and reads it back, over and over,
+ * while containers are killed below it. Both may be repeated: a read changes nothing, and a file that is written twice
+ * holds the same.
  */
 import { setTimeout as wait } from "node:timers/promises"
 import type { Answer, Api } from "./Api.ts"
 
 const pauseMs = 25
-/** What a service that goes says in Retry-After, and about as long as a balancer needs to see that one is gone. */
+/** The Retry-After of a service that stops, and about as long as a balancer needs to see that it is gone. */
 const repeatAfterMs = 1000
 
 export interface Told {
   readonly asked: number
   /** Requests that were sent twice. */
   readonly repeated: number
-  /** What was answered to the second try where that was no success either. */
+  /** Answers to the second try that were no success either. */
   readonly failed: ReadonlyArray<string>
-  /** The longest that one request took, with its repetition. */
+  /** The longest duration of one request, with its repetition. */
   readonly longestMs: number
 }
 
@@ -29,14 +30,14 @@ export class Client {
   private readonly failed: Array<string> = []
   private readonly work: Promise<void>
 
-  /** @param sandbox One that runs, on a host that is not killed. */
+  /** @param sandbox A running one, on a host that is not killed. */
   constructor(api: Api, sandbox: string) {
     this.api = api
     this.sandbox = sandbox
     this.work = this.run()
   }
 
-  /** Ends when the request that is on its way has been answered. */
+  /** Ends when the request in flight has been answered. */
   async end(): Promise<Told> {
     this.ending = true
     await this.work
@@ -73,7 +74,7 @@ export class Client {
     }
   }
 
-  /** The answer, or what stood in its place. */
+  /** The answer, or the fault instead of one. */
   private async once(method: string, path: string, body?: Buffer): Promise<Answer | string> {
     try {
       const answer = await this.api.call(method, path, body === undefined ? {} : { body })

@@ -1,4 +1,4 @@
-/** One project of docker compose: its files, its containers, and what is asked of them from outside. */
+/** One project of docker compose: its files, its containers, and commands about them. */
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { Engine } from "./Engine.ts"
@@ -8,10 +8,10 @@ const root = join(import.meta.dirname, "../../..")
 export const hosts = ["host-1", "host-2", "host-3"] as const
 export const services = ["service-1", "service-2"] as const
 
-/** Of all that docker-compose.yml names. */
+/** The services of docker-compose.yml. */
 export type Service = "atoll" | "postgres" | "fleet" | (typeof hosts)[number] | (typeof services)[number]
 
-/** What is started together: all of Atoll in one container, or a fleet of them. */
+/** What is started together: all of Atoll in one container, or a fleet of containers. */
 export type Kind = "alone" | "fleet"
 
 export const containersOf: Readonly<Record<Kind, ReadonlyArray<Service>>> = {
@@ -21,7 +21,7 @@ export const containersOf: Readonly<Record<Kind, ReadonlyArray<Service>>> = {
 
 export interface CompositionOptions {
   readonly engine: Engine
-  /** Empty, ours. */
+  /** An empty folder of this test. */
   readonly folder: string
   readonly project: string
   readonly kind: Kind
@@ -44,7 +44,7 @@ export class Composition {
     ]
   }
 
-  /** One more file, over those that there are; the next `up` goes by it. Returns what takes it away again. */
+  /** Adds a file that overrides the present ones; the next `up` uses it. Returns the function that removes it. */
   async also(name: string, content: object): Promise<() => void> {
     const path = join(this.options.folder, `${name}.yml`)
     // JSON is YAML.
@@ -56,7 +56,7 @@ export class Composition {
     }
   }
 
-  /** Those that are built here; the later ones are the first one's layers. */
+  /** The services whose images are built here; the later ones reuse the layers of the first. */
   get ours(): ReadonlyArray<Service> {
     return containersOf[this.options.kind].filter((it) => it !== "postgres" && it !== "fleet")
   }
@@ -69,7 +69,7 @@ export class Composition {
     await this.compose(["up", "--detach", "--no-build", ...more], UP_TIMEOUT_MS)
   }
 
-  /** Which containers run, by the names of the file. */
+  /** The running containers, by their names in the file. */
   async running(): Promise<ReadonlyArray<string>> {
     const format = '{{.Label "com.docker.compose.service"}}'
     const project = `label=com.docker.compose.project=${this.options.project}`
@@ -80,7 +80,7 @@ export class Composition {
     await this.compose(["down", "--volumes", "--remove-orphans", "--rmi", "local"], UP_TIMEOUT_MS)
   }
 
-  /** What `docker compose exec` says. */
+  /** The output of `docker compose exec`. */
   exec(service: Service, ...command: ReadonlyArray<string>): Promise<string> {
     return this.compose(["exec", "-T", service, ...command], UP_TIMEOUT_MS)
   }
@@ -89,7 +89,7 @@ export class Composition {
     return this.compose(["logs", "--no-color", service], UP_TIMEOUT_MS)
   }
 
-  /** Running or stopped: `docker compose ps` tells of stopped ones in version 1 only. */
+  /** Running or stopped: `docker compose ps` lists stopped ones in version 1 only. */
   async container(service: Service): Promise<string> {
     const labels = [`project=${this.options.project}`, `service=${service}`]
     const filters = labels.flatMap((it) => ["--filter", `label=com.docker.compose.${it}`])

@@ -1,6 +1,6 @@
 /**
- * A container engine for the trial: the one that answers here, else one of its own in a temporary folder, which needs root and `dockerd` and
- * leaves nothing behind.
+ * A container engine for the trial: the one that answers here, else a new one in a temporary folder, which needs root
+ * and `dockerd` and leaves nothing behind.
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -11,25 +11,28 @@ import { join } from "node:path"
 import { hostEnvironment, type RunOptions, run, soon, works } from "./run.ts"
 
 export interface Engine {
-  /** Nobody else's: images may be made under others' names. */
+  /** The engine is private: images may be made under others' names. */
   readonly isOwn: boolean
   readonly docker: (args: ReadonlyArray<string>, options?: RunOptions) => Promise<string>
-  /** Version 2 is docker's plugin, version 1 a program of its own. */
+  /** Version 2 is docker's plugin, version 1 a separate program. */
   readonly compose: (args: ReadonlyArray<string>, options?: RunOptions) => Promise<string>
   readonly close: () => Promise<void>
 }
 
-/** Why there is none: one sentence. */
+/** The reason why there is none: one sentence. */
 export class NoEngine extends Error {}
 
 const READY_WITHIN_MS = 60_000
 const END_WITHIN_MS = 60_000
 const REMOVE_TIMEOUT_MS = 300_000
 
-/** Nothing of the host's network is changed, which would outlive the engine: its containers reach each other, and ports are published. */
+/**
+ * The host's network is not changed, because that would outlive the engine: its containers reach each other, and ports
+ * are published.
+ */
 const QUIET = ["--iptables=false", "--ip6tables=false", "--ip-forward=false", "--bridge=none"]
 
-/** What is tried, one after the other: the engine's own choice, then what needs nothing of the disk. */
+/** Tried in order: the engine's own choice, then one that needs nothing of the disk. */
 const STORAGE: ReadonlyArray<ReadonlyArray<string>> = [[], ["--storage-driver=vfs"]]
 
 export const findEngine = async (): Promise<Engine> => {
@@ -74,7 +77,7 @@ const ownEngine = async (): Promise<Engine> => {
     const child = spawn("dockerd", [...places, "--pidfile", join(folder, "pid"), ...QUIET, ...storage], {
       env: hostEnvironment(),
       stdio: ["ignore", out, out],
-      // Ctrl-C is the trial's, which ends the engine when it has taken everything down.
+      // Ctrl-C goes to the trial, which ends the engine after it has taken everything down.
       detached: true
     })
     closeSync(out)
@@ -105,7 +108,7 @@ const endDaemon = async (child: ChildProcess, folder: string): Promise<void> => 
     await ended
     clearTimeout(late)
   }
-  // It leaves its own folder mounted on itself, and the network namespaces' names.
+  // It leaves its own folder mounted on itself, and the names of the network namespaces.
   const mounts = readFileSync("/proc/self/mounts", "latin1").split("\n")
   const left = mounts.map((line) => line.split(" ")[1] ?? "").filter((path) => path.startsWith(`${folder}/`))
   for (const path of left.toReversed()) await run("umount", ["--lazy", path])

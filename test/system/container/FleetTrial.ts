@@ -1,6 +1,6 @@
 /**
- * The steps of the trial of `--profile fleet`, in their order: two services behind a balancer, three hosts, and Postgres, each a container, each
- * of which is killed under a client that repeats a request once.
+ * The steps of the trial of `--profile fleet`, in order: two services behind a balancer, three hosts, and Postgres,
+ * each a container, each of which is killed under a client that repeats a request once.
  */
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
@@ -32,7 +32,7 @@ export class FleetTrial {
   private readonly options: TrialOptions
   private api: Api
   private workspace = ""
-  /** One on each host, which runs and has kept.txt. */
+  /** A running Sandbox on each host, with kept.txt. */
   private readonly sandboxes = new Map<HostName, string>()
 
   constructor(options: TrialOptions) {
@@ -85,7 +85,7 @@ export class FleetTrial {
       .map((line) => line.trim().split("|"))
   }
 
-  /** How each host stands, by the name of its container. */
+  /** The state of each host, by the name of its container. */
   private async standings(): Promise<ReadonlyMap<string, string>> {
     const found = await this.rows("select h.address_host, a.status from hosts h join actors a on a.id = h.id")
     return new Map(found.map(([host, status]) => [host!, status!]))
@@ -107,7 +107,8 @@ export class FleetTrial {
   private async comesUp(): Promise<void> {
     const secret = join(this.options.folder, "fleet.secret")
     await writeFile(secret, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600 })
-    // One service is a user of its own who may write nowhere, as in Kubernetes; the other one is as docker-compose.yml has it.
+    // One service runs as an unprivileged user without a writable folder, as in Kubernetes; the other one runs as
+    // docker-compose.yml says.
     const { group, confinement } = await confinedService(async (name, group) => {
       const path = join(this.options.folder, name)
       await mkdir(path)
@@ -139,7 +140,7 @@ export class FleetTrial {
     const { workspace, sandbox } = await mainPath(this.api)
     this.workspace = workspace
     this.sandboxes.set(await this.hostOf(sandbox), sandbox)
-    // Spread: each goes where the fewest are.
+    // Spread: each goes to the host with the fewest.
     for (let more = 1; more < hosts.length; more++) {
       const other = await createSandbox(this.api, workspace)
       await this.api.expect(204, "PUT", `/v2/sandboxes/${other}/files/content?path=/workspace/kept.txt`, {
@@ -165,7 +166,7 @@ export class FleetTrial {
     await this.isHealthy(service)
   }
 
-  /** What a client is told while `work` is done. */
+  /** The client's answers while `work` runs. */
   private async underFire(sandbox: string, work: () => Promise<void>): Promise<Told> {
     const client = new Client(this.api, sandbox)
     try {

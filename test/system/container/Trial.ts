@@ -1,4 +1,4 @@
-/** The steps of the trial, in their order: each goes on from where the one before it left the containers. */
+/** The steps of the trial, in order: each continues with the containers as the step before left them. */
 import assert from "node:assert/strict"
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
@@ -22,7 +22,10 @@ const HEALTHY_WITHIN_MS = 180_000
 /** As docker-compose.yml grants it. */
 const GRACE_MS = 40_000
 
-/** Addresses that nobody has any more (RFC 7526), and that no list of private ones names: an Internet of our own, where the engine is. */
+/**
+ * Addresses that are unassigned (RFC 7526) and on no list of private ranges: they stand for the Internet, where the
+ * engine is private.
+ */
 const INTERNET = "192.88.99.0/24"
 
 export class Trial {
@@ -40,7 +43,7 @@ export class Trial {
 
   readonly steps: ReadonlyArray<readonly [string, () => Promise<void>]> = [
     ["builds the image", () => this.composition.build()],
-    ["comes up, and is told healthy", () => this.comesUp()],
+    ["comes up, and is healthy", () => this.comesUp()],
     ["goes the API's main path over the published port", () => this.goesMainPath()],
     ["has in a Sandbox the tools that people expect", () => hasTools(this.api, this.sandbox)],
     ["shows a Sandbox nothing of the container", () => seesNothing(this.api, this.composition, this.sandbox)],
@@ -58,7 +61,7 @@ export class Trial {
     ["waits for a database that is restarted", () => this.database("restart")],
     ["waits for a database that is killed", () => this.database("kill")],
     ["stops in its time, and starts again", () => this.stops()],
-    ["serves HTTPS, and is told healthy", () => this.servesHttps()],
+    ["serves HTTPS, and is healthy", () => this.servesHttps()],
     ["leaves nothing", () => this.leavesNothing()]
   ]
 
@@ -130,13 +133,13 @@ export class Trial {
       assert.equal((await this.api.expect(200, "GET", path)).json.operation.status, "failed")
     }, HEALTHY_WITHIN_MS)
     await start(this.api, this.sandbox)
-    // Another one beside it: no user, volume or loop device is given twice.
+    // Another one beside it: no user, volume or loop device is used twice.
     const other = await createSandbox(this.api, this.workspace)
     await this.api.expect(204, "DELETE", `/v2/sandboxes/${other}`)
     await this.isHealthy()
   }
 
-  /** Not the container's init: what `restart` is for. */
+  /** Not the container's init: `restart` is for that one. */
   private async killService(): Promise<void> {
     const before = await this.composition.inspect("atoll", ".State.StartedAt")
     await this.composition.exec("atoll", "sh", "-c", "kill -9 $(pgrep -f '^node src/main.ts')").catch(() => {})
@@ -157,7 +160,7 @@ export class Trial {
     else await this.composition.docker("restart", await this.composition.container("postgres"))
     await this.answers()
     await this.isHealthy()
-    // The service was not restarted, nor was what runs.
+    // The service was not restarted, nor were the running Sandboxes.
     const path = `/v2/sandboxes/${this.sandbox}/operations/${operation}`
     assert.equal((await this.api.expect(200, "GET", path)).json.operation.status, "running")
     await this.api.expect(200, "POST", `${path}/cancel`)
@@ -175,7 +178,7 @@ export class Trial {
     await start(this.api, this.sandbox)
   }
 
-  /** An archive of a Sandbox that runs, made a second installation of, beside the first. */
+  /** A backup with a running Sandbox, restored as a second installation beside the first. */
   private async backsUp(): Promise<void> {
     await this.atoll("backup", "/tmp/archive")
     await this.composition.exec(

@@ -1,9 +1,10 @@
 /**
- * The images that ours are made from: as they are here, or pulled, or, in an engine of our own, made from Debian's packages under the same names.
- *
- * Made ones are not the published ones. `node` is Debian's minimal system with the Node that npm brought and npm, which takes its packages from a
- * cache that was filled before: its build needs no registry. `postgres` is the embedded server, by an entrypoint that does of the published one's
- * what docker-compose.yml asks for: user, password and database by environment, arguments of initdb, a cluster in a folder of the version.
+ * The base images of Atoll's images: the engine's, or pulled, or, in a private engine, made from Debian's packages
+ * under the same names.
+ * Made ones are not the published ones. `node` is Debian's minimal system with the Node that npm installed and npm,
+ * which takes its packages from a cache that was filled before: its build needs no registry. `postgres` is the embedded
+ * server, with an entrypoint that does what docker-compose.yml needs of the published one: user, password and database
+ * by environment, arguments of initdb, a cluster in a folder of the version.
  * `haproxy` is Debian's, which may be an older one.
  */
 import { chmod, copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
@@ -24,7 +25,7 @@ export interface BaseNames {
   readonly haproxy: string
 }
 
-/** As the Dockerfile and docker-compose.yml name them. */
+/** The names in the Dockerfile and docker-compose.yml. */
 export const baseNames = async (): Promise<BaseNames> => {
   const named = async (file: string, line: RegExp): Promise<string> => {
     const name = line.exec(await readFile(join(root, file), "utf8"))?.[1]
@@ -38,7 +39,7 @@ export const baseNames = async (): Promise<BaseNames> => {
   }
 }
 
-/** @returns One sentence for each image: where it came from. */
+/** @returns One sentence for each image: its origin. */
 export const provideBases = async (
   engine: Engine,
   names: BaseNames,
@@ -54,7 +55,10 @@ export const provideBases = async (
       else if (kind === "postgres") await makePostgres(engine, name, names.node)
       else await makeHaproxy(engine, name, names.node)
       told.push(`${name} could not be pulled, and was made from Debian's packages`)
-    } else throw new NoEngine(`This engine has no ${name} and cannot pull it, and nobody's images are replaced.`)
+    } else
+      throw new NoEngine(
+        `This engine has no ${name} and cannot pull it, and the images of an engine that is in use are not replaced.`
+      )
   }
   return told
 }
@@ -80,7 +84,7 @@ const inFolder = async <A>(work: (folder: string) => Promise<A>): Promise<A> => 
   }
 }
 
-/** The packages of the lock file as npm caches them. */
+/** The packages of the lock file, in npm's cache. */
 const fillNpmCache = async (folder: string, cache: string): Promise<void> => {
   await mkdir(folder)
   for (const name of ["package.json", "package-lock.json", ".npmrc"])

@@ -1,4 +1,4 @@
-/** A service as the manifests of `deploy/kubernetes/` confine it, in the words of docker compose. */
+/** A service confined as in the manifests of `deploy/kubernetes/`, in the terms of docker compose. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { parseAllDocuments } from "yaml"
@@ -7,7 +7,7 @@ const path = join(import.meta.dirname, "../../../deploy/kubernetes/services.yaml
 
 /**
  * @param emptyAt A new folder for the mount of this name, which the group may write.
- * @returns `group`: may read the fleet's secret; both as Kubernetes' `fsGroup` is.
+ * @returns `group`: may read the fleet's secret; both as Kubernetes' `fsGroup` does.
  */
 export const confinedService = async (
   emptyAt: (name: string, group: number) => Promise<string>

@@ -1,10 +1,10 @@
-/** What a Sandbox in the image has, what it sees of the container, and what it reaches. */
+/** What a Sandbox in the image has, what it can read about the container, and which addresses it reaches. */
 import assert from "node:assert/strict"
 import type { Api } from "./Api.ts"
 import type { Composition } from "./Composition.ts"
 import { execute } from "./mainPath.ts"
 
-/** What people type without thinking: the programs of a virtual machine, but for what takes root or a privilege. */
+/** Common commands: the programs of a virtual machine, except those that need root or a privilege. */
 const PROGRAMS =
   "awk bash bzip2 cat curl diff file find free g++ gcc git grep gzip jq less make nano nc node npm npx patch perl pip3 ps " +
   "python3 rsync scp sed sftp sqlite3 ssh tar tmux top unzip vi wget xz zip"
@@ -30,7 +30,7 @@ export const hasTools = async (api: Api, sandbox: string): Promise<void> => {
   assert.equal(used.stdout, "42\n42\n42\n", used.stderr)
 }
 
-/** Nothing of the container's own: its secrets, its data, its sources, its processes. */
+/** Nothing of the container's: its secrets, its data, its sources, its processes. */
 export const seesNothing = async (api: Api, composition: Composition, sandbox: string): Promise<void> => {
   const { stdout } = await execute(
     api,
@@ -54,7 +54,7 @@ export const seesNothing = async (api: Api, composition: Composition, sandbox: s
   assert.notEqual((await execute(api, sandbox, "hostname")).stdout, hostname)
 }
 
-/** The limits that are said to be enforced are, and programs can see them. */
+/** The limits that are reported as enforced are enforced, and programs can read them. */
 export const isBounded = async (api: Api, sandbox: string): Promise<void> => {
   const { profile } = (await api.expect(200, "GET", `/v2/sandboxes/${sandbox}`)).json.sandbox
   const { stdout } = await execute(
@@ -71,7 +71,10 @@ export const isBounded = async (api: Api, sandbox: string): Promise<void> => {
   assert.equal(greedy.json.result.reason?.code, "OUT_OF_MEMORY", greedy.text)
 }
 
-/** @param open An address of the database's container that is like one of the Internet; null: there is no such network. */
+/**
+ * @param open An address of the database's container that stands for one of the Internet; null: there is no such
+ * network.
+ */
 export const reaches = async (
   api: Api,
   sandbox: string,

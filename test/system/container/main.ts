@@ -1,11 +1,11 @@
 /**
- * `npm run test:container [-- --privileged] [--only alone | fleet]`: the Dockerfile and docker-compose.yml for real. Builds the image, brings it up
- * with Postgres, goes the API's main path over the published port, kills and restarts each container, serves HTTPS, and takes everything down.
+ * `npm run test:container [-- --privileged] [--only alone | fleet]`: the Dockerfile and docker-compose.yml for real.
+ * Builds the image, brings it up with Postgres, runs the API's main path over the published port, kills and restarts
+ * each container, serves HTTPS, and takes everything down.
  * Then the same with a fleet: two services behind a balancer and three hosts, each of which is killed under a client.
- *
- * With the engine that answers here, else, as root, with one of its own (`Engine.ts`); the images that ours are made from are made here where they
- * cannot be pulled (`baseImages.ts`). Where there is no engine, it says so and fails. `--privileged`: by docker-compose.yml alone; without it,
- * deploy/compose.unprivileged.yml is tried, which more engines allow.
+ * Uses the engine that answers here, else, as root, a private one (`Engine.ts`); the base images are made here where
+ * they cannot be pulled (`baseImages.ts`). Without an engine it fails with a sentence. `--privileged`:
+ * docker-compose.yml alone; without it, deploy/compose.unprivileged.yml is added, which more engines allow.
  */
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -28,7 +28,7 @@ const say = (text: string): void => console.log(text)
 const began = performance.now()
 const seconds = (since: number): string => `${((performance.now() - since) / 1000).toFixed(1)} s`
 
-/** Says what it does, and how long that took. */
+/** Prints each step, and its duration. */
 const step = async <A>(title: string, work: () => Promise<A>): Promise<A> => {
   const since = performance.now()
   try {
@@ -41,8 +41,8 @@ const step = async <A>(title: string, work: () => Promise<A>): Promise<A> => {
   }
 }
 
-// Ctrl-C ends what is running, whose failure then takes everything down. Twice: at once.
-process.once("SIGINT", () => say("Taking everything down; once more ends at once."))
+// Ctrl-C ends the running step, whose failure then takes everything down. A second one ends the program immediately.
+process.once("SIGINT", () => say("Taking everything down; press Ctrl-C again to end immediately."))
 
 const tryKind = async (engine: Engine, kind: Kind): Promise<void> => {
   const folder = await mkdtemp(join(tmpdir(), "atoll-container-"))
@@ -50,7 +50,7 @@ const tryKind = async (engine: Engine, kind: Kind): Promise<void> => {
   const project = `atoll-trial-${kind}-${process.pid}`
   const composition = new Composition({ engine, folder, project, kind, port, isPrivileged: values.privileged })
   try {
-    // A container has no way out where the engine sets up no packet filter.
+    // A container reaches no other network where the engine sets up no packet filter.
     if (engine.isOwn) {
       const build = { context: join(import.meta.dirname, "../../.."), network: "host" }
       await composition.also("build", { services: Object.fromEntries(composition.ours.map((it) => [it, { build }])) })
@@ -73,7 +73,7 @@ const tryKind = async (engine: Engine, kind: Kind): Promise<void> => {
 const main = async (): Promise<void> => {
   const engine = await findEngine()
   try {
-    say(engine.isOwn ? "No engine answers here: one of its own is started." : "The engine that answers here is used.")
+    say(engine.isOwn ? "No engine answers here: starting a private one." : "The engine that answers here is used.")
     const bases = kinds.includes("fleet") ? (["node", "postgres", "haproxy"] as const) : (["node", "postgres"] as const)
     const told = await step("the images that ours is made from", async () =>
       provideBases(engine, await baseNames(), bases)

@@ -1,4 +1,4 @@
-/** What a client does in its first hour: the contract's main path, over the published port, in the order in which one meets it. */
+/** What a client does in its first hour: the contract's main path, over the published port, in the usual order. */
 import assert from "node:assert/strict"
 import { randomUUID } from "node:crypto"
 import { Api } from "./Api.ts"
@@ -22,7 +22,7 @@ export const createSandbox = async (api: Api, workspaceId: string): Promise<stri
   return sandbox.id
 }
 
-/** An operation that runs for as long as its Sandbox; resolves once its first line can be read. */
+/** An operation that runs as long as its Sandbox; resolves once its first line can be read. */
 export const startOperation = async (api: Api, sandbox: string, script: string): Promise<string> => {
   const operations = `/v2/sandboxes/${sandbox}/operations`
   const call = { body: { argv: ["bash", "-c", script] }, headers: { "idempotency-key": randomUUID() } }
@@ -33,7 +33,7 @@ export const startOperation = async (api: Api, sandbox: string, script: string):
   return id
 }
 
-/** @returns The workspace, and a Sandbox in it that runs and has a file `/workspace/kept.txt`. */
+/** @returns The workspace, and a running Sandbox in it that has a file `/workspace/kept.txt`. */
 export const mainPath = async (api: Api): Promise<{ readonly workspace: string; readonly sandbox: string }> => {
   await api.expect(200, "GET", "/v2/openapi.json")
   await api.with({ key: "" }).expect(401, "GET", "/v2/me")
@@ -64,14 +64,14 @@ export const mainPath = async (api: Api): Promise<{ readonly workspace: string; 
   return { workspace, sandbox }
 }
 
-/** Boots it, and sees what was on its volume. */
+/** Boots it, and reads its volume's files. */
 export const start = async (api: Api, sandbox: string): Promise<void> => {
   const started = (await api.expect(201, "POST", `/v2/sandboxes/${sandbox}/start?wait=running`)).json.sandbox
   assert.equal(started.status, "running", JSON.stringify(started.statusReason))
   assert.equal((await execute(api, sandbox, "cat kept.txt")).stdout, "kept\n")
 }
 
-/** A server inside, seen by the address that the API tells. */
+/** A server inside, seen at the address in the API's answer. */
 export const preview = async (api: Api, sandbox: string, port: number): Promise<void> => {
   const serve = "echo begun; mkdir -p site; echo seen > site/index.html; cd site; exec python3 -m http.server 3000"
   await startOperation(api, sandbox, serve)

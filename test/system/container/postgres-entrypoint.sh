@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the published Postgres image does of its own entrypoint with docker-compose.yml's settings: one cluster, made at the first start, of
-# POSTGRES_USER with POSTGRES_PASSWORD and a database POSTGRES_DB, that anybody with the password may connect to.
+# Does what the published Postgres image's entrypoint does with docker-compose.yml's settings: makes one cluster at the first start, of
+# POSTGRES_USER with POSTGRES_PASSWORD and a database POSTGRES_DB. Every client with the password may connect to it.
 set -eu
 as_postgres() { setpriv --reuid=postgres --regid=postgres --clear-groups -- "$@"; }
 mkdir -p "$PGDATA"

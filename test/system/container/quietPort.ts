@@ -1,4 +1,7 @@
-/** A port to publish that stays free while images are built: below those that the kernel gives to whoever asks for any. */
+/**
+ * A port to publish that stays free while images are built: below the range from which the kernel gives arbitrary
+ * ports.
+ */
 import { createServer } from "node:net"
 
 const first = 10_000

@@ -1,4 +1,4 @@
-/** Programs of the host, run to their end. */
+/** Runs programs of the host to their end. */
 import { spawn } from "node:child_process"
 
 export interface RunOptions {
@@ -10,14 +10,14 @@ export interface RunOptions {
 const TIMEOUT_MS = 120_000
 const SHOWN_CHARS = 4_000
 
-/** Where Debian keeps administrators' programs, too. */
+/** Debian's folders of administrators' programs included. */
 export const hostEnvironment = (more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv => ({
   ...process.env,
   PATH: `${process.env["PATH"]}:/usr/sbin:/sbin`,
   ...more
 })
 
-/** What it wrote to its standard output. Rejects, with the end of all that it said, unless it ends with 0 in time. */
+/** Its standard output. Rejects, with the end of all its output, unless it exits with 0 in time. */
 export const run = (program: string, args: ReadonlyArray<string>, options: RunOptions = {}): Promise<string> =>
   new Promise((resolve, reject) => {
     const child = spawn(program, args, {
@@ -25,7 +25,7 @@ export const run = (program: string, args: ReadonlyArray<string>, options: RunOp
       cwd: options.cwd,
       stdio: ["ignore", "pipe", "pipe"]
     })
-    // Node's own would keep this process for as long where there is no such program.
+    // Node's own time-out would keep this process for as long if the program does not exist.
     const late = setTimeout(() => child.kill("SIGKILL"), options.timeoutMs ?? TIMEOUT_MS)
     let output = ""
     let said = ""
@@ -48,14 +48,14 @@ export const run = (program: string, args: ReadonlyArray<string>, options: RunOp
     })
   })
 
-/** Whether it can be run and ends with 0. */
+/** Whether it can be run and exits with 0. */
 export const works = (program: string, args: ReadonlyArray<string>, options: RunOptions = {}): Promise<boolean> =>
   run(program, args, options).then(
     () => true,
     () => false
   )
 
-/** Resolves once `look` does without a fault; after `withinMs` it rejects with the last one. */
+/** Resolves once `look` succeeds; after `withinMs` it rejects with the last fault. */
 export const soon = async <A>(look: () => Promise<A>, withinMs: number): Promise<A> => {
   const deadline = performance.now() + withinMs
   while (true) {

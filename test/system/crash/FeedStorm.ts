@@ -1,6 +1,6 @@
 /**
- * Clients that create, stop and delete Sandboxes, and others who follow the account's events as a program does whose service stops, dies
- * and comes again: from process to process, with the position that they have seen last.
+ * Clients that create, stop and delete Sandboxes, and others that follow the account's events like a program whose
+ * service stops, dies and returns: from process to process, with the position of their last event.
  */
 import { randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -11,10 +11,10 @@ const sandboxesMax = 5
 const writers = 4
 const connectionFault = /fetch failed|terminated|socket|ECONN|JSON|aborted|timeout/i
 
-/** `actorId revision`, in the order in which it was told. */
+/** `actorId revision`, in the order of the events. */
 export class Follower {
   readonly told: Array<string> = []
-  /** How often its stream ended under it. */
+  /** How often its stream was cut. */
   losses = 0
   readonly #members: ReadonlyArray<ServiceProcess>
   readonly #slowMs: number
@@ -23,23 +23,23 @@ export class Follower {
   #isOver = false
   #done: Promise<void> = Promise.resolve()
 
-  /** @param slowMs How long it reads nothing now and then. */
+  /** @param slowMs How long it stops reading now and then. */
   constructor(members: ReadonlyArray<ServiceProcess>, slowMs: number) {
     this.#members = members
     this.#slowMs = slowMs
   }
 
-  /** Returns once it knows where it is. */
+  /** Returns once it has a position. */
   async begin(): Promise<void> {
     this.#done = this.#follow()
     while (this.#position === null) await sleep(5)
   }
 
-  /** Ends once so many were told. */
+  /** Ends after so many events. */
   async end(count: number, withinMs: number): Promise<void> {
     const until = Date.now() + withinMs
     while (this.told.length + (this.#client?.transitions.length ?? 0) < count && Date.now() < until) await sleep(20)
-    // What comes in addition would be a double.
+    // An additional event would be a duplicate.
     await sleep(300)
     this.#isOver = true
     this.#client?.close()
@@ -72,7 +72,7 @@ export class Follower {
       this.#client = null
       if (this.#isOver) return
       if (client.status === 200) this.losses += 1
-      // No stream: it is starting, or its database is.
+      // No stream: the service is starting, or its database is.
       else if (![0, 503].includes(client.status))
         throw new Error(`The stream was answered ${client.status} ${client.body}`)
       else await sleep(20)
@@ -132,7 +132,7 @@ export class FeedStorm {
     }
   }
 
-  /** Deletes everything, and answers with what all logs say by then: `actorId revision`. */
+  /** Deletes everything, and returns what all logs hold by then: `actorId revision`. */
   async logs(withinMs: number): Promise<ReadonlyArray<string>> {
     const until = Date.now() + withinMs
     const listed = async () =>

@@ -1,6 +1,6 @@
 /**
- * Clients of several accounts that create, start, stop and delete Sandboxes as fast as they can, an operator who gives them credit that soon is
- * used up or expires, and an auditor who works out anew what all of it has cost, whenever he likes.
+ * Clients of several accounts that create, start, stop and delete Sandboxes as fast as they can, an operator who gives
+ * them credit that is soon used up or expires, and an auditor who recomputes all costs at any time.
  */
 import { execFile } from "node:child_process"
 import { randomUUID } from "node:crypto"
@@ -13,7 +13,10 @@ const root = join(import.meta.dirname, "../../..")
 const answersOfALoad = [200, 201, 202, 204, 402, 404, 409, 429, 502, 503]
 const sandboxesMax = 6
 
-/** Two cents in two seconds are less than the payer's Sandboxes cost, so that credit runs out however fast the command line is. */
+/**
+ * Two cents in two seconds are less than the payer's Sandboxes cost, so that credit ends however fast the command line
+ * is.
+ */
 const grantEveryMs = 2000
 
 interface Client {
@@ -44,13 +47,13 @@ export class MoneyStorm {
   readonly #environment: Readonly<Record<string, string>>
   readonly #clients: Array<Client> = []
   readonly faults: Array<string> = []
-  /** Those that were acknowledged. */
+  /** The grants that were acknowledged. */
   readonly grants = new Set<string>()
-  /** How often a request was refused for want of credit. */
+  /** How often a request was refused for lack of credit. */
   refusals = 0
   #isOver = false
 
-  /** @param environment Tells the command line which database it works on. */
+  /** @param environment Names the command line's database. */
   constructor(members: ReadonlyArray<ServiceProcess>, environment: Readonly<Record<string, string>>) {
     this.#members = members
     this.#environment = environment
@@ -146,7 +149,7 @@ export class MoneyStorm {
       const body = { workspaceId: client.workspaceId, networkEnabled: false }
       const made = await this.#ask(client, "POST", "/sandboxes", body)
       if (made?.status === 201 || made?.status === 202) client.sandboxes.add(made.body.sandbox.id)
-      // Whoever is refused asks again later, as anybody would.
+      // A refused client retries later.
       if (made?.status === 402) await sleep(100)
     } else if (choice < 0.45) await this.#ask(client, "POST", `/sandboxes/${id}/stop`)
     else if (choice < 0.75) await this.#ask(client, "POST", `/sandboxes/${id}/start`)
@@ -175,7 +178,7 @@ export class MoneyStorm {
     }
   }
 
-  /** What the auditor finds, at this moment. */
+  /** The auditor's findings at this moment. */
   async verify(): Promise<Found | null> {
     const { code, stdout, stderr } = await this.#atoll("usage", "verify", "--json")
     if (stdout === "") {

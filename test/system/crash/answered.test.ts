@@ -1,7 +1,7 @@
 /**
- * What was answered is on record: calls of every kind that the audit log and the usage count, against a real service that is killed again and again with
- * `kill -9`, now and then its Postgres too. Every call that had its answer is in the log exactly once, and no execute is uncounted.
- *
+ * Every answered call is on record: calls of every kind that the audit log and the usage count, against a real service
+ * that is killed again and again with `kill -9`, now and then its Postgres too. Every call that had its answer is in
+ * the log exactly once, and every execute is counted.
  * ATOLL_ANSWERED_KILLS=N: so many kills; ATOLL_ANSWERED_SEED: the seed that a run printed.
  */
 import { once } from "node:events"
@@ -18,7 +18,7 @@ const kills = Number(process.env["ATOLL_ANSWERED_KILLS"] ?? 4)
 const seed = Number(process.env["ATOLL_ANSWERED_SEED"] ?? Date.now() % 1_000_000)
 const key = `atoll_live_${"A".repeat(43)}`
 
-/** The same for the same seed. */
+/** Deterministic for a seed. */
 const randomOf = (start: number) => {
   let state = start
   return () => {
@@ -39,7 +39,7 @@ interface AuditPage {
 
 describe.skipIf(skipped(unusable))("a service that is killed", () => {
   it.live(
-    "has on record every call that it answered: changes, refusals, content that was read, and executes",
+    "has on record every call that it answered: changes, refusals, reads of content, and executes",
     () =>
       Effect.gen(function* () {
         console.log(`seed ${seed}, ${kills} kills`)
@@ -66,7 +66,7 @@ describe.skipIf(skipped(unusable))("a service that is killed", () => {
             ...(body === undefined ? {} : { body: isBytes ? body : JSON.stringify(body) })
           })
           const answer = await response.text()
-          // Its last byte has come: it counts as answered. Without a database the service cannot tell whose key it is.
+          // Its last byte has arrived: it counts as answered. Without a database the service cannot identify the key.
           if (response.status !== 503) answered.set(requestId, { action, status: response.status })
           if (action === "execute" && response.status === 200) executes++
           return { status: response.status, json: answer === "" ? null : JSON.parse(answer) }
@@ -107,7 +107,7 @@ describe.skipIf(skipped(unusable))("a service that is killed", () => {
             await Promise.all(clients)
             service = await Effect.runPromise(services.start)
           }
-          // What the next process found is posted soon.
+          // The next process posts soon what it found.
           const recorded = async () => {
             const found = new Map<string, number>()
             for (let cursor: string | null = ""; cursor !== null; ) {
@@ -134,7 +134,7 @@ describe.skipIf(skipped(unusable))("a service that is killed", () => {
           const usage = await fetch(`http://127.0.0.1:${service.port}/api/v2/usage`, {
             headers: { authorization: `Bearer ${key}` }
           }).then((response) => response.json() as Promise<{ readonly usage: { readonly executes: number } }>)
-          // One that was done and had no answer may be counted too.
+          // An execute that was done and had no answer may be counted too.
           assert.isAtLeast(usage.usage.executes, executes)
           assert.isAbove(answered.size, 20 * kills)
           // Nothing is left of the processes that were killed.

@@ -2,7 +2,7 @@ import { it } from "vitest"
 import { crashes } from "../../support/crash/crashes.ts"
 
 it(
-  "loses nothing that it acknowledged and does nothing twice, however often it is killed",
+  "a service loses nothing that it acknowledged and does nothing twice, however often it is killed",
   {
     timeout: 300_000
   },

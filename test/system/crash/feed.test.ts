@@ -1,6 +1,7 @@
 /**
- * The account's events, followed over HTTP while processes are stopped and started one after the other, and while the service and its database
- * are killed with -9: each committed transition is told once, in its actor's order, to whoever comes back with what he saw last.
+ * The account's events, followed over HTTP while processes are stopped and started one after the other, and while the
+ * service and its database are killed with -9: a client that resumes after its last event gets each committed
+ * transition once, in its actor's order.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { layer } from "@effect/vitest"
@@ -24,7 +25,7 @@ const assertToldOnce = (told: ReadonlyArray<string>, logs: ReadonlyArray<string>
   assert.deepStrictEqual(told.toSorted(), logs.toSorted())
 }
 
-/** @param losses As often `disturb` ends every follower's stream, at least. */
+/** @param losses How often `disturb` ends every follower's stream, at least. */
 const followed = async (
   members: ReadonlyArray<ServiceProcess>,
   losses: number,
@@ -53,8 +54,8 @@ const followed = async (
   }
 }
 
-layer(TestDatabase.bare, { excludeTestServices: true })("the feed", (it) => {
-  it.effect("goes on at another process, when one is drained and when one is killed", () =>
+layer(TestDatabase.bare, { excludeTestServices: true })("a follower of the feed", (it) => {
+  it.effect("resumes at another process, when one is drained and when one is killed", () =>
     Effect.gen(function* () {
       const { url } = yield* TestDatabase
       yield* Effect.promise(async () => {
@@ -73,7 +74,7 @@ layer(TestDatabase.bare, { excludeTestServices: true })("the feed", (it) => {
     })
   )
 
-  it.effect("goes on where it was, when the service and its database are killed", () =>
+  it.effect("resumes after its last event, when the service and its database are killed", () =>
     Effect.promise(async () => {
       const service = await ServiceProcess.make(simulated)
       await followed([service], 1, async (storm) => {

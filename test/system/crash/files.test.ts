@@ -1,4 +1,7 @@
-/** Files that are being written while the service is killed with -9: each holds one whole content, the last acknowledged or a later one. */
+/**
+ * Files that are being written while the service is killed with -9: each holds one whole content, the last acknowledged
+ * or a later one.
+ */
 import { setTimeout as sleep } from "node:timers/promises"
 import { Effect } from "effect"
 import { assert, it } from "vitest"
@@ -11,7 +14,7 @@ const bytes = 2 * 1024 * 1024
 const letters = "abcdefghijklmnopqrstuvwxyz"
 const settleWithinMs = 90_000
 
-it("a service that is killed leaves whole files and no litter", { timeout: 300_000 }, async (context) => {
+it("a service that is killed leaves whole files and no staging files", { timeout: 300_000 }, async (context) => {
   const found = await Effect.runPromise(probe)
   if (!found.ok) {
     console.warn(`Skipped: ${found.reason}`)
@@ -31,7 +34,10 @@ it("a service that is killed leaves whole files and no litter", { timeout: 300_0
     while ((await service.ask("GET", sandbox)).body.sandbox.status === "pending") await sleep(20)
     const contentOf = (file: number) => `${sandbox}/files/content?path=/workspace/file-${file}`
 
-    /** For each file the turn that was acknowledged last, and the one that was sent last. A turn is written as its letter. */
+    /**
+     * For each file the round that was acknowledged last, and the one that was sent last. A round is written as its
+     * letter.
+     */
     const acknowledged = Array.from({ length: files }, () => -1)
     const sent = Array.from({ length: files }, () => -1)
     const write = async (file: number) => {

@@ -1,6 +1,6 @@
 /**
- * `npm run test:crash -- --operations N --seed S`: output under kills, with as many operations as you like.
- * `npm run test:crash -- --money-rounds N`: what is charged, under as many kills as you like.
+ * `npm run test:crash -- --operations N --seed S`: output under kills, with N operations.
+ * `npm run test:crash -- --money-rounds N`: charges under N kills.
  */
 import { parseArgs } from "node:util"
 import { runAsked } from "../../support/askedTests.ts"
@@ -14,7 +14,7 @@ const { values } = parseArgs({
   }
 })
 const rounds = values["money-rounds"]
-// Those of money have Sandboxes of memory.
+// The money tests have Sandboxes in memory.
 const [file, refusal] = rounds === undefined ? ["output", unusable] : ["money", null]
 
 process.exitCode = runAsked(

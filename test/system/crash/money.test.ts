@@ -1,4 +1,7 @@
-/** What is charged, while the service and its database are killed with -9, and while two processes post at once: always what the logs say. */
+/**
+ * The charges, while the service and its database are killed with -9, and while two processes post concurrently, always
+ * agree with the logs.
+ */
 import { setTimeout as sleep } from "node:timers/promises"
 import { layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -10,7 +13,10 @@ import { MoneyStorm } from "./MoneyStorm.ts"
 const settleWithinMs = 90_000
 const rounds = Number(process.env["ATOLL_CRASH_MONEY_ROUNDS"] || 4)
 
-/** On a slow machine clients and operator have done little when all else is done: they go on until there is something to look at. */
+/**
+ * On a slow machine clients and operator have done little when everything else is done: they go on until there is
+ * enough to check.
+ */
 const untilSeen = async (holds: () => boolean) => {
   for (const until = Date.now() + settleWithinMs; !holds() && Date.now() < until; ) await sleep(50)
 }
@@ -49,9 +55,9 @@ const withStorm = async (
   }
 }
 
-layer(TestDatabase.bare, { excludeTestServices: true })("money", (it) => {
+layer(TestDatabase.bare, { excludeTestServices: true })("what an account is charged", (it) => {
   it.effect(
-    "is what the logs say, however often the service and Postgres are killed",
+    "agrees with the logs, however often the service and Postgres are killed",
     () =>
       Effect.promise(async () => {
         const service = await ServiceProcess.make(simulated)
@@ -69,7 +75,8 @@ layer(TestDatabase.bare, { excludeTestServices: true })("money", (it) => {
             await storm.verify()
             await untilSeen(() => storm.refusals > 0 && storm.grants.size > 2)
           })
-          // Two processes on simulated hosts of their own take each other's Sandboxes for lost: there, credit may outlast the test.
+          // Two processes with separate simulated hosts take each other's Sandboxes for lost: there, credit may outlast
+          // the test.
           assert.isAbove(storm.refusals, 0)
         })
       }),
@@ -77,7 +84,7 @@ layer(TestDatabase.bare, { excludeTestServices: true })("money", (it) => {
   )
 
   it.effect(
-    "is what the logs say when two processes post at once, and one of them is killed",
+    "agrees with the logs when two processes post concurrently, and one of them is killed",
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestDatabase

@@ -1,6 +1,6 @@
 /**
- * Output under kills. `npm run test:crash -- --operations 1000 --seed S` runs more of it; when exactly each kill strikes is up to the machine.
- *
+ * Output under kills. `npm run test:crash -- --operations 1000 --seed S` runs more of it; the exact instant of each
+ * kill depends on the machine.
  * @source contract-details.md "`completed` is committed only after all its output is stored"
  */
 import { Effect } from "effect"
@@ -13,7 +13,7 @@ const operations = Number(process.env["ATOLL_CRASH_OPERATIONS"] || 48)
 const perWave = 12
 const seed = Number(process.env["ATOLL_CRASH_SEED"] || Math.floor(Math.random() * 2 ** 31))
 
-it("has every byte of what completed, however often the database and the service are killed", {
+it("every byte of a completed operation's output is stored, however often the database and the service are killed", {
   timeout: 120_000 + operations * 3000
 }, async (context) => {
   const found = await Effect.runPromise(probe)

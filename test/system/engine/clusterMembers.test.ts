@@ -1,4 +1,4 @@
-/** A process that the others cannot reach owns no actors: it gets none, and gives back those that it has. */
+/** A process that the others cannot reach owns no actors: it gets none, and releases those that it has. */
 
 import { X509Certificate } from "node:crypto"
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs"
@@ -88,7 +88,7 @@ const waits = /^The worker "cluster reach" has waited for the other processes of
 
 layer(TestDatabase.layer, { excludeTestServices: true })("a process of a cluster", (it) => {
   it.effect(
-    "that is alone owns all shards, and shares them with others that start at the same time",
+    "owns all shards while it is alone, and shares them with others that start at the same time",
     () =>
       Effect.gen(function* () {
         yield* fresh
@@ -109,7 +109,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a process of a cluster
   )
 
   it.effect(
-    "that has another secret gets no shards, is not ready, and both sides say so once",
+    "gets no shards and is not ready with another secret, and both sides report it once",
     () =>
       Effect.gen(function* () {
         yield* fresh
@@ -165,7 +165,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a process of a cluster
   )
 
   it.effect(
-    "that the others do not reach any more gives its shards back, and of two that are left one has all",
+    "releases its shards when the others cannot reach it, and of two that are left one has all",
     () =>
       Effect.gen(function* () {
         yield* fresh
@@ -180,7 +180,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a process of a cluster
         writeFileSync(files[2]!, newSecret())
         yield* untilOwnedBy([one], [two, three])
         assert.isNull(one.obstacle())
-        // It alone is gone: of the two that do not reach each other the older has all.
+        // Only this one is gone: of the two that do not reach each other the older has all.
         yield* one.leave
         yield* untilOwnedBy([two], [three])
         yield* until(Effect.sync(two.obstacle), (obstacle) => obstacle === null)
@@ -190,7 +190,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a process of a cluster
   )
 
   it.effect(
-    "whose certificate is revoked while it runs gives its shards back",
+    "releases its shards when its certificate is revoked while it runs",
     () =>
       Effect.gen(function* () {
         yield* fresh
@@ -227,7 +227,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a process of a cluster
     ["behind", -420_000]
   ] as const) {
     it.effect(
-      `whose clock is minutes ${words} the database's gives its shards back until it is set, and both sides say so once`,
+      `whose clock is minutes ${words} the database's releases its shards until it is set, and both sides report it once`,
       () =>
         Effect.gen(function* () {
           yield* fresh

@@ -23,7 +23,7 @@ const tar = { "content-type": "application/x-tar" }
 const gzip = { ...tar, "content-encoding": "gzip" }
 const MiB = 1024 * 1024
 
-/** Each archive is brought to the disk with all else that lies on the same file system, which is not what is tried here. */
+/** A flush of an archive writes everything else on the same file system too, which this test does not measure. */
 const memory = fs.existsSync("/dev/shm") ? "/dev/shm" : os.tmpdir()
 
 let agent: TestAgent
@@ -33,7 +33,7 @@ const runtime = runtimeOfAgent((started, base) => {
   workspace = path.join(base, "workspace")
 }, memory)
 
-/** Runs a script in the workspace, whatever carries it, and answers with what it said. */
+/** Runs a script in the workspace, on every runtime, and returns its output. */
 const inside = async ({ send, sandboxId }: TestService["Service"], script: string): Promise<string> => {
   if (!isOverAFleet) return (await run("sh", ["-c", script], { cwd: workspace })).stdout.trim()
   const { status, json } = await send("POST", `/sandboxes/${sandboxId}/execute`, {
@@ -45,7 +45,7 @@ const inside = async ({ send, sandboxId }: TestService["Service"], script: strin
 
 const pidOfAgent = ({ agentPid }: TestService["Service"]) => (isOverAFleet ? agentPid() : agent.pid)
 const descriptors = (service: TestService["Service"]) => fs.readdirSync(`/proc/${pidOfAgent(service)}/fd`).length
-/** Bytes, at any time since the agent began. */
+/** The peak in bytes since the agent began. */
 const peakOfAgent = (service: TestService["Service"]) =>
   Number(/VmHWM:\s+(\d+)/.exec(fs.readFileSync(`/proc/${pidOfAgent(service)}/status`, "utf8"))![1]) * 1024
 const staged = async (service: TestService["Service"]) =>
@@ -54,9 +54,9 @@ const staged = async (service: TestService["Service"]) =>
 const makeSparse = (service: TestService["Service"], name: string) =>
   inside(service, `mkdir ${name} && truncate -s 1T ${name}/sparse`)
 
-/** What this process, which is the service too, has in memory without what is garbage. */
+/** The memory of this process, which is the service too, without garbage. */
 const used = async () => {
-  // What the first finds to be garbage is given back beside it, and counted no more by the second.
+  // The first collection's garbage is released concurrently, and the second one no longer counts it.
   collectGarbage()
   await new Promise((resolve) => setTimeout(resolve, 50))
   collectGarbage()
@@ -93,7 +93,7 @@ const downloadFrom = async (service: TestService["Service"], at: string): Promis
 const room = { ATOLL_VOLUME_BYTES: String(128 * MiB) }
 
 layer(TestService.layer(runtime, room), { excludeTestServices: true, timeout: 240_000 })("archives", (it) => {
-  /** A test in a directory of its own, which is not there yet. */
+  /** A test in a new directory, which does not exist yet. */
   const test = (title: string, body: (service: TestService["Service"], name: string) => Promise<unknown>) =>
     it.effect(
       title,
@@ -104,7 +104,7 @@ layer(TestService.layer(runtime, room), { excludeTestServices: true, timeout: 24
       240_000
     )
 
-  test("go in by tar and curl, and out again", async ({ port, key, sandboxId }, name) => {
+  test("are uploaded by tar and curl, and downloaded again", async ({ port, key, sandboxId }, name) => {
     const local = fs.mkdtempSync(path.join(os.tmpdir(), "atoll-archive-"))
     try {
       fs.mkdirSync(path.join(local, "in/sub/empty"), { recursive: true })
@@ -121,7 +121,7 @@ layer(TestService.layer(runtime, room), { excludeTestServices: true, timeout: 24
       expect(JSON.parse(await shell(`tar c -C in . | ${curl} ${send} -T - "${url}"`))).toEqual({ ...whole, entries: 6 })
       await shell(`${curl} "${url}" | tar x -C out`)
       expect(treeOf(path.join(local, "out"))).toEqual(treeOf(path.join(local, "in")))
-      // With its length, so curl asks before it sends; and compressed.
+      // With its length, so curl sends Expect first; and compressed.
       await shell(`tar czf in.tar.gz -C in . && tar cf in.tar -C in .`)
       expect(JSON.parse(await shell(`${curl} ${send} -T in.tar "${url}2"`))).toMatchObject({ entries: 6 })
       expect(
@@ -134,7 +134,7 @@ layer(TestService.layer(runtime, room), { excludeTestServices: true, timeout: 24
     }
   })
 
-  test("are told what is wrong with them, and how far they came", async (service, name) => {
+  test("that are refused are answered with the fault and the progress", async (service, name) => {
     const { files } = service
     const at = { path: `${W}/${name}` }
     const send = async (body: Uint8Array, headers: Record<string, string> = tar) => {
@@ -185,10 +185,10 @@ layer(TestService.layer(runtime, room), { excludeTestServices: true, timeout: 24
     expect(await staged(service)).toBe(false)
   })
 
-  test("far larger than any buffer go through flat memory", async (service, name) => {
+  test("far larger than any buffer use flat memory", async (service, name) => {
     const count = 220
     const content = Buffer.alloc(MiB, "0123456789abcdef")
-    // Each replaces the one before it, so that little of it comes to the disk.
+    // Each replaces the one before it, so that little of it is written to the disk.
     const pieces = [entry({ name: "f" }, content), entry({ name: `sparse` }, "x")]
     const before = await used()
     const looked: Array<number> = []
@@ -216,12 +216,13 @@ layer(TestService.layer(runtime, room), { excludeTestServices: true, timeout: 24
     }
     expect(bytes).toBe((count + 1) * MiB + 4 * 512)
     expect(looked.length).toBe(4)
-    // How much a fleet's processes take for a gigabyte is told in test/system/clients/gigabyte.test.ts: they cannot be asked to collect their garbage.
+    // test/system/clients/gigabyte.test.ts measures a fleet's processes for a gigabyte: a test cannot make them collect
+    // their garbage.
     if (!isOverAFleet) expect(Math.max(...looked)).toBeLessThan(96 * MiB)
     expect(peakOfAgent(service)).toBeLessThan(250 * MiB)
   })
 
-  test("that are cut on the way in leave the old or the new, and the next one completes it", async (service, name) => {
+  test("that are cut during the upload leave each file old or new, and the next upload completes them", async (service, name) => {
     const { files } = service
     const into = { path: `${W}/${name}` }
     const archive = (age: string) => tape(...["a", "b"].map((file) => entry({ name: file }, age.repeat(MiB))))
@@ -239,10 +240,10 @@ layer(TestService.layer(runtime, room), { excludeTestServices: true, timeout: 24
     expect([await read("a"), await read("b")]).toEqual(["new", "new"])
   })
 
-  test("that nobody reads any more are given up", async (service, name) => {
+  test("are abandoned when their reader disconnects", async (service, name) => {
     await makeSparse(service, name)
     const before = descriptors(service)
-    // More than may be packed at a time.
+    // More than may be packed concurrently.
     for (let turn = 0; turn < 6; turn += 1) {
       const answer = await downloadFrom(service, `${W}/${name}`)
       await once(answer, "data")
@@ -251,7 +252,7 @@ layer(TestService.layer(runtime, room), { excludeTestServices: true, timeout: 24
     await vi.waitUntil(() => descriptors(service) <= before, 60_000)
   })
 
-  test("break off where a file is cut while it is read, and do not look whole", async (service, name) => {
+  test("break off when a file is truncated while it is read, and do not look complete", async (service, name) => {
     await makeSparse(service, name)
     const answer = await downloadFrom(service, `${W}/${name}`)
     await once(answer, "data")

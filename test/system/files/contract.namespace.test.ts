@@ -1,4 +1,7 @@
-/** The same contract in real namespaces, and what only a real Sandbox can do: a process in it that fights the file calls. */
+/**
+ * The same contract in real namespaces, and what only a real Sandbox can test: a process in it that fights the file
+ * calls.
+ */
 import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
@@ -17,7 +20,7 @@ describe.skipIf(!ok)("namespaces", () => {
   fileContract("namespaces", runtime)
 
   layer(TestService.layer(runtime), { excludeTestServices: true, timeout: 240_000 })(
-    "a hostile process inside",
+    "with a hostile process inside",
     (it) => {
       const W = "/workspace"
 
@@ -28,7 +31,7 @@ describe.skipIf(!ok)("namespaces", () => {
       const code = ({ status, json, bytes }: Answer) => (status === 200 ? bytes.toString() : (json?.code ?? status))
 
       it.effect(
-        "swaps a directory for links to /etc, /proc and the root; no call ever goes through",
+        "let no call through a directory that is swapped for links to /etc, /proc and the root",
         () =>
           Effect.flatMap(TestService, (service) =>
             Effect.promise(async () => {
@@ -74,7 +77,7 @@ describe.skipIf(!ok)("namespaces", () => {
       )
 
       it.effect(
-        "swaps a directory of an archive for a link; nothing is unpacked through it, and nothing packed",
+        "neither unpack nor pack through a directory of an archive that is swapped for a link",
         () =>
           Effect.flatMap(TestService, (service) =>
             Effect.promise(async () => {
@@ -111,7 +114,7 @@ describe.skipIf(!ok)("namespaces", () => {
       )
 
       it.effect(
-        "hides nothing in fifos, sockets, /dev links, loops and deep trees: all answer at once",
+        "answer calls of fifos, sockets, /dev links, loops and deep trees immediately",
         () =>
           Effect.flatMap(TestService, (service) =>
             Effect.promise(async () => {
@@ -149,7 +152,7 @@ describe.skipIf(!ok)("namespaces", () => {
       )
 
       it.effect(
-        "writes files that belong to the Sandbox's user, and sees what the user changes",
+        "give files to the Sandbox's user, and show that user's changes",
         () =>
           Effect.flatMap(TestService, (service) =>
             Effect.promise(async () => {
@@ -179,7 +182,7 @@ describe.skipIf(!ok)("namespaces", () => {
     "a volume in which the kernel found a fault",
     () => {
       layer(TestService.layer(runtime), { excludeTestServices: true, timeout: 240_000 })("is read-only", (it) => {
-        it.effect("answers each change with 503 and what helps, which does help; what it has can be read", () =>
+        it.effect("answers each change with 503 and the remedy, which works; its files can be read", () =>
           Effect.flatMap(TestService, ({ files, send, sandboxId }) =>
             Effect.promise(async () => {
               const path = "/workspace/kept"
@@ -232,7 +235,7 @@ describe.skipIf(!ok)("namespaces", () => {
     const small = TestService.layer(runtime, { ATOLL_VOLUME_BYTES: String(64 * 1024 * 1024) })
     layer(small, { excludeTestServices: true, timeout: 240_000 })("when it is full", (it) => {
       it.effect(
-        "says STORAGE_FULL, changes nothing, leaves nothing behind, and takes files again once there is room",
+        "answers STORAGE_FULL, changes nothing, leaves nothing behind, and takes files again once there is room",
         () =>
           Effect.flatMap(TestService, ({ files }) =>
             Effect.promise(async () => {

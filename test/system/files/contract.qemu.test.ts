@@ -8,11 +8,11 @@ import { TestService } from "../../support/files/TestService.ts"
 import { isOverAFleet } from "../../support/fleet/isOverAFleet.ts"
 import { machineSettings, TIMEOUT_MS, unusable } from "../../support/host/qemu/TestMachines.ts"
 
-/** Two Sandboxes at once, under emulation. */
+/** Two Sandboxes boot concurrently, under emulation. */
 const timeoutMs = 2 * TIMEOUT_MS
 const environment = {
   ...machineSettings,
-  // On each host of a fleet they would be booted beside what is tried.
+  // On each host of a fleet they would boot beside the tests.
   ATOLL_VM_SPARES: isOverAFleet ? "0" : "1"
 }
 
@@ -20,10 +20,10 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
   fileContract("virtual machines", runtime, { timeoutMs, environment })
 
   layer(TestService.layer(runtime, environment), { excludeTestServices: true, timeout: timeoutMs })(
-    "the agent",
+    "their agent",
     (it) => {
       it.effect(
-        "is root, yet what it makes belongs to the Sandbox's user",
+        "is root, and gives what it makes to the Sandbox's user",
         () =>
           Effect.flatMap(TestService, ({ files, send, sandboxId }) =>
             Effect.promise(async () => {

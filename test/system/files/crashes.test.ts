@@ -1,6 +1,7 @@
 /**
- * Four actors at once, each in a directory of its own, on a real agent that is killed with -9 at any moment: each directory is what the
- * model says it was before or after the one call that was under way, and nothing unfinished is left.
+ * Four concurrent actors, each in a separate directory, on a real agent that is killed with -9 at any moment: each
+ * directory is what the model says it was before or after the one call that was under way, and nothing unfinished is
+ * left.
  */
 import { createHash } from "node:crypto"
 import fs from "node:fs"
@@ -38,7 +39,7 @@ const call: fc.Arbitrary<Call> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ call: fc.constant("replace" as const), name, to: name }) }
 )
 
-/** Every content is one letter many times over, so that a mix would show, and an edit makes it the letter twice. */
+/** Every content is one letter repeated, so that a mix would show, and an edit makes it the letter twice. */
 const expected = (model: FileModel, root: string, it: Call): string => {
   const path = `${root}/${it.name}`
   switch (it.call) {
@@ -84,7 +85,7 @@ const after = (root: string, calls: ReadonlyArray<Call>): FileModel => {
   return model
 }
 
-/** Makes the calls until the agent is gone; how many were answered. */
+/** Makes the calls until the agent is gone; returns how many were answered. */
 const act = async (agent: TestAgent, root: string, calls: ReadonlyArray<Call>): Promise<number> => {
   const model = new FileModel(root)
   for (const [made, one] of calls.entries()) {
@@ -101,7 +102,9 @@ const act = async (agent: TestAgent, root: string, calls: ReadonlyArray<Call>): 
   return calls.length
 }
 
-it("an agent that is killed leaves each call done or not done, and no litter", { timeout: 240_000 }, async () => {
+it("an agent that is killed leaves each call done or not done, and no staging files", {
+  timeout: 240_000
+}, async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(call, { minLength: 20, maxLength: 40, size: "max" }), { minLength: 4, maxLength: 4 }),

@@ -66,7 +66,7 @@ const contentAt = async (at: TestWorkspace, path: string): Promise<string> => {
   return fs.readFileSync(file.descriptor, "utf8")
 }
 
-/** A directory that is itself, a link out of /workspace, and nothing, in turn. */
+/** A directory that is itself, a link out of /workspace, and nothing, in rotation. */
 const swapDirectory = `
   attempt(() => fs.renameSync(root + "/a", root + "/real"))
   attempt(() => fs.renameSync(root + "/link", root + "/a"))
@@ -148,7 +148,7 @@ describe("swap races", { timeout: 240_000 }, () => {
       await race(["NOT_FOUND", "INVALID_PATH"], () =>
         codeOf(() => removePath(at.workspace, `${W}/a/none/x`, { recursive: true }))
       )
-      // May make an `a` of its own where there is none for an instant, which ends the swapping: so it comes last.
+      // May make another `a` in a moment without one, which ends the swapping: so it comes last.
       await race(["ok"], () => codeOf(() => makeDirectory(at.workspace, `${W}/a/n${turn++}/e`, { recursive: true })))
     }
     expect(fs.readdirSync(at.outside)).toEqual(["secret"])
@@ -159,7 +159,7 @@ describe("swap races", { timeout: 240_000 }, () => {
   it("`..` in a link does not climb out of a directory that is moved up meanwhile", async () => {
     using at = new TestWorkspace()
     at.put("deep/er/d/x", "x")
-    // From deep/er/d this is /workspace; from a d that was moved to /workspace it is what lies above.
+    // From deep/er/d this is /workspace; from a d that was moved to /workspace it is the folder above.
     fs.symlinkSync("../../../outside/secret", at.on("deep/er/d/up"))
     fs.symlinkSync("../../../f", at.on("deep/er/d/in"))
     at.put("f", "inside")
@@ -181,7 +181,7 @@ describe("swap races", { timeout: 240_000 }, () => {
     }
   })
 
-  it("what turns from a file into a directory and back is removed, or gone", async () => {
+  it("a name that changes between a file and a directory is removed, or not found", async () => {
     using at = new TestWorkspace()
     await using _ = adversary(
       at.root,
@@ -194,7 +194,7 @@ describe("swap races", { timeout: 240_000 }, () => {
     expect([...seen.keys()].toSorted()).toEqual(["NOT_FOUND", "ok"])
   })
 
-  it("a tree that is moved about while it is removed takes nothing else with it", async () => {
+  it("the removal of a tree that is moved about meanwhile removes nothing else", async () => {
     using at = new TestWorkspace()
     at.put("keep/k", "kept")
     // Filled where the adversary does not reach, so that the test itself follows none of its links.
@@ -231,7 +231,7 @@ describe("a rename without overwrite", { timeout: 240_000 }, () => {
   it("never replaces a destination that appears meanwhile, and loses no source that is replaced meanwhile", async () => {
     using at = new TestWorkspace()
     {
-      // Someone in the Sandbox keeps claiming the destination exclusively.
+      // Another process in the Sandbox keeps claiming the destination exclusively.
       await using _ = adversary(at.root, `attempt(() => fs.writeFileSync(root + "/to", "theirs", { flag: "wx" }))`)
       const seen = await race(["ok", "DESTINATION_EXISTS"], async () => {
         at.put("from", "ours")
@@ -259,7 +259,7 @@ describe("a full volume", () => {
       skip("mounting is not permitted here")
     }
     try {
-      // The directory as it is now, with the small file system on it.
+      // The present directory, with the small file system on it.
       using workspace = new Workspace(at.root)
       const staging = new Staging(workspace)
       const editor = new Editor(workspace, staging)

@@ -1,4 +1,4 @@
-/** What happens to the members of a fleet in a fault sweep: drawn by a seed, struck, and undone. */
+/** The faults of a fleet's members in a fault sweep: drawn by a seed, struck, and undone. */
 import type { Fleet } from "../../support/fleet/Fleet.ts"
 import { Dice } from "../../support/fleet/simulated/Dice.ts"
 
@@ -8,13 +8,13 @@ export type Victim = "service-0" | "service-1" | "host-0" | "host-1" | "database
 
 export type Fault =
   | { readonly type: "kill" | "freeze" | "isolate" | "slow"; readonly victim: Victim }
-  /** Nothing of what the first sends reaches the second; nor the other way, if it is both. */
+  /** Nothing that the first sends reaches the second; nor the other way, if it is both. */
   | { readonly type: "cut"; readonly from: Victim; readonly to: Victim; readonly bothWays: boolean }
-  /** Its secret is another one than the fleet's. */
+  /** Its secret differs from the fleet's. */
   | { readonly type: "estrange"; readonly victim: "service-0" | "service-1" | "host-0" | "host-1" }
   /** Each service's connection for notifications breaks. */
   | { readonly type: "deafen"; readonly victim: "database" }
-  /** It says that it runs what it does not, and does nothing of what it says that it did. */
+  /** It reports Sandboxes that it does not run, and work that it has not done. */
   | { readonly type: "lie"; readonly victim: "host-0" | "host-1" }
 
 /** Faults that come one after the other; when all of them have lasted for so long, everything is mended. */
@@ -26,7 +26,7 @@ export interface Round {
 const programs = ["service-0", "service-1", "host-0", "host-1"] as const
 const hosts = ["host-0", "host-1"] as const
 
-/** Those that speak to each other. */
+/** Pairs that connect to each other. */
 const pairs: ReadonlyArray<readonly [Victim, Victim]> = [
   ["service-0", "service-1"],
   ...hosts.flatMap((host) => [["service-0", host] as const, ["service-1", host] as const]),
@@ -34,7 +34,7 @@ const pairs: ReadonlyArray<readonly [Victim, Victim]> = [
   ["service-1", "database"]
 ]
 
-/** Everything that can befall everybody, once: 34 faults. Which way a connection is cut is drawn. */
+/** Every fault of every member, once: 34 faults. The direction in which a connection is cut is drawn. */
 const deckOf = (dice: Dice): ReadonlyArray<Fault> => [
   ...[...programs, "database" as const].flatMap((victim) =>
     (["kill", "freeze", "isolate", "slow"] as const).map((type): Fault => ({ type, victim }))
@@ -48,7 +48,7 @@ const deckOf = (dice: Dice): ReadonlyArray<Fault> => [
   })
 ]
 
-/** Who does nothing afterwards that could be ended or stopped once more. */
+/** The member that no second end or stop can strike after this fault; null: none. */
 const endedBy = (fault: Fault): Victim | null =>
   fault.type === "kill" || fault.type === "freeze" || fault.type === "lie" ? fault.victim : null
 
@@ -56,11 +56,11 @@ export interface Plan {
   readonly seed: number
   readonly faults: number
   readonly atOnce: { readonly min: number; readonly max: number }
-  /** A round lasts shorter than this, or longer, by turns. */
+  /** A round lasts shorter than this, or longer, alternately. */
   readonly leasesMs: number
 }
 
-/** Every 34 faults are all that there are, in an order that the seed draws. */
+/** Every 34 faults cover all kinds, in an order that the seed draws. */
 export const roundsOf = ({ seed, faults, atOnce, leasesMs }: Plan): ReadonlyArray<Round> => {
   const dice = new Dice(seed)
   const rounds: Array<Round> = []
@@ -92,7 +92,7 @@ const programOf = (fleet: Fleet, name: Exclude<Victim, "database">) => {
 export interface StruckDatabase {
   /** To its server and all of its backends. */
   readonly signal: (signal: NodeJS.Signals) => Promise<void>
-  /** Ends the backends by which services hear notifications. */
+  /** Ends the backends through which services receive notifications. */
   readonly deafen: () => Promise<void>
 }
 

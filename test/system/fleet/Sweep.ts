@@ -1,6 +1,5 @@
 /**
- * Clients of a fleet, what befalls its members meanwhile, and what must hold once all is mended.
- *
+ * Clients of a fleet, the faults of its members meanwhile, and the invariants once all is mended.
  * @source design.md "Hosts"; issue 13 "Fault sweep"
  */
 import { setTimeout as sleep } from "node:timers/promises"
@@ -15,7 +14,7 @@ import { soon } from "./soon.ts"
 const lineBytes = 8
 const settleWithinMs = 90_000
 const lookEveryMs = 250
-/** Of those that had ended long ago: how many are read again. */
+/** How many of the Sandboxes that ended long ago are read again. */
 const rereadMax = 10
 
 interface Seen {
@@ -24,9 +23,9 @@ interface Seen {
   readonly generation: number
 }
 
-/** What only the database knows. */
+/** Only the database knows it. */
 export interface Books {
-  /** What is wrong with any log, promise or bill; the host of each promise. */
+  /** The faults of any log, reservation or bill; the host of each reservation. */
   readonly faults: () => Promise<ReadonlyArray<string>>
   readonly hostOf: () => Promise<ReadonlyMap<string, string>>
   readonly database: StruckDatabase
@@ -35,9 +34,9 @@ export interface Books {
 export class Sweep {
   readonly faults: Array<string> = []
   readonly struck: Array<Fault> = []
-  /** How often anybody looked at what is alive. */
+  /** How often the live Sandboxes were checked. */
   looks = 0
-  /** What the time went to, in ms. */
+  /** The durations by part, in ms. */
   readonly spent: Record<string, number> = {}
   /** By step: how often a fault struck while a client was in the middle of it. */
   readonly during: Record<string, number> = {}
@@ -68,7 +67,7 @@ export class Sweep {
     return sums
   }
 
-  /** Each Sandbox lives at one place in one generation at most, whatever is cut, frozen or lied about. */
+  /** Each Sandbox lives in one place in one generation at most, whichever member is cut, frozen or lies. */
   async #watch(): Promise<void> {
     for (; !this.#isOver; await sleep(lookEveryMs)) {
       this.looks++
@@ -151,7 +150,7 @@ export class Sweep {
     }
   }
 
-  /** What had no answer is asked again, by the same keys. */
+  /** Requests without an answer are repeated, with the same keys. */
   async #resolve(client: SweepClient): Promise<void> {
     for (const end = Date.now() + settleWithinMs; client.creations.length > 0; ) {
       await client.resolveCreation(client.creations[0]!)
@@ -215,15 +214,15 @@ export class Sweep {
     return this.#clients.flatMap(({ sandboxes }) => [...sandboxes.values()])
   }
 
-  /** What was acknowledged is there, what was deleted is gone, nothing else is. */
+  /** What was acknowledged is there, what was deleted is gone, and nothing else exists. */
   async #settled(): Promise<ReadonlyArray<string>> {
     const listed = await this.#listed()
-    if (listed === null) return ["Nobody lists the Sandboxes"]
+    if (listed === null) return ["No service lists the Sandboxes"]
     const seen = new Map(listed.map((sandbox) => [sandbox.id, sandbox]))
     const known = new Map(this.#known.map((sandbox) => [sandbox.id, sandbox]))
     const strangers = listed.filter(({ id, status }) => !known.has(id) && status !== "deleted")
     return [
-      ...strangers.map(({ id, status }) => `${id} is ${status}, and nobody made it`),
+      ...strangers.map(({ id, status }) => `${id} is ${status}, and no client made it`),
       ...[...known.values()].flatMap((sandbox) => {
         const status = seen.get(sandbox.id)?.status
         if (sandbox.deletion !== null) return status === "deleted" ? [] : [`${sandbox.id} was deleted and is ${status}`]
@@ -234,7 +233,7 @@ export class Sweep {
     ]
   }
 
-  /** What is of no use any more is deleted: its client goes on without it. */
+  /** A useless Sandbox is deleted: its client goes on without it. */
   async #abandon(): Promise<void> {
     const listed = (await this.#listed()) ?? []
     for (const sandbox of this.#known) {
@@ -243,10 +242,10 @@ export class Sweep {
     }
   }
 
-  /** What runs by the API runs, on its own host; nothing else does. */
+  /** A Sandbox that runs by the API runs on its own host, and nothing else runs. */
   async #alive(): Promise<ReadonlyArray<string>> {
     const listed = await this.#listed()
-    if (listed === null) return ["Nobody lists the Sandboxes"]
+    if (listed === null) return ["No service lists the Sandboxes"]
     const hostOf = await this.#books.hostOf()
     const wanted = listed
       .filter(({ status }) => status === "running")
@@ -262,7 +261,10 @@ export class Sweep {
     ]
   }
 
-  /** What is kept on a host lives there: of what was deleted, or went to another host, nothing is left. */
+  /**
+   * A volume on a host belongs to a Sandbox there: of a deleted one, or one that moved to another host, nothing is
+   * left.
+   */
   async #kept(): Promise<ReadonlyArray<string>> {
     const hostOf = await this.#books.hostOf()
     return this.#fleet.hosts.flatMap((host) =>
@@ -272,7 +274,9 @@ export class Sweep {
     )
   }
 
-  /** Every acknowledged write is in its file; every command that ended well was started once, every other at most once. */
+  /**
+   * Every acknowledged write is in its file; every command that ended well was started once, every other at most once.
+   */
   async #contents(client: SweepClient): Promise<void> {
     for (const sandbox of client.sandboxes.values()) {
       const { id, files, deletion } = sandbox
@@ -299,8 +303,9 @@ export class Sweep {
   }
 
   /**
-   * Why it does not run any more, though it did a moment ago and nothing befell anybody since: a stop came late that nobody answered, or a machine as busy as this
-   * took a host for lost. Undefined: it runs, or nobody says. Null: for no reason.
+   * The reason why it has stopped, though it ran a moment ago and no fault struck since: an unanswered stop arrived
+   * late, or a machine as busy as this took a host for lost. Undefined: it runs, or no service answers. Null: there is
+   * no reason.
    */
   async #stoppedBy({ id, mayStop }: KnownSandbox): Promise<string | null | undefined> {
     const answer = await this.#clients[0]!.ask("GET", `/sandboxes/${id}`)
@@ -310,7 +315,7 @@ export class Sweep {
     return mayStop && (status === "stopping" || (status === "stopped" && statusReason === null)) ? "a stop" : null
   }
 
-  /** Null: there is no such file. Undefined: the Sandbox does not run any more. */
+  /** Null: there is no such file. Undefined: the Sandbox has stopped. */
   async #content(sandbox: KnownSandbox, path: string): Promise<string | null | undefined> {
     const { id } = sandbox
     let found: string | null | undefined

@@ -1,38 +1,38 @@
 /**
- * A client of a fleet that goes through everything there is to do with Sandboxes, at whichever service answers, and remembers what it was told:
- * what was acknowledged must be so, and what it never heard the end of may be so or not.
+ * A client of a fleet that uses every function of Sandboxes, at any service that answers, and remembers the answers:
+ * what was acknowledged must hold, and a request without an answer may hold or not.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Answer, ServiceProcess } from "../../support/crash/ServiceProcess.ts"
 import { Dice } from "../../support/fleet/simulated/Dice.ts"
 
 const sandboxesMax = 2
-/** A service that says nothing for so long is left for another one. */
+/** The client leaves a service that is silent for so long for another one. */
 const answerWithinMs = 4000
-/** Nobody answers: the step is left, with its outcome unknown. */
+/** No service answers: the client abandons the step, with an unknown outcome. */
 const stepWithinMs = 10_000
 const pauseMs = 100
-/** Of a Sandbox that does not run, every service says so. */
+/** Every service answers so for a Sandbox that does not run. */
 const whereItStands = ["SANDBOX_UNAVAILABLE", "PREVIEW_TRANSPORT_UNAVAILABLE"]
-/** Who finds it stopped starts it as often as not, so that there is something for faults to strike. */
+/** A client that finds it stopped starts it half the time, so that there is something for faults to strike. */
 const startChance = 0.5
 
 export interface KnownFile {
-  /** What was last acknowledged; null: nothing was. */
+  /** The last acknowledged content; null: none was. */
   acknowledged: string | null
-  /** Of writes that had no answer: whoever has them may still do them. */
+  /** Writes without an answer: a service may still apply them. */
   readonly perhaps: Set<string>
 }
 
 export interface KnownSandbox {
   readonly id: string
   readonly networkEnabled: boolean
-  /** Null: never asked for. */
+  /** Null: never requested. */
   deletion: "asked" | "acknowledged" | null
   readonly files: Map<string, KnownFile>
-  /** By the last that was said of it. */
+  /** By its last answer. */
   isDown: boolean
-  /** Somebody was asked to stop it, and did not say whether it was done: it may still be. */
+  /** A stop was requested and not answered: it may still apply. */
   mayStop: boolean
 }
 
@@ -44,7 +44,7 @@ export interface KnownOperation {
   readonly lines: number | null
   /** Null: not acknowledged. */
   id: string | null
-  /** How it was seen to end. */
+  /** Its end as the client saw it. */
   result: string | null
 }
 
@@ -66,7 +66,7 @@ export class SweepClient {
   readonly name: string
   readonly sandboxes = new Map<string, KnownSandbox>()
   readonly operations: Array<KnownOperation> = []
-  /** Whose outcome is not known. */
+  /** With an unknown outcome. */
   readonly creations: Array<Creation> = []
   /** Previews that were acknowledged as closed. */
   readonly closed: Array<Closed> = []
@@ -80,7 +80,7 @@ export class SweepClient {
   #workspaceId = ""
   #turn = 0
   #numbered = 0
-  /** How often who was asked said nothing, or that it cannot now. */
+  /** How often a service did not answer, or answered that it cannot now. */
   #unanswered = 0
   #halted: PromiseWithResolvers<void> | null = null
   #resting: PromiseWithResolvers<void> | null = null
@@ -94,7 +94,9 @@ export class SweepClient {
     this.#faults = faults
   }
 
-  /** Asks one service after the other until one answers with anything but that it cannot now. Null: none did in time. */
+  /**
+   * Asks one service after the other until one gives an answer other than that it cannot now. Null: none did in time.
+   */
   async ask(
     method: string,
     path: string,
@@ -145,7 +147,7 @@ export class SweepClient {
     this.#resting?.resolve()
   }
 
-  /** Resolves between two of its steps; it rests until `resume`. */
+  /** Resolves between two of its steps; the client rests until `resume`. */
   async halt(): Promise<void> {
     if (this.#isOver) return
     this.#resting = Promise.withResolvers()
@@ -309,12 +311,12 @@ export class SweepClient {
     const answer = await this.ask("POST", `/sandboxes/${operation.sandboxId}/operations/${operation.id}/cancel`)
     if (answer?.status !== 200) return
     this.see(operation, answer.body.operation)
-    // Ended, and told so before it is answered.
+    // The operation has ended before the answer.
     if (!isTerminal(answer.body.operation.status)) this.#unexpected(`cancel of ${operation.key}`, answer)
     this.#acknowledged("cancel")
   }
 
-  /** Whoever has ended has ended so for ever. */
+  /** An ended operation stays ended. */
   see(known: KnownOperation, operation: Readonly<Record<string, unknown>>): void {
     const { id, status, exitCode, signal, reason, finishedAt } = operation
     if (!isTerminal(status as string)) {

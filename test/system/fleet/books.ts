@@ -1,4 +1,7 @@
-/** What must hold in a fleet's database whenever all is mended: logs that fold to their snapshots, promises that are those of its Sandboxes, bills. */
+/**
+ * The invariants of a fleet's database whenever all is mended: logs fold to their snapshots, reservations match the
+ * Sandboxes, bills are right.
+ */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { MaintenanceDatabase } from "../../../src/store/Database.ts"
@@ -37,7 +40,7 @@ const billFaults = Effect.gen(function* () {
   return differences.map((difference) => `bill: ${JSON.stringify(difference)}`)
 })
 
-/** Of one instant. */
+/** Read at one instant. */
 export const bookFaults = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const told = Effect.gen(function* () {
@@ -55,7 +58,9 @@ export const hostsOfSandboxes = Effect.gen(function* () {
   return new Map(rows.map(({ sandbox_id, host_id }) => [sandbox_id, host_id]))
 })
 
-/** For whoever looks for the cause of a fault: how the hosts stand, who owns how many shards, which statements and transactions are open. */
+/**
+ * For the analysis of a fault: the states of the hosts, the owners of the shards, the open statements and transactions.
+ */
 export const standing = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const hosts = yield* sql`select id, status, snapshot -> 'context' as context, pending from actors where kind = 'host'`

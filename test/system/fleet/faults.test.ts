@@ -1,7 +1,7 @@
 /**
- * Everything that can befall a member of a fleet, under clients that never pause: nothing that was acknowledged is lost, nothing is done twice,
- * no Sandbox is alive twice. ATOLL_FLEET_SEED repeats the plan of a run; when exactly each fault strikes is up to the machine.
- *
+ * Every fault of every member of a fleet, under clients that never pause: nothing that was acknowledged is lost,
+ * nothing is done twice, no Sandbox is alive twice. ATOLL_FLEET_SEED repeats the plan of a run; the exact instant of
+ * each fault depends on the machine.
  * @source issue 13 "Fault sweep"
  */
 import { assert, it } from "@effect/vitest"
@@ -22,15 +22,15 @@ const clusterLeaseMs = 3000
 const hostLeaseMs = 2000
 const hostLostAfterMs = 1000
 const clients = 3
-/** All that can befall anybody, and one more: what a run of all tests has time for. */
+/** Every fault once, and one more: what a run of all tests has time for. */
 const few = 35
 
 const faults = Number(asked("FAULTS") ?? few)
 const seed = Number(asked("SEED") ?? Math.floor(Math.random() * 2 ** 31))
-/** In a long run each is looked at by itself more often. */
+/** In a long run each is checked separately more often. */
 const atOnce = faults > few ? { min: 1, max: 3 } : { min: 4, max: 5 }
 
-/** By what it is and whom it strikes: how often. */
+/** By kind and target: how often. */
 const counted = (struck: ReadonlyArray<Fault>): Readonly<Record<string, number>> => {
   const names = struck.map(
     (fault) => `${fault.type} ${"victim" in fault ? fault.victim : `${fault.from}, ${fault.to}`}`
@@ -40,7 +40,7 @@ const counted = (struck: ReadonlyArray<Fault>): Readonly<Record<string, number>>
 
 describe.skipIf(refusal !== null)("a fleet", () => {
   it.live(
-    "loses nothing that it acknowledged and does nothing twice, whatever becomes of its members",
+    "loses nothing that it acknowledged and does nothing twice, through every fault of its members",
     () =>
       Effect.gen(function* () {
         const postgres = yield* OwnPostgres
@@ -60,7 +60,7 @@ describe.skipIf(refusal !== null)("a fleet", () => {
           hostOf: () => run(hostsOfSandboxes),
           database: {
             signal: (signal: NodeJS.Signals) => run(postgres.signalAll(signal)),
-            // One that is frozen or down hears of it later, or not at all.
+            // A member that is frozen or down learns of it later, or not at all.
             deafen: () =>
               run(
                 Effect.ignore(
@@ -91,7 +91,7 @@ describe.skipIf(refusal !== null)("a fleet", () => {
             assert.deepStrictEqual([...(await books.faults()), ...(await books.hostOf())], [])
             assert.strictEqual(sweep.struck.length, faults)
             assert.isAbove(sweep.done["operation"] ?? 0, 0)
-            // Nothing is found where nothing is done; a short run may be too short for some of it.
+            // A service that does nothing finds nothing; a short run may be too short for some of it.
             const undone = steps.filter((step) => sweep.done[step] === undefined)
             assert.deepStrictEqual(faults > few ? undone : [], [])
             if (asked("FAULTS") !== undefined) {

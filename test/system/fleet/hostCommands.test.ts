@@ -1,4 +1,4 @@
-/** `atoll hosts`, beside a service that runs and without one. */
+/** `atoll hosts`, beside a running service and without one. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -13,7 +13,7 @@ import { createIn, request, untilStatus } from "../../support/TestSandboxes.ts"
 
 layer(TestDatabase.layer, { excludeTestServices: true })("atoll hosts", (it) => {
   it.effect(
-    "says that there is none but this where none has joined",
+    "reports that there is only this host where none has joined",
     () =>
       Effect.gen(function* () {
         const { code, stdout, stderr } = yield* atoll("hosts", "list")
@@ -27,7 +27,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("atoll hosts", (it) => 
   )
 
   it.effect(
-    "shows how a host stands, cordons and drains it, and removes it only when nothing runs there",
+    "shows a host's state, cordons and drains it, and removes it only when nothing runs there",
     () =>
       Effect.gen(function* () {
         const host = yield* WorldHost.make("host_0123456789abcdef01234567")
@@ -46,7 +46,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("atoll hosts", (it) => 
             /^host_\w+ +ready +namespace +1 up of 1 +\d+ of 100 +[\d.]+ of 1024 +[\d.]+ of 1024 +\d+ s ago +the folder of host_\w+ +-$/
           )
 
-          // A host that says that it is called as another one is by its id is in nobody's way.
+          // A host whose label is another one's id does not shadow that one.
           const sql = yield* SqlClient.SqlClient
           yield* sql`
             insert into hosts (id, label, address_host, address_port, boot, version, driver, kind, vcpus, memory_bytes, disk_bytes, parallel_starts,
@@ -81,7 +81,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("atoll hosts", (it) => 
   )
 
   it.effect(
-    "takes out the host of a data folder that never joined, and what was promised there with it",
+    "removes the host of a data folder that never joined, and its reservations",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -113,7 +113,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("atoll hosts", (it) => 
   )
 
   it.effect(
-    "keeps what is wanted until a service runs",
+    "stores a command until a service runs",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient

@@ -1,4 +1,6 @@
-/** Whether a service should be sent requests, as it tells a balancer: one that reaches none of the hosts should not, where another one does. */
+/**
+ * A service's readiness for a balancer: one that reaches none of the hosts is not ready, if another one reaches some.
+ */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
 import { PublicPort } from "../../../src/access/gateway/PublicPort.ts"
@@ -6,7 +8,7 @@ import { untilHost, WorldHost } from "../../support/fleet/SupervisedWorlds.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { fleetApi } from "./FleetApi.ts"
 
-/** Nobody is taken for silent: hosts are in use for as long as the test takes. */
+/** No host is taken for silent: hosts stay in use as long as the test takes. */
 const patient = { ATOLL_HOST_LEASE_MS: "600000" }
 
 const ready = [200, { status: "ready", reason: null }] as const
@@ -27,7 +29,7 @@ const untilTold = (status: number) =>
   )
 
 layer(TestDatabase.layer, { excludeTestServices: true })("a service of a fleet", (it) => {
-  it.effect("is ready while it reaches one of the hosts in use, or there is none", () =>
+  it.effect("is ready while it reaches one of the hosts in use, or none is in use", () =>
     Effect.gen(function* () {
       const hosts = yield* Effect.forEach(["1", "2", "3", "4"], (digit) => WorldHost.make(`host_${digit.repeat(24)}`))
       const [one, ...others] = hosts as [WorldHost, ...Array<WorldHost>]
@@ -36,16 +38,16 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a service of a fleet",
         for (const host of hosts) yield* Effect.forkScoped(host.live)
         for (const { id } of hosts) yield* untilHost(id, "ready")
         for (const host of others) host.isCut = true
-        // Longer than it takes to believe that nobody is reached.
+        // Longer than the service takes to conclude that it reaches none.
         for (let asked = 0; asked < 80; asked++) {
           assert.deepStrictEqual(yield* told(), ready)
           yield* Effect.sleep("100 millis")
         }
         one.isCut = true
         assert.deepStrictEqual(yield* untilTold(503), unready)
-        // As HAProxy wants to be told.
+        // As HAProxy expects it.
         assert.deepStrictEqual(yield* told("?unready=404"), [404, unready[1]])
-        // Nobody is without it because of that.
+        // The service itself stays healthy.
         const health = yield* Effect.flatMap(PublicPort, (port) =>
           Effect.promise(async () => (await fetch(`http://127.0.0.1:${port.current()}/healthz`)).status)
         )

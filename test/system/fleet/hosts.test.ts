@@ -1,4 +1,4 @@
-/** The hosts of a fleet, from their first joining to their end, as its services see them. */
+/** The hosts of a fleet, from their first join to their end, as its services see them. */
 
 import { assert, layer } from "@effect/vitest"
 import { Effect, PubSub } from "effect"
@@ -18,7 +18,7 @@ const bootsOf = ({ world }: WorldHost, sandboxId: string) =>
   world.boots.filter((boot) => boot.startsWith(`${sandboxId}#`))
 
 layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
-  it.effect("joins, shows that a Sandbox boots there, and only then gets any", () =>
+  it.effect("joins, proves that a Sandbox boots there, and only then gets any", () =>
     Effect.gen(function* () {
       yield* fresh
       const host = yield* WorldHost.make("host_canary")
@@ -39,7 +39,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
           message: "No Sandbox boots there: No machine comes up."
         })
         assert.strictEqual(host.world.boots.length, 0)
-        // Its next process does not wait until that is tried again.
+        // Its next process does not wait until the proof is repeated.
         fails = 0
         host.boot = "another"
         yield* untilHost(host.id, "ready")
@@ -58,7 +58,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
   )
 
   it.effect(
-    "that falls silent is suspect, then lost with what runs there; back again, nothing runs that shall not",
+    "that falls silent is suspect, then lost with its running Sandboxes; when it returns, only what should run runs",
     () =>
       Effect.gen(function* () {
         yield* fresh
@@ -74,7 +74,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
           const lost = yield* untilHost(host.id, "lost")
           const stopped = yield* untilStatus(accountId, id, "stopped")
           assert.strictEqual(stopped.statusReason?.code, "HOST_LOST")
-          // It has cost until the host was heard of last: a lease and more before it was taken for lost.
+          // It has cost until the host was last heard: a lease and more before the host counted as lost.
           const sql = yield* SqlClient.SqlClient
           const [told] = yield* sql<{ readonly at: number; readonly seenAt: number }>`
             select at::float8 as at, (event ->> 'seenAt')::float8 as "seenAt" from transitions
@@ -89,7 +89,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
 
           host.isCut = false
           yield* untilHost(host.id, "ready")
-          // Before it is ready: what runs there and shall not, does not any more.
+          // Before it is ready: what runs there and should not has ended.
           assert.deepStrictEqual(
             [...host.world.machines.keys()].filter((it) => it === id),
             []
@@ -102,7 +102,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
       })
   )
 
-  it.effect("that did not boot a Sandbox is rid of what it has of it, once that has another host", () =>
+  it.effect("that did not boot a Sandbox deletes its part of it, once the Sandbox has another host", () =>
     Effect.gen(function* () {
       yield* fresh
       const hosts = yield* Effect.forEach(["host_full_a", "host_full_b"], WorldHost.make)
@@ -139,7 +139,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
     })
   )
 
-  it.effect("that is silent for a moment goes on as it was, with what runs there", () =>
+  it.effect("that is silent for a moment goes on unchanged, with its running Sandboxes", () =>
     Effect.gen(function* () {
       yield* fresh
       const host = yield* WorldHost.make("host_moment")
@@ -160,7 +160,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
     })
   )
 
-  it.effect("whose process is another one begins anew, and its Sandboxes go on", () =>
+  it.effect("whose process is replaced joins again, and its Sandboxes go on", () =>
     Effect.gen(function* () {
       yield* fresh
       const host = yield* WorldHost.make("host_again")
@@ -170,7 +170,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
         const account = yield* newAccount
         const { id } = (yield* createIn(account)).sandbox
         yield* untilStatus(account.accountId, id, "running")
-        // It is refused while the one before it could be there.
+        // It is refused while its predecessor could be alive.
         host.boot = "another"
         yield* until(statesOf(host.id), (states) => states.filter((state) => state === "ready").length === 2)
         assert.strictEqual((yield* (yield* Sandboxes).get(account.accountId, id)).status, "running")
@@ -204,7 +204,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
         yield* start(accountId, id)
         yield* untilStatus(accountId, id, "running")
 
-        // What is wanted outlasts its silence.
+        // The operator's wish outlasts its silence.
         yield* hosts.ask(host.id, "CORDON")
         yield* untilHost(host.id, "cordoned")
         host.isSilent = true
@@ -215,7 +215,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
     })
   )
 
-  it.effect("is given up for good: what it had is deleted without it, and it does not come back", () =>
+  it.effect("is removed for good: its Sandboxes are deleted without it, and it does not return", () =>
     Effect.gen(function* () {
       yield* fresh
       const host = yield* WorldHost.make("host_gone")
@@ -228,7 +228,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
         const { id } = (yield* createIn(account)).sandbox
         const { id: waiting } = (yield* createIn(account, "waiting")).sandbox
         for (const one of [id, waiting]) yield* untilStatus(accountId, one, "running")
-        // Not while it is used.
+        // Not while it is in use.
         yield* hosts.ask(host.id, "REMOVE")
         yield* until(hosts.find(host.id), (row) => row?.asked === null)
         assert.strictEqual((yield* hosts.find(host.id))?.state, "ready")
@@ -252,7 +252,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
     })
   )
 
-  it.effect("with an empty folder takes nobody's Sandboxes for lost", () =>
+  it.effect("with an empty folder does not turn Sandboxes of another host into lost ones", () =>
     Effect.gen(function* () {
       yield* fresh
       const old = yield* WorldHost.make("host_old")
@@ -265,7 +265,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
         const running = yield* untilStatus(account.accountId, id, "running")
         yield* Effect.forkScoped(young.live)
         yield* untilHost(young.id, "ready")
-        // It is compared ten times a second.
+        // The reconciler compares it ten times a second.
         yield* Effect.sleep(1000)
         assert.deepStrictEqual(yield* (yield* Sandboxes).get(account.accountId, id), running)
         assert.deepStrictEqual(bootsOf(old, id), [`${id}#1`])
@@ -274,7 +274,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
     })
   )
 
-  it.effect("is believed of its own Sandboxes only", () =>
+  it.effect("is believed about its own Sandboxes only", () =>
     Effect.gen(function* () {
       yield* fresh
       const liar = yield* WorldHost.make("host_liar")
@@ -286,7 +286,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
         const { accountId } = account
         const { id } = (yield* createIn(account)).sandbox
         yield* untilStatus(accountId, id, "running")
-        // It says that it runs it, in a generation to come, and that it died.
+        // It reports that it runs it, in a later generation, and that it died.
         liar.lies = [{ sandboxId: id, state: "running", generation: 7 }]
         yield* Effect.forkScoped(liar.live)
         yield* until(
@@ -298,7 +298,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
           yield* PubSub.publish(liar.world.downs, { type: "down", sandboxId: id, generation: 1, reason })
           yield* Effect.sleep(100)
         }
-        // What it does not end is no reason to use it.
+        // A host that does not end it is not used.
         assert.strictEqual((yield* (yield* Hosts).find(liar.id))?.state, "joining")
         assert.deepInclude(yield* (yield* Sandboxes).get(accountId, id), { status: "running", generation: 1 })
         assert.isTrue(honest.world.volumes.has(id))

@@ -1,6 +1,6 @@
 /**
- * A runtime that says what is not so: that it runs Sandboxes of its neighbours, strangers, and later generations of its own; that those of its
- * neighbours have crashed; and that it did what it was asked for.
+ * A runtime that lies: that it runs Sandboxes of its neighbours, strangers, and its own later generations; that those
+ * of its neighbours have crashed; and that it did the work that it was given.
  */
 
 import { randomBytes } from "node:crypto"
@@ -11,7 +11,7 @@ import { publicText } from "../../../schemas/PublicText.ts"
 import { sandboxIdsIn } from "../../../src/host/linux/SandboxRecords.ts"
 import type { InventoryEntry, Runtime, RuntimeDown } from "../../../src/runtime/Runtime.ts"
 
-/** Sandboxes that have something on the hosts whose data folders lie beside this one. */
+/** Sandboxes with files on the hosts whose data folders lie beside this one. */
 const ofNeighbours = (dataDir: string): ReadonlyArray<string> =>
   readdirSync(dirname(dataDir)).flatMap((name) => {
     const other = join(dirname(dataDir), name)

@@ -1,5 +1,5 @@
 /**
- * `npm run test:fleet -- --faults N --seed S`: as many faults as you like.
+ * `npm run test:fleet -- --faults N --seed S`: N faults.
  * `npm run test:fleet`: every suite of the HTTP contract, over a fleet; `-- --only PATTERN`: of their files.
  */
 import { parseArgs } from "node:util"
@@ -12,7 +12,7 @@ const quiet = "--disable-console-intercept"
 const contract = (only: string, refusal: string | null): number => {
   const files = overAFleet.filter((file) => file.includes(only))
   if (files.length === 0) {
-    // Of no files vitest makes all.
+    // For an empty list vitest runs all.
     console.error(
       `No suite that runs over a fleet has ${only} in its name: test/support/fleet/contract.ts has them all.`
     )
@@ -30,7 +30,7 @@ const ofProcesses = async (): Promise<number> => {
     options: { faults: { type: "string" }, seed: { type: "string" }, only: { type: "string", default: "" } }
   })
   const { faults, seed = "" } = values
-  // It tries whether a network can be had here.
+  // It tests whether a network can be made here.
   const { refusal } = await import("./refusal.ts")
   if (faults === undefined) return contract(values.only, refusal)
   const environment = { ATOLL_FLEET_FAULTS: faults, ATOLL_FLEET_SEED: seed }

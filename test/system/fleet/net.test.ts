@@ -1,4 +1,4 @@
-/** The networks that the tests of fleets are made of do what those rely on. */
+/** The test networks of fleets behave as their tests rely on. */
 import { once } from "node:events"
 import { existsSync } from "node:fs"
 import { connect } from "node:net"
@@ -13,10 +13,10 @@ import { untilFound } from "../../support/until.ts"
 
 const port = "7777"
 const soonMs = 60_000
-/** Bytes are sent every 20 ms; what is on its way may come before. */
+/** Bytes are sent every 20 ms; those in flight may arrive before. */
 const silenceMs = 400
 
-/** Less than a slow link takes, and more than another one on a machine that has a moment for it. */
+/** Less than a slow link takes, and more than a fast one on a machine with a moment for it. */
 const leastMs = 100
 
 const connectedAfter = async (address: string): Promise<number> => {
@@ -31,7 +31,7 @@ const refusal = await Net.refusal()
 if (refusal !== null) console.warn(`Skipped: ${refusal}`)
 
 describe.skipIf(refusal !== null)("a network of namespaces", () => {
-  it("cuts in silence what was open, one way and both, and heals", async () => {
+  it("cuts open connections silently, one way and both, and heals", async () => {
     const net = await Net.make()
     const [echo, caller] = [new Program(), new Program()]
     try {
@@ -70,7 +70,7 @@ describe.skipIf(refusal !== null)("a network of namespaces", () => {
       }
       await net.slow("one")
       await isHearing()
-      // What is sent to it is not delayed, what it answers is.
+      // What is sent to it is not delayed, its answers are.
       for (let times = 0; times < 5; times++) assert.isAtLeast(await connectedAfter(one.address), leastMs)
       await net.heal()
       await isHearing()
@@ -83,7 +83,7 @@ describe.skipIf(refusal !== null)("a network of namespaces", () => {
     }
   })
 
-  it("what a killed run left is removed by the next one, and nobody else's", async () => {
+  it("a run removes what a killed run left, and nothing of other runs", async () => {
     const lost = new Program()
     try {
       lost.spawn(["test/system/fleet/fixtures/abandoned.ts"])

@@ -1,6 +1,6 @@
 /**
- * Each command of the operator that changes something takes effect at a service of a fleet within seconds: while its connection for notifications is
- * whole, and each time after that was broken.
+ * Each changing command of the operator takes effect at a service of a fleet within seconds: while its connection for
+ * notifications is whole, and each time after that was broken.
  */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -15,7 +15,7 @@ import { TestDatabase } from "../../support/TestDatabase.ts"
 import { until } from "../../support/until.ts"
 import { fleetApi } from "./FleetApi.ts"
 
-/** What is not heard is found by nothing else for longer than that. */
+/** Nothing else finds a missed notification for longer than that. */
 const soon = "20 seconds"
 
 const patient = { ATOLL_HOST_LEASE_MS: "600000", ATOLL_RECONCILE_INTERVAL_MS: "60000" }
@@ -128,7 +128,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the operator's command
             yield* run("keys", "revoke", key.id)
             assert.strictEqual((yield* send("GET", "/me")).status, 401)
 
-            // All that is heard comes over one connection.
+            // All notifications come over one connection.
             const open = sql`
               select 1 from pg_stat_activity where application_name = 'atoll-notices' and datname = current_database()`
             yield* seen(open, (rows) => rows.length === 1)

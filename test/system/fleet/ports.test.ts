@@ -1,4 +1,7 @@
-/** The ports on which services and hosts speak with each other let in nobody else: nobody inside a Sandbox, and no other user of the machine. */
+/**
+ * The ports between services and hosts admit only members of the fleet: no program inside a Sandbox, and no other user
+ * of the machine.
+ */
 import { execFile } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { writeFileSync } from "node:fs"
@@ -14,7 +17,7 @@ import { TestDatabase } from "../../support/TestDatabase.ts"
 import { refusal } from "./refusal.ts"
 import { soon } from "./soon.ts"
 
-const nobody = "65534"
+const nobodyId = "65534"
 /** Of TLS: 21, the version, two bytes of length, "fatal", and the reason. */
 const alertBytes = 7
 const shellWithinMs = 60_000
@@ -25,7 +28,10 @@ interface Door {
   readonly protocol: PeerProtocol
 }
 
-/** Connects, says something, and tells how much it was told until it was shut out; `closed` where it was not even heard. */
+/**
+ * Connects, sends something, and returns the number of bytes that it got until it was cut; `closed` where it was not
+ * even accepted.
+ */
 const knock = ({ host, port }: Omit<Door, "protocol">) =>
   `(exec 3<>/dev/tcp/${host}/${port} && printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3 && timeout 10 head -c 100 <&3 | wc -c) 2>/dev/null || echo closed`
 
@@ -44,7 +50,7 @@ const lets = (secretFile: string, { host, port, protocol }: Door) =>
   }).pipe(Effect.scoped, Effect.exit, Effect.map(Exit.isSuccess))
 
 describe.skipIf(refusal !== null)("the ports of a fleet", () => {
-  it.live("let in who has the secret, and nobody else", () =>
+  it.live("admit peers with the secret, and no others", () =>
     Effect.gen(function* () {
       const fleet = yield* Fleet.make({ hosts: 1 })
       const doors: ReadonlyArray<Door> = [
@@ -68,7 +74,7 @@ describe.skipIf(refusal !== null)("the ports of a fleet", () => {
         assert.isFalse(yield* lets(others, door), JSON.stringify(door))
       }
       yield* Effect.promise(async () => {
-        const asNobody = ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups", "--"]
+        const asNobody = ["setpriv", `--reuid=${nobodyId}`, `--regid=${nobodyId}`, "--clear-groups", "--"]
         assert.strictEqual(await bash(`cat ${fleet.secretFile} 2>/dev/null || echo refused`, asNobody), "refused")
         for (const door of doors) {
           const told = await bash(knock(door), asNobody)

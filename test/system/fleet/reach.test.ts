@@ -16,7 +16,7 @@ const outageMs = 10_000
 describe.skipIf(refusal !== null)("a fleet", () => {
   describe("of real processes", () => {
     it.live(
-      "says in two lines of each of its processes that its database is gone for a while",
+      "logs two lines in each of its processes while its database is gone for a while",
       () =>
         Effect.gen(function* () {
           const fleet = yield* Fleet.make({ environment: { ATOLL_LOG_LEVEL: "info" } })
@@ -65,7 +65,7 @@ describe.skipIf(refusal !== null)("a fleet", () => {
     ]
     for (const [what, befall] of ways) {
       it.live(
-        `serve every request by the others while one service ${what}, and are whole again after that`,
+        `serves every request by the other services while one service ${what}, and is whole again after that`,
         () =>
           Effect.gen(function* () {
             const fleet = yield* Fleet.make({

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { probe } from "../../../src/host/namespace/probe.ts"
 import { Net } from "../../support/fleet/Net.ts"
 
-/** Why no fleet of real processes can be had here, one sentence; null: it can. */
+/** Why no fleet of real processes can run here, one sentence; null: it can. */
 const sentence = async (): Promise<string | null> => {
   const found = await Effect.runPromise(probe)
   return found.ok ? Net.refusal() : found.reason

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises"
 
-/** Looks until there is nothing wrong, or patience ends: what is wrong then. */
+/** Checks until there is no fault, or patience ends; returns the remaining fault. */
 export const soon = async (
   look: () => Promise<ReadonlyArray<string>>,
   withinMs = 90_000

@@ -1,7 +1,7 @@
 /**
- * A fleet is upgraded while clients work, in the order of deploy/README.md: the services one after the other, of which the first one changes the database under
- * the other, and then the hosts. A client that tries once more sees nothing of the services, and Sandboxes and their operations see nothing of the hosts.
- *
+ * A fleet is upgraded while clients work, in the order of deploy/README.md: the services one after the other, of which
+ * the first one changes the database under the other, and then the hosts. A client that retries once does not notice
+ * the services' upgrade; Sandboxes and their operations do not notice the hosts'.
  * @source deploy/README.md "Upgrading a fleet"
  */
 import { join } from "node:path"
@@ -22,12 +22,12 @@ import { refusal } from "./refusal.ts"
 import { soon } from "./soon.ts"
 
 const sandboxes = 3
-/** For how long both versions serve beside each other. */
+/** How long both versions serve beside each other. */
 const besideMs = 3_000
 const pageBytes = 262_144
 const counting = "i=0; while :; do echo $i; i=$((i+1)); sleep 0.02; done"
 
-/** How far it has counted; fails where a number is missing, doubled or out of its turn. */
+/** Its last number; fails where a number is missing, doubled or out of order. */
 const countedBy = async (service: ServiceProcess, operation: string): Promise<number> => {
   const { status, body } = await service.ask("GET", `${operation}/output?stream=stdout&offset=0&limit=${pageBytes}`)
   assert.strictEqual(status, 200, JSON.stringify(body))
@@ -42,7 +42,7 @@ const aliveOn = (hosts: ReadonlyArray<HostProcess>) =>
 
 describe.skipIf(refusal !== null)("an upgrade of a fleet", () => {
   it.live.skipIf(skipped(commitBeforeMigration.obstacle))(
-    "fails no request that is tried once more, and hurts no Sandbox and no operation",
+    "fails no request that is retried once, and harms no Sandbox and no operation",
     () =>
       Effect.gen(function* () {
         const source = join(yield* sourcesOf(commitBeforeMigration), "src/main.ts")
@@ -50,7 +50,7 @@ describe.skipIf(refusal !== null)("an upgrade of a fleet", () => {
         const { services, hosts } = fleet
         const sql = yield* SqlClient.SqlClient
         const context = yield* Effect.context<SqlClient.SqlClient>()
-        /** Hosts that are ready, each by the process that is one now. */
+        /** Ready hosts, each by its present process. */
         const ready = () =>
           Effect.runPromiseWith(context)(
             sql<{ readonly boot: string }>`
@@ -83,7 +83,7 @@ describe.skipIf(refusal !== null)("an upgrade of a fleet", () => {
           assert.deepStrictEqual(clients.faults, [])
           assert.deepStrictEqual(aliveOn(hosts), before)
 
-          // The hosts are still the older ones.
+          // The hosts still run the older version.
           const { workspace } = (await other.ask("POST", "/workspaces", { name: "cluster" }, "w")).body
           const request = { workspaceId: workspace.id, name: "late", networkEnabled: false }
           const late = await other.ask("POST", "/sandboxes?wait=running", request, "late")

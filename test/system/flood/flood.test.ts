@@ -1,7 +1,6 @@
 /**
- * A command that never stops writing, beside another tenant. `npm run test:flood -- --seconds 600` runs it for long, with the settings as they
- * come.
- *
+ * A command that never stops writing, beside another tenant. `npm run test:flood -- --seconds 600` runs it for long,
+ * with the default settings.
  * @source docs/settings.md "ATOLL_OUTPUT_BYTES_PER_SECOND"
  */
 import { readdirSync, statSync } from "node:fs"
@@ -16,7 +15,7 @@ const mebibyte = 1024 ** 2
 const long = Number(process.env["ATOLL_FLOOD_SECONDS"] || 0)
 const seconds = long || 8
 
-/** What is asserted follows from these. */
+/** The assertions follow from these. */
 const settings = {
   burstBytes: (long ? 256 : 16) * mebibyte,
   bytesPerSecond: (long ? 4 : 2) * mebibyte,
@@ -24,27 +23,29 @@ const settings = {
 }
 
 /**
- * The table: what it keeps (and 4 MiB until the next trim), what is forgotten before the next vacuum, and what a burst adds while that one runs.
- * The log: `max_wal_size`, or, in a short run, all that was written, twice over for the pages that come with it after a checkpoint.
+ * The table: what it keeps (and 4 MiB until the next trim), deleted rows before the next vacuum, and what a burst adds
+ * while that one runs.
+ * The log: `max_wal_size`, or, in a short run, all that was written, twice for the pages that are logged whole after a
+ * checkpoint.
  */
 const bounds = {
   databaseBytes: settings.retentionBytes + 4 * mebibyte + 64 * mebibyte + settings.burstBytes + 32 * mebibyte,
   logBytes: long ? 1280 * mebibyte : 96 * mebibyte + 3 * (settings.burstBytes + seconds * settings.bytesPerSecond)
 }
-/** Of a request, at its median: so many times what it took before, and a moment of the machine's. */
+/** Of a request, at its median: so many times its duration before, and a moment of the machine's. */
 const slower = { times: 4, andMs: 200 }
 
 const sizeOf = (folder: string): number =>
   readdirSync(folder, { withFileTypes: true }).reduce((sum, entry) => {
     const path = join(folder, entry.name)
-    // Files come and go while they are counted.
+    // Files come and go during the count.
     if (entry.isDirectory()) return sum + sizeOf(path)
     return sum + (statSync(path, { throwIfNoEntry: false })?.size ?? 0)
   }, 0)
 
 const median = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
 
-it("bounds what an endless writer costs the host's disk, and leaves its neighbour alone", {
+it("a service bounds what an endless writer costs the host's disk, and its neighbour is not affected", {
   timeout: 120_000 + seconds * 2000
 }, async (context) => {
   const found = await Effect.runPromise(probe)
@@ -131,7 +132,7 @@ it("bounds what an endless writer costs the host's disk, and leaves its neighbou
     )
     const allowance = settings.burstBytes + (seconds + 5) * settings.bytesPerSecond
     assert.isAtMost(stdoutBytes, allowance)
-    // It was held back by its rate, and not by anything else.
+    // Its rate held it back, and nothing else.
     assert.isAtLeast(stdoutBytes, Math.min(settings.burstBytes, allowance / 4))
     assert.isTrue(page.truncated)
     assert.match(Buffer.from(page.data, "base64").toString("latin1"), /^y?\n?(y\n)*y?$/)

@@ -1,4 +1,7 @@
-/** `npm run test:flood -- --seconds 600`: an endless writer beside another tenant, for as long as you like, with the settings as they come. */
+/**
+ * `npm run test:flood -- --seconds 600`: an endless writer beside another tenant, for any time, with the default
+ * settings.
+ */
 import { parseArgs } from "node:util"
 import { runAsked } from "../../support/askedTests.ts"
 import { unusable } from "../../support/host/namespace/TestHost.ts"

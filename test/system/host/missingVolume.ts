@@ -1,4 +1,4 @@
-/** What each driver does with a Sandbox whose volume somebody has removed. */
+/** The behaviour of each driver for a Sandbox whose volume was removed. */
 import { rmSync } from "node:fs"
 import { assert } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
@@ -7,7 +7,7 @@ import { output } from "../../support/runtime/contract/commands.ts"
 import { sandboxSpec } from "../../support/runtime/contract/sandboxSpec.ts"
 
 /**
- * @param pathOf What is removed: the image, or the whole folder, of a Sandbox.
+ * @param pathOf The path that is removed: the image, or the whole folder, of a Sandbox.
  * @param driver Over one data folder; each use opens it again.
  */
 export const missingVolumeIsRefused = <E>(
@@ -24,7 +24,7 @@ export const missingVolumeIsRefused = <E>(
           yield* output(yield* runtime.guest("emptied", 1), "echo kept > /workspace/file")
           yield* runtime.stop("emptied", 1)
           rmSync(path, { recursive: true })
-          // In the service that has made it, and below in one that comes later.
+          // In the service that has made it, and below in a later one.
           const refused = yield* Effect.flip(runtime.provision(sandboxSpec("emptied", { generation: 2 })))
           assert.deepInclude(refused, { _tag: "RuntimeRefused", code: "VOLUME_MISSING" }, String(index))
           assert.notInclude(refused.message, "/")
@@ -39,7 +39,7 @@ export const missingVolumeIsRefused = <E>(
             (yield* runtime.inventory).map(({ state }) => state),
             "running"
           )
-          // Who deletes it may make another of that name.
+          // A client that deletes it may make another of that name.
           yield* runtime.destroy("emptied")
           yield* runtime.provision(sandboxSpec("emptied"))
           yield* runtime.destroy("emptied")

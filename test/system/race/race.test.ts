@@ -1,9 +1,8 @@
 /**
- * Random interleavings of everything that clients, machines, crashes and a second service can do to Sandboxes and operations.
- *
- *     npm run test:race -- --runs 10000            more of them
- *     npm run test:race -- --seed=S --path P       a failed run again
- *
+ * Random interleavings of everything that clients, machines, crashes and a second service can do to Sandboxes and
+ * operations.
+ * npm run test:race -- --runs 10000            more of them
+ * npm run test:race -- --seed=S --path P       a failed run again
  * @source design.md "Races that must hold"
  */
 

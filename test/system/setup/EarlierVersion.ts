@@ -8,7 +8,7 @@ import { testFolder } from "../../support/testFolder.ts"
 
 const root = join(import.meta.dirname, "../../..")
 
-/** A clone that somebody else made may be read, too; and it is this one, whatever the environment says. */
+/** A clone of another user may be read, too; and it is this one, regardless of the environment. */
 const git = (...words: ReadonlyArray<string>): Buffer =>
   execFileSync("git", ["-c", "safe.directory=*", "-C", root, ...words], {
     env: { PATH: process.env["PATH"] },
@@ -34,11 +34,11 @@ const packagesObstacle = async (commit: string): Promise<string | null> => {
 
 export interface EarlierVersion {
   readonly commit: string
-  /** Null when it can be started here; else the sentence that says why not. */
+  /** Null when it can be started here; else a sentence with the reason. */
   readonly obstacle: string | null
 }
 
-/** @param revision As git names one, or null when there is none. */
+/** @param revision As git names it, or null when there is none. */
 const versionAt = async (revision: string | null): Promise<EarlierVersion> => {
   const absent = { commit: "-", obstacle: "This clone has no history that reaches back to an earlier version." }
   if (revision === null) return absent
@@ -61,10 +61,10 @@ const lastMigration = (): string | null => {
 /** The commit before this one. */
 export const commitBefore = await versionAt("HEAD~1")
 
-/** The last one whose database has another shape. */
+/** The last commit with another schema of the database. */
 export const commitBeforeMigration = await versionAt(lastMigration()?.concat("~1") ?? null)
 
-/** Its sources, in a folder of their own, with the packages of this one. */
+/** Its sources, in a separate folder, with the packages of this one. */
 export const sourcesOf = ({ commit }: EarlierVersion) =>
   Effect.map(testFolder, (folder) => {
     execFileSync("tar", ["--extract", "--directory", folder], { input: git("archive", commit) })

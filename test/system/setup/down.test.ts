@@ -1,4 +1,4 @@
-/** `atoll down`: with real Sandboxes and an embedded database, in a data folder of its own. */
+/** `atoll down`: with real Sandboxes and an embedded database, in a separate data folder. */
 import { createHash } from "node:crypto"
 import { once } from "node:events"
 import { existsSync, readFileSync, realpathSync } from "node:fs"
@@ -18,7 +18,7 @@ const setting = Effect.gen(function* () {
   return { dataDir, start, down: (...flags: ReadonlyArray<string>) => atoll("down", "--json", ...flags) }
 })
 
-/** What runs, is mounted or has a folder of this data folder's Sandboxes. */
+/** The processes, mounts and folders of this data folder's Sandboxes. */
 const traces = (instance: string) => ({
   processes: markedProcesses(instance).length,
   mounts: readFileSync("/proc/self/mountinfo", "utf8").split(instance).length - 1,
@@ -27,7 +27,7 @@ const traces = (instance: string) => ({
 
 describe.skipIf(skipped(unusable))("atoll down", () => {
   it.live(
-    "stops what Ctrl-C leaves running, and all with the service; with --purge nothing is left",
+    "stops what Ctrl-C leaves running, and everything with the service; with --purge nothing is left",
     () =>
       Effect.gen(function* () {
         const { dataDir, start, down } = yield* setting

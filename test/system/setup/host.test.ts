@@ -1,4 +1,4 @@
-/** A host as a process: how it starts, what it tells, and how it ends. */
+/** A host as a process: its start, its health, and its end. */
 import { spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
@@ -64,7 +64,7 @@ const told = (address: string, path: string) =>
 
 describe("a host as a process", () => {
   it.live(
-    "joins, says how it is, leaves at SIGTERM and exits with 0; its folder keeps who it is",
+    "joins, reports its health, leaves at SIGTERM and exits with 0; its folder keeps its identity",
     () =>
       Effect.gen(function* () {
         const { dataDir, service, start } = yield* setting
@@ -108,7 +108,7 @@ describe("a host as a process", () => {
   )
 
   it.live(
-    "is ended by atoll down, which takes its folder with --purge",
+    "is ended by atoll down, which removes its folder with --purge",
     () =>
       Effect.gen(function* () {
         const { dataDir, service, start, atoll } = yield* setting
@@ -130,7 +130,7 @@ describe("a host as a process", () => {
   )
 
   it.live(
-    "says why it cannot be one: settings with 78, a fleet that does not want it with 69",
+    "refuses to start with a sentence: unusable settings with 78, a fleet's refusal with 69",
     () =>
       Effect.gen(function* () {
         const { service, start } = yield* setting
@@ -154,7 +154,7 @@ describe("a host as a process", () => {
   )
 
   it.live.skipIf(skipped(unusable))(
-    "takes over the folder of an Atoll that did all by itself, with what runs there, and is ended with it",
+    "takes over the folder of an Atoll that did all by itself, with its running Sandboxes, and is ended with it",
     () =>
       Effect.gen(function* () {
         const { dataDir, service, start, environment } = yield* setting

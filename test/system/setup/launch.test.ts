@@ -1,4 +1,4 @@
-/** The service as a process: how it starts, and how it ends. */
+/** The service as a process: its start and its end. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync } from "node:fs"
@@ -15,13 +15,16 @@ const main = join(import.meta.dirname, "../../../src/main.ts")
 
 interface Service {
   readonly child: ChildProcess
-  /** Everything it said so far. */
+  /** All its output so far. */
   readonly said: () => string
-  /** Exit code or signal, once everything was said. (The child's own `close` waits for an IPC channel that was given up.) */
+  /**
+   * Exit code or signal, once all output was read. (The child's own `close` waits for an IPC channel that was given
+   * up.)
+   */
   readonly end: Promise<unknown>
 }
 
-/** What a collector is sent, as far as it matters here. */
+/** The fields that a collector gets, as far as this test needs them. */
 interface Exported {
   readonly resourceSpans: ReadonlyArray<{
     readonly scopeSpans: ReadonlyArray<{
@@ -34,7 +37,7 @@ interface Exported {
 interface Options {
   /** Without the controlling terminal of the person who runs the tests. */
   readonly detached?: boolean
-  /** What starts it in the place of Node. */
+  /** The program that starts it instead of Node. */
   readonly through?: ReadonlyArray<string>
 }
 
@@ -103,7 +106,7 @@ describe("the service as a process", () => {
     )
   }
 
-  it.live("goes on after a SIGHUP where it was started without a terminal", () =>
+  it.live("survives a SIGHUP where it was started without a terminal", () =>
     Effect.gen(function* () {
       const service = yield* start({}, { detached: true })
       const address = yield* ready(service)
@@ -124,13 +127,13 @@ describe("the service as a process", () => {
       }).pipe(
         Effect.map(({ child }) => Number(execFileSync("pgrep", ["--parent", String(child.pid)], { encoding: "utf8" })))
       )
-      // As a terminal's window that is closed.
+      // Like a terminal's window that is closed.
       service.child.kill("SIGKILL")
       yield* Effect.repeat(Effect.sleep(50), { until: () => !existsSync(`/proc/${pid}`) })
     }).pipe(provideDatabase)
   )
 
-  it.live("takes a signal that is repeated at once, as npm does, for one", () =>
+  it.live("takes a signal that is repeated immediately, as npm does, for one", () =>
     Effect.gen(function* () {
       const service = yield* start({})
       yield* ready(service)
@@ -149,7 +152,7 @@ describe("the service as a process", () => {
     }).pipe(provideDatabase)
   )
 
-  it.live("logs one JSON object a line when nobody looks", () =>
+  it.live("logs one JSON object a line when its output is no terminal", () =>
     Effect.gen(function* () {
       const service = yield* start({})
       const address = yield* ready(service)
@@ -161,7 +164,7 @@ describe("the service as a process", () => {
     }).pipe(provideDatabase)
   )
 
-  it.live("says three things at its start, and the rest to who asks for it", () =>
+  it.live("prints three lines at its start, and more at a lower log level", () =>
     Effect.gen(function* () {
       const messages = (environment: Readonly<Record<string, string>>) =>
         Effect.gen(function* () {
@@ -185,7 +188,7 @@ describe("the service as a process", () => {
     }).pipe(provideDatabase)
   )
 
-  it.live("sends traces to the collector that is named, the last ones at its stop", () =>
+  it.live("sends traces to the collector of the settings, the last ones at its stop", () =>
     Effect.gen(function* () {
       const spans: Array<string> = []
       const roots: Array<string> = []
@@ -227,7 +230,7 @@ describe("the service as a process", () => {
     }).pipe(provideDatabase)
   )
 
-  it.live("says which port is in use, and exits with 69", () =>
+  it.live("names a port that is in use, and exits with 69", () =>
     Effect.gen(function* () {
       const taken = yield* Effect.acquireRelease(
         Effect.promise(async () => {
@@ -244,7 +247,7 @@ describe("the service as a process", () => {
     }).pipe(provideDatabase)
   )
 
-  it.live("says that the database cannot be reached, without its password, and exits with 69", () =>
+  it.live("reports an unreachable database, without its password, and exits with 69", () =>
     Effect.gen(function* () {
       const service = yield* start({
         DATABASE_URL: "postgres://someone:hunter2@127.0.0.1:1/shop",
@@ -256,7 +259,7 @@ describe("the service as a process", () => {
     }).pipe(provideDatabase)
   )
 
-  it.live("says that another process has the database to itself, and exits with 69", () =>
+  it.live("reports another process that has the database to itself, and exits with 69", () =>
     Effect.gen(function* () {
       const first = yield* start({})
       yield* ready(first)
@@ -268,7 +271,7 @@ describe("the service as a process", () => {
     }).pipe(provideDatabase)
   )
 
-  it.live("says which setting does not parse, and exits with 78", () =>
+  it.live("names the setting that does not parse, and exits with 78", () =>
     Effect.gen(function* () {
       const service = yield* start({ ATOLL_VOLUME_BYTES: "4GB" })
       assert.strictEqual(yield* ended(service), 78)
@@ -280,7 +283,7 @@ describe("the service as a process", () => {
     }).pipe(provideDatabase)
   )
 
-  it.live("says that the data folder is none, and exits with 69", () =>
+  it.live("reports a data folder that is none, and exits with 69", () =>
     Effect.gen(function* () {
       const service = yield* start({ ATOLL_DATA_DIR: "/dev/null/data" })
       assert.strictEqual(yield* ended(service), 69)

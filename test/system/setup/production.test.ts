@@ -1,4 +1,4 @@
-/** Atoll as `npm ci --omit=dev` installs it, which the image of the Dockerfile is made by. */
+/** Atoll as `npm ci --omit=dev` installs it, which the Dockerfile does. */
 import { spawn } from "node:child_process"
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -44,7 +44,7 @@ const ending = (folder: string, program: string, args: ReadonlyArray<string>, en
 it.live("the service and its command line load without development dependencies", () =>
   Effect.gen(function* () {
     const folder = yield* production
-    // What is loaded when somebody asks for it.
+    // Modules that are loaded on demand.
     writeFileSync(join(folder, "later.mjs"), 'await import("@modelcontextprotocol/server")')
     // As far as its settings: by then every other module was loaded.
     const [service, commandLine, later] = yield* Effect.all(

@@ -1,4 +1,4 @@
-/** Every command of the documents is typed here, or named with the reason why not. */
+/** Every command of the documents is typed here, or listed with the reason why not. */
 import { execFileSync } from "node:child_process"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
@@ -17,11 +17,11 @@ import { shown } from "./readme/shown.ts"
 import { standInsIn } from "./readme/standIns.ts"
 import { toType } from "./readme/toType.ts"
 
-/** A hundred commands and several starts, on a machine that does much else. */
+/** A hundred commands and several starts, on a busy machine. */
 const patienceMs = 900_000
 
 describe("the documents' commands", () => {
-  it("are in blocks of sh, in tables and in sentences; every other block is a file or what is printed", () => {
+  it("are in blocks of sh, in tables and in sentences; every other block is a file or output", () => {
     const languages = pages.flatMap(({ text }) => Array.from(text.matchAll(/^```(.+)$/gm), ([, language]) => language!))
     assert.deepStrictEqual([...new Set(languages)].toSorted(), [
       "caddy",
@@ -49,7 +49,7 @@ describe("the documents' commands", () => {
   })
 
   it.live.skipIf(skipped(networkUnusable))(
-    "do what they say, one after the other",
+    "work, one after the other",
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestDatabase
@@ -69,7 +69,7 @@ describe("the documents' commands", () => {
           ATOLL_SSH_PORT: "0",
           DATABASE_URL: url,
           npm_config_update_notifier: "false",
-          // What npm pack makes is not left here.
+          // The file of npm pack is removed.
           npm_config_pack_destination: home
         }
         yield* Effect.addFinalizer(() => atollWith(environment, "down", "--purge", "--yes"))

@@ -1,4 +1,4 @@
-/** What somebody sees who starts Atoll for the first time, and again. */
+/** What a person sees who starts Atoll for the first time, and again. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
@@ -11,7 +11,7 @@ import { testFolder } from "../../support/testFolder.ts"
 
 const script = join(import.meta.dirname, "../../../scripts/up.mjs")
 
-/** Returns what it says until it shows how it is stopped; it runs until the scope closes. */
+/** Returns its output until it shows how it is stopped; it runs until the scope closes. */
 const up = (url: string, dataDir: string) =>
   Effect.map(
     Effect.acquireRelease(
@@ -49,7 +49,7 @@ const up = (url: string, dataDir: string) =>
     ({ said }) => said
   )
 
-it.live("npm run up prints a link that signs in once, and how to have another", () =>
+it.live("npm run up prints a link that signs in once, and how to get another", () =>
   Effect.gen(function* () {
     const { url } = yield* TestDatabase
     const dataDir = yield* testFolder

@@ -1,4 +1,7 @@
-/** An upgrade: an earlier version is stopped as systemd stops it, and this one started on its data while Sandboxes run. */
+/**
+ * An upgrade: an earlier version is stopped as systemd stops it, and this one is started on its data while Sandboxes
+ * run.
+ */
 import { randomUUID } from "node:crypto"
 import { once } from "node:events"
 import { request } from "node:http"
@@ -18,16 +21,16 @@ import { commitBefore, commitBeforeMigration, type EarlierVersion, sourcesOf } f
 
 type Service = Effect.Success<Effect.Success<ReturnType<typeof serviceIn>>["start"]>
 
-/** Two starts and the work of a small account, on a machine that does much else. */
+/** Two starts and the work of a small account, on a busy machine. */
 const patienceMs = 400_000
 const pageBytes = 262_144
 const hasNetwork = networkUnusable === null
 
-/** Counts up for as long as it lives. */
+/** Counts up as long as it lives. */
 const counting =
   "echo $$ > count.pid; i=0; while :; do for k in 1 2 3 4 5; do echo $i; i=$((i+1)); done; sleep 0.02; done"
 
-/** Asks a service; an answer that is no success fails the test. */
+/** Sends a request to a service; an answer that is no success fails the test. */
 const client = ({ send }: Service) => {
   const ask = async (method: string, path: string, given: Ask = {}) => {
     const answer = await send(method, `/api/v2${path}`, given)
@@ -57,7 +60,7 @@ const outputOf = async ({ get }: Client, operation: string): Promise<string> => 
   }
 }
 
-/** How far it has counted; fails where a number is missing, doubled or out of its turn. The last line may be half written. */
+/** Its last number; fails where a number is missing, doubled or out of order. The last line may be half written. */
 const countedIn = (output: string): number => {
   const lines = output.split("\n").slice(0, -1)
   for (const [at, line] of lines.entries()) assert.strictEqual(line, String(at))
@@ -74,7 +77,7 @@ const pageAt = (port: number, hostname: string): Promise<string> =>
       .end()
   })
 
-/** Serves one file, by programs that every Debian has. */
+/** Serves one file, with programs that every Debian has. */
 const serving = [
   "perl",
   "-MIO::Socket::INET",
@@ -84,7 +87,7 @@ const serving = [
    print $c "HTTP/1.1 200 OK\\r\\nConnection: close\\r\\nContent-Length: " . length($t) . "\\r\\n\\r\\n$t"; close $c }`
 ]
 
-/** What an account has that works; afterwards all of it is looked for. */
+/** The resources of an account in use; afterwards all of them are looked for. */
 const lived = async (service: Service, key: string) => {
   const here = client(service)
   const feed = new EventClient(service.port, "/api/v2/events", { authorization: `Bearer ${key}` })
@@ -145,7 +148,7 @@ const processesOf = async ({ post }: Client, { busy }: Life): Promise<string> =>
   return result.stdout
 }
 
-/** What stays as it is, as the API tells it. */
+/** The fields that stay unchanged, as the API shows them. */
 const told = async ({ get, text }: Client, { idle, busy, done, count }: Life) => {
   const { operation } = await get(count)
   const { output: _, ...counting } = operation
@@ -158,7 +161,7 @@ const told = async ({ get, text }: Client, { idle, busy, done, count }: Life) =>
     counting,
     note: await text(`${busy}/files/content?path=/workspace/note`),
     log: await get(`${busy}/logs?stream=stderr&source=process`),
-    // What may come next is each version's own.
+    // The possible next events differ between versions.
     lives: await Promise.all(
       [idle, busy, done, count].map(async (one) => {
         const { nextEvents: _, ...life } = await get(`${one}/transitions`)
@@ -198,7 +201,7 @@ const upgradeFrom = (version: EarlierVersion) =>
     const young = yield* start
     yield* Effect.promise(async () => {
       const here = client(young)
-      // A later version may tell more.
+      // A later version may add fields.
       expect(await told(here, life)).toMatchObject(before.told)
       assert.strictEqual(await processesOf(here, life), before.processes)
       if (life.preview !== null) {
@@ -209,7 +212,8 @@ const upgradeFrom = (version: EarlierVersion) =>
       const again = await here.post("/sandboxes", { ...life.made, name: "busy" }, "busy")
       assert.strictEqual(`/sandboxes/${again.sandbox.id}`, life.busy)
 
-      // A reader of the feed goes on where the old one left it, and finds it all from its beginning, each once.
+      // A reader of the feed resumes after the old one's last event, and gets every event from its beginning, each
+      // once.
       await here.post(`${life.idle}/start?wait=running`)
       const { sandbox } = await untilSeen(
         () => here.get(life.idle),
@@ -223,7 +227,7 @@ const upgradeFrom = (version: EarlierVersion) =>
       const hasStarted = () =>
         rest.transitions.some(({ data }) => data.sandboxId === sandbox.id && data.to === "running")
       await rest.until(hasStarted)
-      // By what names a transition: a later version may tell more of each.
+      // What identifies a transition: a later version may add fields.
       const sorted = (...feeds: ReadonlyArray<EventClient>) =>
         feeds
           .flatMap(({ transitions }) => transitions.map(({ data }) => `${data.actorId} ${data.revision} ${data.to}`))
@@ -262,7 +266,7 @@ const upgradeFrom = (version: EarlierVersion) =>
     assert.isAbove(Number(costMicroUsd), 0)
   }).pipe(Effect.scoped, Effect.provide(TestDatabase.empty))
 
-/** Null unless it is the commit before, of which there is a test already. */
+/** Null unless it is the commit before, which has a test already. */
 const sameObstacle = commitBeforeMigration.commit === commitBefore.commit ? "It is the commit before." : null
 
 describe.skipIf(skipped(unusable))("an upgrade while Sandboxes run loses nothing", () => {

@@ -1,4 +1,7 @@
-/** What the journal writes beside a snapshot is what the snapshot says, for whatever any machine comes to; and costs nothing where nothing changes. */
+/**
+ * The columns that the journal writes beside a snapshot agree with it, for every state of every machine; they cost
+ * nothing in a transition that changes none of them.
+ */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -93,7 +96,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("derived columns", (it)
     ).pipe(Effect.map(([row]) => row))
 
   for (const source of machineSources) {
-    it.effect(`say what the snapshot says, before and after each step of the machine ${source.name}`, () =>
+    it.effect(`agree with the snapshot, before and after each step of the machine ${source.name}`, () =>
       Effect.gen(function* () {
         const steps = new Map<string, Change>()
         for (const state of walk(source).values()) {
@@ -107,7 +110,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("derived columns", (it)
             })
           }
         }
-        // Each so many of them where there are very many.
+        // So many steps at a time, where there are very many.
         const stride = Math.ceil(steps.size / changesMax)
         const changes = [...steps.values()].filter((_, index) => index % stride === 0)
         assert.isNotEmpty(changes)
@@ -115,7 +118,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("derived columns", (it)
         assert.deepStrictEqual(yield* columnFaults, [])
         assert.strictEqual((yield* commit(changes)).size, changes.length)
         assert.deepStrictEqual(yield* columnFaults, [])
-        // What ends says so: columns that were always null would agree with anything that has no end.
+        // An end is visible in them: columns that were always null would agree with everything that has no end.
         if (![...walk(source).values()].some(({ snapshot }) => isEnd(snapshot))) return
         const sql = yield* SqlClient.SqlClient
         const [ended] =
@@ -125,7 +128,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("derived columns", (it)
     )
   }
 
-  it.effect("are written for whoever's change, and left to his neighbours of the same batch", () =>
+  it.effect("are written with each change, and not changed in the rows beside it in the batch", () =>
     Effect.gen(function* () {
       const changes = [
         change("mix_open", "operation", { startedAt: 5 }),
@@ -175,7 +178,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("derived columns", (it)
     })
   )
 
-  it.effect("do not make a row impossible to write whose times have fractions", () =>
+  it.effect("do not make a row with fractional times impossible to write", () =>
     Effect.gen(function* () {
       const one = change("fraction", "operation", { finishedAt: 2000.75 }, { startedAt: 1000.5 })
       yield* insert([one])
@@ -185,24 +188,26 @@ layer(TestDatabase.layer, { excludeTestServices: true })("derived columns", (it)
     })
   )
 
-  it.effect("cost nothing in a transition that leaves a thing open: no index changes, and none of them is named", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const hot = sql<{ readonly updates: number }>`
+  it.effect(
+    "cost nothing in a transition that leaves a resource open: no index changes, and none of them is named",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const hot = sql<{ readonly updates: number }>`
         select pg_stat_get_xact_tuples_hot_updated('actors'::regclass)::int4 as updates`
-      for (const kind of ["operation", "preview", "serviceAccess", "connectionGrant"]) {
-        const one = change(`hot_${kind}`, kind, { startedAt: 5 })
-        assert.isFalse(encodeCommit(commitOf(one)).hasNewColumns)
-        yield* insert([one])
-        const [[before], , [after]] = yield* sql.withTransaction(Effect.all([hot, commit([one]), hot]))
-        assert.strictEqual(after!.updates - before!.updates, 1, kind)
-        // Also beside one that ends.
-        const beside = { ...one, id: `${one.id}_beside` }
-        const ending = change(`ending_${kind}`, kind, { finishedAt: 6, endedAt: 6 })
-        yield* insert([beside, ending])
-        const [[earlier], , [later]] = yield* sql.withTransaction(Effect.all([hot, commit([beside, ending]), hot]))
-        assert.strictEqual(later!.updates - earlier!.updates, 1, kind)
-      }
-    })
+        for (const kind of ["operation", "preview", "serviceAccess", "connectionGrant"]) {
+          const one = change(`hot_${kind}`, kind, { startedAt: 5 })
+          assert.isFalse(encodeCommit(commitOf(one)).hasNewColumns)
+          yield* insert([one])
+          const [[before], , [after]] = yield* sql.withTransaction(Effect.all([hot, commit([one]), hot]))
+          assert.strictEqual(after!.updates - before!.updates, 1, kind)
+          // Also beside one that ends.
+          const beside = { ...one, id: `${one.id}_beside` }
+          const ending = change(`ending_${kind}`, kind, { finishedAt: 6, endedAt: 6 })
+          yield* insert([beside, ending])
+          const [[earlier], , [later]] = yield* sql.withTransaction(Effect.all([hot, commit([beside, ending]), hot]))
+          assert.strictEqual(later!.updates - earlier!.updates, 1, kind)
+        }
+      })
   )
 })

@@ -1,4 +1,4 @@
-/** Who falls silent in the middle of a transaction keeps no row from the others for long. */
+/** A process that falls silent in the middle of a transaction does not lock a row for long. */
 import { assert, layer } from "@effect/vitest"
 import { Cause, Context, Deferred, Effect, Exit, Fiber, Layer, Redacted, Schedule } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
@@ -16,9 +16,9 @@ const brief = { ATOLL_DATABASE_IDLE_TRANSACTION_MS: "1000" }
 /** Hours, if nothing ended it. */
 const patience = "60 seconds"
 
-layer(TestDatabase.layer, { excludeTestServices: true })("a transaction in which nothing is asked any more", (it) => {
+layer(TestDatabase.layer, { excludeTestServices: true })("an idle transaction", (it) => {
   it.effect(
-    "ends when the network takes its process away, unless it may rest, and what it asks afterwards may be repeated",
+    "ends when the network cuts its process off, unless it may rest, and its later statements may be repeated",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -67,7 +67,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a transaction in which
   )
 
   it.effect(
-    "ends when its process is frozen, which learns of it, says that it does not know, and does it when it is asked again",
+    "ends when its process is frozen, which later reports an unknown outcome, and applies the repeated request",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient

@@ -1,4 +1,4 @@
-/** How the agent ends a command's tree, whatever the tree does. */
+/** How the agent ends a command's tree, for every behaviour of the tree. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 import type { CommandHost } from "../../../src/agent/processes/CommandHost.ts"
 import { CommandProcess } from "../../../src/agent/processes/CommandProcess.ts"
@@ -70,7 +70,7 @@ describe("the end of a command's tree", () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  it("is pursued until nothing lives, long after it was told as unconfirmed", async () => {
+  it("is pursued until no process lives, long after it was reported as unconfirmed", async () => {
     const tree = new SlowTree(600, 1)
     const { command, end } = await started(tree)
     command.kill(0)
@@ -86,7 +86,7 @@ describe("the end of a command's tree", () => {
     expect(tree.kills).toBe(kills)
   })
 
-  it("is hurried by a later kill", async () => {
+  it("is hastened by a later kill", async () => {
     const tree = new SlowTree(1_000, 1)
     const { command, end } = await started(tree)
     command.kill(0)

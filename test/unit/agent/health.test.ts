@@ -23,8 +23,8 @@ const call = async (routes: ReturnType<typeof healthRoutes>, route: string, body
   return JSON.parse(Buffer.concat(said).toString())
 }
 
-describe("who answers", () => {
-  it("a machine made from a template is another boot than the template and than its other copies", async () => {
+describe("the identity of an agent", () => {
+  it("differs between a template and each machine made from it, because each is another boot", async () => {
     const routes = healthRoutes({ generation: null, processTrees: "cgroup", workspace: "/" })
     const template = await call(routes, "GET /v1/health", {})
     await call(routes, "POST /v1/identity", { generation: 3 })

@@ -1,4 +1,4 @@
-/** The service against an agent that was taken over: everything it answers is bounded, and a breach is a GuestUnavailable. */
+/** The service against an agent that was taken over: every answer is bounded, and a breach is a GuestUnavailable. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { createServer, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2"
 import { connect } from "node:net"
@@ -105,12 +105,12 @@ describe("a hostile agent", () => {
     (session) => makeAgentProcesses(session).list
   )
   breaches(
-    "that lists what are no processes is not believed",
+    "that lists impossible processes is not believed",
     json({ processes: [{ key: 1 }] }),
     (session) => makeAgentProcesses(session).list
   )
   breaches(
-    "that refuses with a code of its own making is only unavailable",
+    "that refuses with an unknown code is only unavailable",
     json({ code: "X".repeat(10_000), message: "m" }, 409),
     (session) => makeAgentProcesses(session).forget("key")
   )

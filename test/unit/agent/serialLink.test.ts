@@ -7,7 +7,7 @@ import { connectSerial, SerialDecoder, SerialEncoder, serveSerial } from "../../
 /** The mark's first 15 bytes, written out so that a change of the protocol is noticed here. */
 const PREFIX = Buffer.from("f89ae1b7c3d5a6e9bdb491d2ce87ad", "hex")
 
-/** Data that is rich in whole and broken prefixes. */
+/** Data with many whole and broken prefixes. */
 const piece = fc.oneof(
   fc.uint8Array({ maxLength: 40 }).map((it) => Buffer.from(it)),
   fc.integer({ min: 1, max: PREFIX.length }).map((length) => PREFIX.subarray(0, length)),
@@ -37,7 +37,7 @@ const pass = (data: ReadonlyArray<Buffer>, cut: ReadonlyArray<number>) => {
   return { wire, got: Buffer.concat(got), marks, decoder }
 }
 
-/** A virtio-serial port: what an agent writes waits for a connection, what is written to a dead agent is lost. */
+/** A virtio-serial port: the agent's bytes wait for a connection, bytes to a dead agent are lost. */
 const serialPort = () => {
   const toService = new PassThrough()
   let live: PassThrough | null = null
@@ -91,7 +91,7 @@ const answerOf = (session: Duplex) =>
   new Promise<string>((resolve) => session.once("data", (bytes: Buffer) => resolve(bytes.toString())))
 
 describe("sessions over one serial port", () => {
-  it("data comes out as it went in, however it is cut, and never looks like a mark", () => {
+  it("carry data unchanged, in any pieces, and data never looks like a mark", () => {
     fc.assert(
       fc.property(chunks, fc.array(fc.integer({ min: 1, max: 20 }), { maxLength: 60 }), (data, cut) => {
         const { wire, got, marks } = pass(data, cut)
@@ -103,7 +103,7 @@ describe("sessions over one serial port", () => {
     )
   })
 
-  it("a mark is found behind any amount of a message that was cut off anywhere", () => {
+  it("find a mark behind any part of a message that was cut off anywhere", () => {
     fc.assert(
       fc.property(chunks, fc.nat(200), fc.nat(40), (data, kept, keptMark) => {
         const id = "0123456789abcdef0123456789abcdef"
@@ -121,7 +121,7 @@ describe("sessions over one serial port", () => {
     )
   })
 
-  it("a service that connects anew in the middle of a message gets a session of its own, and the old one ends", async () => {
+  it("a service that reconnects in the middle of a message gets a new session, and the old one ends", async () => {
     const { agent, port } = serialPort()
     const { sessions } = agent("echo ")
     const first = port()
@@ -140,7 +140,7 @@ describe("sessions over one serial port", () => {
     expect(sessions.filter(({ destroyed }) => !destroyed)).toEqual([sessions.at(-1)])
   })
 
-  it("an agent that is replaced ends the session of the one before, and the next connection reaches it", async () => {
+  it("a replaced agent ends the session of its predecessor, and the next connection reaches it", async () => {
     const { agent, port } = serialPort()
     const first = agent("first ")
     const one = await connectSerial(port())
@@ -150,7 +150,7 @@ describe("sessions over one serial port", () => {
 
     const lost = once(one, "close")
     first.die()
-    // Nothing tells it of a death: what it sends is lost.
+    // It gets no notice of a death: what it sends is lost.
     one.write("lost")
     agent("second ")
     await lost
@@ -173,7 +173,7 @@ describe("sessions over one serial port", () => {
     expect(await answered).toBe("second call")
   })
 
-  it("a guest that says without end that its agent has begun gets a bounded number of marks, and the connection ends", async () => {
+  it("a guest that endlessly announces a new agent gets a bounded number of marks, and the connection ends", async () => {
     let sent = 0
     const device = new Duplex({
       read: () => {},

@@ -1,4 +1,6 @@
-/** `docker-compose.yml`, read as compose reads it: who is started by what, and that what its containers name of each other is there. */
+/**
+ * `docker-compose.yml`, read as compose reads it: which services a command starts, and that every name in them exists.
+ */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
@@ -32,7 +34,7 @@ const { services } = composition
 const ofFleet = Object.keys(services).filter((name) => services[name]!.profiles !== undefined)
 const byRole = (role: string) => ofFleet.filter((name) => services[name]!.environment["ATOLL_ROLE"] === role)
 
-/** As `up NAME` starts them. */
+/** The services that `up NAME` starts. */
 const startedWith = (name: string): ReadonlySet<string> => {
   const found = new Set([name])
   for (const each of found) for (const other of Object.keys(services[each]!.depends_on ?? {})) found.add(other)
@@ -52,14 +54,14 @@ describe("docker compose", () => {
     assert.deepStrictEqual(Object.keys(environment), ["DATABASE_URL", "ATOLL_PORT"])
   })
 
-  it("starts with the balancer all of the fleet, and not the one that does everything", () => {
+  it("starts the whole fleet with the balancer, and not the Atoll that does everything", () => {
     assert.deepStrictEqual([...startedWith("fleet")].sort(), ["postgres", ...ofFleet].sort())
     for (const name of ofFleet) assert.deepStrictEqual(services[name]!.profiles, ["fleet"])
     assert.strictEqual(byRole("service").length, 2)
     assert.strictEqual(byRole("host").length, 3)
   })
 
-  it("publishes only the balancer, and shows hosts nothing but services", () => {
+  it("publishes only the balancer, and lets hosts reach only services", () => {
     assert.deepStrictEqual(
       ofFleet.filter((name) => services[name]!.ports !== undefined),
       ["fleet"]
@@ -72,7 +74,7 @@ describe("docker compose", () => {
     assert.deepStrictEqual(reachable, [])
   })
 
-  it("gives each process settings that there are, and a secret that stays out of the repository and the image", () => {
+  it("gives each process existing settings, and a secret that stays out of the repository and the image", () => {
     const known = new Set<string>([...Object.values(settings).map(({ env }) => env)])
     for (const name of [...byRole("service"), ...byRole("host"), "atoll"]) {
       for (const setting of Object.keys(services[name]!.environment)) {
@@ -93,7 +95,7 @@ describe("docker compose", () => {
     for (const name of byRole("service")) {
       const { networks, environment } = services[name]!
       const aliases = Object.entries(networks as Record<string, { readonly aliases?: ReadonlyArray<string> } | null>)
-      // By a name of one network: it is listened on, too.
+      // A name in one network: the process listens on that address, too.
       const named = aliases.filter(([, it]) => it?.aliases?.includes(String(environment["ATOLL_CLUSTER_HOST"])))
       assert.deepStrictEqual(
         named.map(([network]) => network),
@@ -117,18 +119,18 @@ describe("docker compose", () => {
     }
   })
 
-  it("balances over the services that there are", () => {
+  it("balances over the existing services", () => {
     const servers = Array.from(text("deploy/haproxy.cfg").matchAll(/^ {2}server (\S+) (\S+?):/gm), ([, name, at]) => {
       assert.strictEqual(name, at)
       return name
     })
-    // Those that are ready, and whoever answers.
+    // The ready ones, and any that answers.
     assert.deepStrictEqual(servers, [...byRole("service"), ...byRole("service")])
     for (const name of byRole("service")) assert.include(networksOf(name), "front")
     assert.deepStrictEqual(networksOf("fleet"), ["front"])
   })
 
-  it("has for each privileged container a way without", () => {
+  it("has an unprivileged variant of each privileged container", () => {
     const privileged = Object.keys(services).filter((name) => services[name]!.privileged === true)
     assert.deepStrictEqual(Object.keys(read("deploy/compose.unprivileged.yml").services), privileged)
   })

@@ -1,4 +1,4 @@
-/** The watch itself: it sees every exchange as it was, and finds what is not as described. */
+/** The watch itself: it sees every exchange unchanged, and finds what is not as described. */
 import { once } from "node:events"
 import { createServer, request } from "node:http"
 import { type AddressInfo, connect } from "node:net"
@@ -20,7 +20,7 @@ watchServer(isOurs, (exchange) => seen.push(exchange))
 
 const json = { "content-type": "application/json" }
 
-/** Answers JSON in two pieces with what it was sent. */
+/** Answers JSON in two pieces with the request's body. */
 const server = createServer(async (asked, answer) => {
   const sent = Buffer.concat(await asked.toArray()).toString()
   if (asked.url === "/seen/cut")
@@ -61,7 +61,7 @@ const bySocket = async (path: string, body: ReadonlyArray<string | Buffer> = [])
 const last = () => seen.at(-1)!
 
 describe("the watch", () => {
-  it("sees what node:http sends and gets, whole, and leaves both as they are", async () => {
+  it("sees whole exchanges of node:http, and leaves them unchanged", async () => {
     assert.strictEqual(await bySocket("/seen?a=1", ['{"a', Buffer.from('":1}')]), '{"sent":"{\\"a\\":1}"}')
     const { requestHeaders, headers, ...rest } = last()
     assert.deepStrictEqual(rest, {
@@ -75,7 +75,7 @@ describe("the watch", () => {
     assert.deepInclude(headers, { ...json, "x-two": "a, b" })
   })
 
-  it("sees what fetch sends and gets", async () => {
+  it("sees exchanges of fetch", async () => {
     const answer = await fetch(`${address()}/seen?b=2`, { method: "POST", headers: json, body: '{"a":1}' })
     assert.deepStrictEqual(await answer.json(), { sent: '{"a":1}' })
     const { method, target, requestBody, requestHeaders, status, headers, body } = last()
@@ -96,7 +96,7 @@ describe("the watch", () => {
     assert.deepInclude(last(), { target: "/seen/socket", status: 101, body: null })
   })
 
-  it("sees what a server here answers to others, and its own clients once", async () => {
+  it("sees a local server's answers to other clients, and those to this process's clients once", async () => {
     const { port } = server.address() as AddressInfo
     const socket = connect(port, "127.0.0.1").resume()
     const head = ["POST /seen/here HTTP/1.1", "Host: x", "Content-Type: application/json", "Content-Length: 2"]
@@ -108,13 +108,13 @@ describe("the watch", () => {
     assert.deepInclude(headers, { ...json, "x-two": "a, b" })
     for (const path of ["/seen/once", "/seen/fetched"]) {
       await (path === "/seen/once" ? bySocket(path) : fetch(address() + path).then((answer) => answer.text()))
-      // Its server has told of the one before by the time it answers another.
+      // Its server has reported the one before by the time it answers another.
       await bySocket("/seen/none")
       assert.strictEqual(seen.filter(({ target }) => target === path).length, 1)
     }
   })
 
-  it("does not speak of an answer that breaks off, nor of other paths", async () => {
+  it("does not report an answer that breaks off, or other paths", async () => {
     const before = seen.length
     await bySocket("/seen/cut").catch(() => {})
     await bySocket("/unseen")
@@ -124,7 +124,7 @@ describe("the watch", () => {
     assert.strictEqual(seen.length, before)
   })
 
-  it("holds no service of another version to this description, and no program behind a preview", async () => {
+  it("does not judge a service of another version, or a program behind a preview", async () => {
     const other = createServer((_, answer) => answer.end()).listen(0, "127.0.0.1")
     await once(other, "listening")
     const { port } = other.address() as AddressInfo
@@ -138,7 +138,7 @@ describe("the watch", () => {
     other.close()
   })
 
-  it.fails("makes the test fail whose exchange is not as described", async () => {
+  it.fails("fails the test whose exchange is not as described", async () => {
     await bySocket("/api/v2/me")
   })
 })
@@ -169,11 +169,11 @@ const refused = (status: number, code: string, details: unknown = null): Partial
   body: JSON.stringify({ code, message: "No.", requestId, details })
 })
 
-describe("what it finds", () => {
+describe("the watch's findings", () => {
   const description = new Description(inject("description"))
   const faults = (change: Partial<Exchange>) => faultsOf(description, { ...created, ...change })
 
-  it("nothing in what is as described", () => {
+  it("are empty for an exchange that is as described", () => {
     assert.deepStrictEqual(faults({}), [])
     assert.deepStrictEqual(faults(refused(409, "IDEMPOTENCY_CONFLICT")), [])
     assert.deepStrictEqual(
@@ -232,7 +232,7 @@ describe("what it finds", () => {
     it(what, () => assert.match(faults(change).join("\n"), message))
   }
 
-  it("parameters by their types", () => {
+  it("cover parameters by their types", () => {
     const list = (search: string) =>
       faults({
         method: "GET",

@@ -1,4 +1,4 @@
-/** What a definition and its senders may say is the machine's: the compiler refuses the rest (`npm run check`). */
+/** A definition and its senders may use only what the machine has: the compiler refuses the rest (`npm run check`). */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { previewMachine } from "../../../machines/preview.ts"
@@ -29,9 +29,9 @@ const refused = (host: ActorHost["Service"]) => [
   host.send(sandboxMachine, "sbx_1", { type: "RUNTIME_UP" }, { cause: "test" })
 ]
 
-it("refuses, when it is compiled, what the machine does not have", () => assert.isFunction(refused))
+it("the compiler refuses what the machine does not have", () => assert.isFunction(refused))
 
-it("takes kind and version from the machine, and keeps each command's lane", () => {
+it("a definition takes kind and version from the machine, and keeps each command's lane", () => {
   const definition = defineActor(previewMachine, { context: PreviewContext, commands: { openTunnel, closeTunnel } })
   assert.deepStrictEqual([definition.kind, definition.version], ["preview", Number(previewMachine.version)])
   assert.deepStrictEqual(

@@ -1,4 +1,4 @@
-/** Which processes of a cluster own actors, by whom each of them says that it reaches. */
+/** Which processes of a cluster own actors, by the processes that each of them reaches. */
 import { assert, describe, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import { mutualReach, reachEachOther } from "../../../src/engine/mutualReach.ts"
@@ -32,7 +32,7 @@ describe("processes that own actors", () => {
   const cases: ReadonlyArray<readonly [string, number, ReadonlyArray<readonly [number, number]>, string]> = [
     ["one that is alone", 1, [], "p0"],
     ["all that reach each other", 3, [], "p0 p1 p2"],
-    ["not one that nobody reaches", 3, all(1, [0, 2]), "p0 p2"],
+    ["not one that no other reaches", 3, all(1, [0, 2]), "p0 p2"],
     [
       "not one that reaches the others and is not reached",
       3,
@@ -43,7 +43,7 @@ describe("processes that own actors", () => {
       "p0 p1"
     ],
     [
-      "not one that is reached and reaches nobody",
+      "not one that is reached and reaches no other",
       3,
       [
         [0, 1],
@@ -70,7 +70,7 @@ describe("processes that own actors", () => {
     it(`are ${what}`, () => assert.strictEqual(names(mutualReach(processes(count, lacks))), members))
   }
 
-  it("are believed to be reached by a version that does not try, if they reach it", () => {
+  it("include one of a version that does not try the others, if it reaches them", () => {
     const [one, two, old] = processes(3, []) as [Process, Process, Process]
     const before = { ...old, reached: null }
     assert.strictEqual(names(mutualReach([one, two, before])), "p0 p1 p2")
@@ -78,7 +78,7 @@ describe("processes that own actors", () => {
     assert.strictEqual(names(mutualReach([before, { ...old, id: "p3", machineId: 3, reached: null }])), "p2 p3")
   })
 
-  it("are the largest set of which all reach each other, the same whoever decides, and never nobody", () => {
+  it("are the largest set in which all reach each other, the same for every judge, and never empty", () => {
     const graph = fc.integer({ min: 1, max: 7 }).chain((count) =>
       fc.record({
         count: fc.constant(count),
@@ -111,7 +111,7 @@ describe("processes that own actors", () => {
     )
   })
 
-  it("are found soon among many, whatever part of them is cut off", () => {
+  it("are found soon among many, whichever part of them is cut off", () => {
     const count = 60
     const half = Array.from({ length: count / 2 }, (_, at) => at)
     const rest = half.map((at) => at + count / 2)

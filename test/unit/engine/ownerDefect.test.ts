@@ -4,7 +4,7 @@ import { SqlError } from "effect/sql"
 import { ActorFailed, OwnerAway } from "../../../src/engine/ActorError.ts"
 import { metDefect, toldDefect } from "../../../src/engine/ownerDefect.ts"
 
-/** As one process tells it and another reads it. */
+/** As one process sends it and another reads it. */
 const over = (defect: unknown) => {
   const written = JSON.stringify(Schema.encodeSync(ActorFailed)(toldDefect(defect)))
   return metDefect("act_1", Schema.decodeUnknownSync(ActorFailed)(JSON.parse(written)))
@@ -19,13 +19,13 @@ const sqlError = (code: string | null) =>
     })
   })
 
-it("an owner that lost its database is asked again soon, not told of as a fault of ours", () => {
+it("an owner that lost its database is retried soon, and not reported as a fault of the service", () => {
   for (const defect of [sqlError(null), sqlError("57P01"), new OwnerAway({ actorId: "act_1" })]) {
     assert.instanceOf(over(defect), OwnerAway)
   }
 })
 
-it("what the owner would meet again is a defect here, too", () => {
+it("a defect that the owner would meet again is a defect here, too", () => {
   for (const defect of [new Error("of ours"), sqlError("42703")]) {
     const met = over(defect)
     assert.notInstanceOf(met, OwnerAway)
@@ -33,6 +33,6 @@ it("what the owner would meet again is a defect here, too", () => {
   }
 })
 
-it("a process of before tells no more than that it failed", () => {
+it("a process of an earlier version reports only that it failed", () => {
   assert.notInstanceOf(metDefect("act_1", new ActorFailed({ message: "failed" })), OwnerAway)
 })

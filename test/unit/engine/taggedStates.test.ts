@@ -22,7 +22,7 @@ describe("sets of states", () => {
   })
 
   it.each([previewMachine, serviceAccessMachine, connectionGrantMachine])(
-    "the end of its Sandbox is heard in exactly the open states of $id",
+    "the open states of $id are exactly those that handle the end of its Sandbox",
     (machine) => {
       const hears = Object.values(machine.states)
         .filter(({ config }) => "SANDBOX_ENDED" in ((config as { readonly on?: object }).on ?? {}))

@@ -1,4 +1,7 @@
-/** A process that owns a shard anew, without having noticed that it was another's meanwhile, decides by nothing that it remembers of before. */
+/**
+ * A process that owns a shard again, without having noticed another owner meanwhile, decides nothing by what it
+ * remembers from before.
+ */
 import { assert, it } from "@effect/vitest"
 import { Clock, Effect, Fiber } from "effect"
 import { setup } from "xstate"
@@ -72,24 +75,26 @@ const stage = Effect.gen(function* () {
   return { world, commits, actors, send }
 })
 
-it.live("what another owner has started meanwhile is stopped, and not taken for stopped", () =>
-  Effect.gen(function* () {
-    const { world, commits, actors, send } = yield* stage
-    assert.strictEqual((yield* send("STOP")).revision, 1)
-    assert.strictEqual(actors.peek("test", "one")?.value, "stopped")
-    world.stored = rowOf(2, "running")
-    world.epoch++
-    assert.isNull(actors.peek("test", "one"))
-    const state = yield* send("STOP")
-    assert.deepStrictEqual([state.revision, state.value], [3, "stopped"])
-    assert.deepStrictEqual(
-      commits.map(({ revision }) => revision),
-      [3]
-    )
-  }).pipe(Effect.scoped)
+it.live(
+  "a process that owns a shard again stops what another owner has started, and does not take it for stopped",
+  () =>
+    Effect.gen(function* () {
+      const { world, commits, actors, send } = yield* stage
+      assert.strictEqual((yield* send("STOP")).revision, 1)
+      assert.strictEqual(actors.peek("test", "one")?.value, "stopped")
+      world.stored = rowOf(2, "running")
+      world.epoch++
+      assert.isNull(actors.peek("test", "one"))
+      const state = yield* send("STOP")
+      assert.deepStrictEqual([state.revision, state.value], [3, "stopped"])
+      assert.deepStrictEqual(
+        commits.map(({ revision }) => revision),
+        [3]
+      )
+    }).pipe(Effect.scoped)
 )
 
-it.live("what waited while it was read for an earlier ownership is decided by what is read now", () =>
+it.live("a message that waited for a read of an earlier epoch is decided by the present read", () =>
   Effect.gen(function* () {
     const { world, send } = yield* stage
     const stopping = yield* Effect.forkChild(send("STOP"), { startImmediately: true })

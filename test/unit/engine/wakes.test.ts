@@ -1,4 +1,4 @@
-/** An actor that another process has made and wakes here: what it has still to do is a part of the trace of who made it. */
+/** An actor that another process has made and wakes here: its pending work belongs to the trace of its maker. */
 import { assert, it } from "@effect/vitest"
 import { Clock, Context, Effect, Option, type Tracer } from "effect"
 import { setup } from "xstate"
@@ -30,7 +30,7 @@ const row: ActorRow = {
   changedAt: 0
 }
 
-/** The spans that the one pending command was begun with. */
+/** The spans with which the one pending command began. */
 const begunWith = Effect.fnUntraced(function* (deliver: (actors: OwnActors) => void) {
   const spans: Array<Tracer.AnySpan | null> = []
   const commands: Pick<CommandRunner, "start" | "endAll"> = {
@@ -58,7 +58,7 @@ const begunWith = Effect.fnUntraced(function* (deliver: (actors: OwnActors) => v
   return spans
 })
 
-it.effect("a wake's span is that of the commands, and a message's for the actor is not", () =>
+it.effect("the span of a wake is that of the commands, and not that of a message for the actor", () =>
   Effect.gen(function* () {
     const span = new SpanRecorder().tracer.span({
       name: "made elsewhere",

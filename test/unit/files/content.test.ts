@@ -45,7 +45,7 @@ describe("read", () => {
     expect(Buffer.concat(parts).equals(content)).toBe(true)
   })
 
-  it("past the end it is empty, at the offset asked for", async () => {
+  it("a range past the end is empty, at the requested offset", async () => {
     using at = new TestWorkspace()
     at.put("file", "abc")
     for (const offset of [3, 4, 2 ** 40, Number.MAX_SAFE_INTEGER]) {
@@ -87,7 +87,7 @@ describe("read", () => {
       }
     ]
   ]
-  it.each(changes)("a continued read notices %s at once", async (_, change) => {
+  it.each(changes)("a continued read notices %s immediately", async (_, change) => {
     using at = new TestWorkspace()
     at.put("file", "x".repeat(100))
     const { version } = await read(at, "/workspace/file", 0, 10)
@@ -96,7 +96,7 @@ describe("read", () => {
     expect(await codeOf(() => read(at, "/workspace/file", 20, 10, version))).toBe("CURSOR_STALE")
   })
 
-  it("a reader that holds the old file reads it to the end while it is replaced", async () => {
+  it("a reader that has the old file open reads it to the end while it is replaced", async () => {
     using at = new TestWorkspace()
     at.put("file", "old ".repeat(1000))
     const range = await openRange(at.workspace, "/workspace/file", { offset: 0, maxBytes: 4000, version: null })
@@ -107,7 +107,7 @@ describe("read", () => {
 })
 
 describe("write", () => {
-  it("makes a file with mode 0644, and keeps the mode of one that is there", async () => {
+  it("makes a file with mode 0644, and keeps the mode of an existing one", async () => {
     using at = new TestWorkspace()
     await writePath(at.workspace, at.staging, "/workspace/new", pieces("a", "", "bc"))
     expect(fs.readFileSync(at.on("new"), "utf8")).toBe("abc")
@@ -119,7 +119,7 @@ describe("write", () => {
     expect(at.tree()).toEqual(["new: "])
   })
 
-  it("a missing parent, a directory and a body that is too large are refused and leave nothing", async () => {
+  it("refuses a missing parent, a directory and a body that is too large, and leaves nothing", async () => {
     using at = new TestWorkspace()
     at.put("dir/file", "old")
     const put = (path: string, ...parts: ReadonlyArray<string | Uint8Array>) =>
@@ -138,7 +138,7 @@ describe("write", () => {
     expect(at.leakedDescriptors()).toBe(0)
   })
 
-  it("a body that breaks off leaves the old content and no litter", async () => {
+  it("leaves the old content and no staging file when the body breaks off", async () => {
     using at = new TestWorkspace()
     at.put("file", "old")
     const broken = async function* () {
@@ -179,7 +179,7 @@ describe("write", () => {
     expect(at.leakedDescriptors()).toBe(0)
   })
 
-  it("every concurrent reader sees one whole content", async () => {
+  it("shows every concurrent reader one whole content", async () => {
     using at = new TestWorkspace()
     const content = (letter: number) => Buffer.alloc(200_000, letter)
     at.put("file", content(65))
@@ -212,7 +212,7 @@ describe("write", () => {
     expect(at.leakedDescriptors()).toBe(0)
   })
 
-  it("the folder of unfinished files may be removed, replaced or linked away by the Sandbox at any time", async () => {
+  it("allows the Sandbox to remove, replace or link away the staging folder at any time", async () => {
     using at = new TestWorkspace()
     const staging = at.on(".atoll-staging")
     fs.symlinkSync(at.outside, staging)
@@ -235,7 +235,7 @@ describe("write", () => {
     expect(fs.readdirSync(at.outside)).toEqual(["secret"])
   })
 
-  it("what a crash left behind is swept, the rest stays", async () => {
+  it("removes what a crash left behind, and nothing else", async () => {
     using at = new TestWorkspace()
     at.put(".atoll-staging/0123", "half")
     at.put(".atoll-staging/odd/deep", "by someone")
@@ -350,7 +350,7 @@ describe("edit", () => {
     expect(fs.readFileSync(at.on("file"), "utf8")).toBe("20")
   })
 
-  it("eight million occurrences take no memory of their own", async () => {
+  it("eight million occurrences take no additional memory", async () => {
     using at = new TestWorkspace()
     const whole = Buffer.alloc(contentMaxBytes, "a")
     at.put("file", whole)

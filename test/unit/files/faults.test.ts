@@ -1,4 +1,7 @@
-/** Each system error that a file call can meet: which are told as the caller's, which as the Sandbox's, and none as what it is not. */
+/**
+ * Each system error that a file call can meet: which are the caller's, which are the Sandbox's, and none is blamed
+ * wrongly.
+ */
 import { constants } from "node:os"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -7,7 +10,7 @@ import { FileRefusal, refusalFor } from "../../../src/agent/files/FileRefusal.ts
 import { inContract } from "../../../src/files/FileErrors.ts"
 import { FileRefused } from "../../../src/runtime/Guest.ts"
 
-/** As Node makes it: what libuv has no name for comes with a number. */
+/** As Node makes it: an error without a name in libuv comes with a number. */
 const systemError = (errno: number, code: string, syscall = "open") =>
   Object.assign(new Error(`${code}: ${syscall} '/proc/self/fd/7/x'`), { errno: -errno, code, syscall })
 
@@ -78,7 +81,7 @@ const told = (refusal: FileRefusal) =>
 
 describe("a system error of a file call", () => {
   for (const [name, code] of Object.entries(clients))
-    it(`${name} is told as ${code}`, () => {
+    it(`${name} becomes ${code}`, () => {
       for (const error of errorsOf(name)) {
         const refusal = refusalFor(error)
         assert.instanceOf(refusal, FileRefusal)
@@ -89,7 +92,7 @@ describe("a system error of a file call", () => {
     })
 
   for (const [name, code] of Object.entries(sandboxs))
-    it(`${name} is told as 503, and does not blame the caller`, () => {
+    it(`${name} becomes 503, and does not blame the caller`, () => {
       for (const error of errorsOf(name))
         for (const refusal of [refusalFor(error), archiveFaultFor(error)]) {
           assert.instanceOf(refusal, FileRefusal)
@@ -101,7 +104,7 @@ describe("a system error of a file call", () => {
         }
     })
 
-  it("a disk that has no room for what a volume had taken is the host's, and nothing is to be removed", () => {
+  it("for lack of room on the host's disk is the host's fault, and does not ask the caller to remove files", () => {
     for (const errno of ["ENOSPC", "EDQUOT"] as const)
       for (const syscall of ["fsync", "fdatasync"]) {
         const refusal = refusalFor(systemError(constants.errno[errno], errno, syscall)) as FileRefusal

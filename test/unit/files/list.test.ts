@@ -106,12 +106,13 @@ describe.each(fileSystems)("list on %s", (parent) => {
     expect(await listAll(at, 10, (page) => change(at, page))).toEqual(before)
   })
 
-  it("is stale to an agent that has forgotten it where the same names now come in another order", async () => {
+  it("is stale for an agent without memory where the same names now come in another order", async () => {
     using at = filled(50, parent)
     const before = nativeOrder(at.on("dir"))
     const forgetful = () => new Listings(at.workspace)
     const first = await forgetful().list(`${W}/dir`, { pageSize: 10, after: null })
-    // On a file system that lists by age the first page has other names now, whichever end is the newest; by hash, all stay where they were.
+    // On a file system that lists by age the first page has other names now, whichever end is the newest; by hash, all
+    // stay where they were.
     for (const name of [before[0]!, before.at(-1)!]) {
       fs.unlinkSync(at.on(`dir/${name}`))
       fs.writeFileSync(at.on(`dir/${name}`), "")
@@ -151,7 +152,7 @@ describe.each(fileSystems)("list on %s", (parent) => {
       }
     ]
   ]
-  it.each(changes)("is made stale by %s, at once, for the same agent and the next", async (_, change) => {
+  it.each(changes)("is made stale by %s immediately, for the same agent and the next", async (_, change) => {
     // More than is read before the first page: the rest is still being read when the change comes.
     for (const entries of change === changes[0]![1] || change === changes[1]![1] ? [50, 6000] : [50]) {
       using at = filled(entries, parent)
@@ -167,7 +168,7 @@ describe.each(fileSystems)("list on %s", (parent) => {
 })
 
 describe("list", () => {
-  it("shows each entry's metadata as it is when its page is read", async () => {
+  it("shows each entry's metadata at the time when its page is read", async () => {
     using at = filled(20)
     const first = await at.listings.list(`${W}/dir`, { pageSize: 10, after: null })
     for (let entry = 0; entry < 20; entry += 1) fs.writeFileSync(at.on(`dir/${entry}`), "grown")
@@ -180,7 +181,7 @@ describe("list", () => {
     using at = filled(6)
     const { next } = await at.listings.list(`${W}/dir`, { pageSize: 2, after: null })
     const inode = fs.statSync(at.on("dir")).ino
-    // ext4 hands the inode of a directory that is gone to one that is made soon after; tmpfs does not.
+    // ext4 reuses the inode of a deleted directory for one that is made soon after; tmpfs does not.
     for (let tries = 0; tries < 20; tries += 1) {
       fs.rmSync(at.on("dir"), { recursive: true })
       fs.mkdirSync(at.on("dir"))
@@ -200,7 +201,7 @@ describe("list", () => {
     expect(await codeOf(() => at.listings.list(`${W}/twin`, { pageSize: 10, after: next }))).toBe("CURSOR_STALE")
   })
 
-  it("does not show the folder of unfinished files, nor does a write there make /workspace's cursor stale", async () => {
+  it("hides the staging folder, and a write there does not make /workspace's cursor stale", async () => {
     using at = new TestWorkspace()
     for (let entry = 0; entry < 20; entry += 1) at.put(String(entry))
     const first = await at.listings.list(W, { pageSize: 10, after: null })
@@ -235,7 +236,7 @@ describe("list", () => {
     )
   })
 
-  it("the names of a directory are one set, whatever their order", () => {
+  it("the names of a directory are one set, in any order", () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.string({ unit: "binary-ascii", minLength: 1 }), { minLength: 2, maxLength: 50 }),
@@ -256,7 +257,7 @@ describe("list", () => {
 
   it("a page of 1,000 among 100,000 costs its own entries, not the directory's", async () => {
     using at = filled(100_000, "/dev/shm")
-    // Of this process alone: others take as much of a busy machine's time as they like.
+    // Of this process alone: other processes may take any share of a busy machine.
     const worked = () => {
       const { user, system } = process.cpuUsage()
       return (user + system) / 1000

@@ -25,7 +25,10 @@ type Call =
   | { readonly call: "directory" | "remove"; readonly path: string; readonly recursive: boolean }
   | { readonly call: "rename"; readonly path: string; readonly to: string; readonly overwrite: boolean }
 
-/** Few names, so that calls meet. Relative to an actor's own directory; "" is that directory, which is neither removed nor moved. */
+/**
+ * Few names, so that calls collide. Relative to an actor's own directory; "" is that directory, which is neither
+ * removed nor moved.
+ */
 const name = fc.constantFrom("a", "b", "ü")
 const below = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => `/${names.join("/")}`)
 const anywhere = fc.oneof({ weight: 9, arbitrary: below }, { weight: 1, arbitrary: fc.constant("") })
@@ -84,7 +87,7 @@ const listAll = async (at: TestWorkspace, path: string): Promise<string> => {
   return names.toSorted().join()
 }
 
-/** What the agent answers, in the model's terms. */
+/** The agent's answer, in the model's terms. */
 const actual = async (at: TestWorkspace, root: string, it: Call): Promise<string> => {
   const path = root + it.path
   let answer = "ok"
@@ -142,7 +145,7 @@ describe("random calls against a model", () => {
     )
   })
 
-  it("four actors at once, each in its own directory: none disturbs another", async () => {
+  it("four concurrent actors, each in its own directory: none disturbs another", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(call, { maxLength: 30 }), { minLength: 4, maxLength: 4 }), async (actors) => {
         using at = new TestWorkspace()
@@ -164,7 +167,7 @@ describe("random calls against a model", () => {
     )
   })
 
-  it("four actors at once in one directory: every content is one that was written whole, and nothing is left over", async () => {
+  it("four concurrent actors in one directory: every content is one that was written whole, and nothing is left over", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.array(call, { maxLength: 30 }), { minLength: 4, maxLength: 4 }), async (actors) => {
         using at = new TestWorkspace()

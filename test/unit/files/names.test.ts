@@ -156,7 +156,7 @@ describe("path spellings", () => {
     expect(await codeOf(() => parsePath(path))).toBe("INVALID_PATH")
   })
 
-  it("4096 characters are allowed, 4097 are not, whatever their bytes", async () => {
+  it("4096 characters are allowed, 4097 are not, for all bytes", async () => {
     const wide = "😀".repeat(4096 - "/workspace/".length)
     expect(await codeOf(() => parsePath(`/workspace/${wide}`))).toBe("ok")
     expect(await codeOf(() => parsePath(`/workspace/${wide}a`))).toBe("INVALID_PATH")

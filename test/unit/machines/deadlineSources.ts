@@ -1,4 +1,6 @@
-/** Which instant each deadline of an outcome is counted from: found by moving one instant of the event at a time. */
+/**
+ * The instant from which each deadline of an outcome is counted: found by moving one instant of the event at a time.
+ */
 import type { AnyEvent } from "../../../src/engine/ActorDefinition.ts"
 import { decide, type Verdict } from "../../../src/engine/Transition.ts"
 import type { MachineSource } from "../../support/machines/MachineSource.ts"
@@ -18,8 +20,8 @@ const isSameOutcome = (one: Verdict, other: Verdict): one is Extract<Verdict, { 
   one.type === "accepted" && other.type === "accepted" && one.snapshot.value === other.snapshot.value
 
 /**
- * By deadline of an accepted step: the fields of the event that move it; `"context"`: it is new or moved, by what the machine kept from
- * earlier events; empty: it stands where it stood.
+ * By deadline of an accepted step: the fields of the event that move it; `"context"`: it is new or moved, by values
+ * that the machine kept from earlier events; empty: it is unchanged.
  */
 export const deadlineSources = (
   source: MachineSource,

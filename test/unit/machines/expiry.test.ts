@@ -1,4 +1,4 @@
-/** What a reader is told of a way's end, held against the deadline that the machine itself schedules. */
+/** The published end of an access, compared with the deadline that the machine itself schedules. */
 import { assert, describe, it } from "vitest"
 import { connectionGrantMachine } from "../../../machines/connectionGrant.ts"
 import { lastsAt } from "../../../machines/expiry.ts"
@@ -40,7 +40,7 @@ const ways = [
 ] as const
 
 describe.each(ways)("$machine.id", ({ machine, input, confirmed, uses, over, endsAt }) => {
-  it("reads as lasting until the instant of its machine's deadline, and not at it", () => {
+  it("lasts until the instant of its machine's deadline, and not at it", () => {
     const { snapshot, deadlines } = begin(machine, input)
     assert.deepStrictEqual(deadlines, { expiry: { at: endsAt, event: { type: "EXPIRE" } } })
     assert.isTrue(lastsAt(snapshot.context, endsAt - 1))
@@ -76,7 +76,7 @@ describe.each(ways)("$machine.id", ({ machine, input, confirmed, uses, over, end
   })
 
   if (uses.length > 0)
-    it("lets nobody in at or after its end, though its deadline has not fired", () => {
+    it("is not usable at or after its end, though its deadline has not fired", () => {
       const first = begin(machine, input)
       const open = decide(machine, first.snapshot, stamp({ type: confirmed }, at), 2, first.deadlines)
       assert(open.type === "accepted")

@@ -1,4 +1,4 @@
-/** What holds of every state that a machine can reach, whatever led there. */
+/** Invariants of every state that a machine can reach, by every path. */
 import { assert, describe, it } from "vitest"
 import type { HostContext } from "../../../schemas/contexts/Host.ts"
 import type { SandboxContext } from "../../../schemas/contexts/Sandbox.ts"
@@ -10,7 +10,7 @@ const reachedOf = (machine: string): ReadonlyArray<Reached> => {
   return [...walk(source).values()]
 }
 
-/** The keys of states that break a rule: the first few tell enough. */
+/** The keys of states that break a rule: the first few are enough. */
 const breaking = (reached: ReadonlyArray<Reached>, holds: (state: string, context: unknown) => boolean) =>
   reached
     .filter(({ snapshot }) => !holds(String(snapshot.value), snapshot.context))
@@ -20,14 +20,14 @@ const breaking = (reached: ReadonlyArray<Reached>, holds: (state: string, contex
 describe("a Sandbox", () => {
   const reached = reachedOf("sandbox")
 
-  it("has a start that waits only while it stops: a later stop is not taken for a restart", () => {
+  it("has a waiting start only while it stops: a later stop is not taken for a restart", () => {
     const startable = ["pending", "running", "sleeping", "stopped"]
     const holds = (state: string, context: unknown) =>
       !startable.includes(state) || !(context as SandboxContext).startRequested
     assert.deepStrictEqual(breaking(reached, holds), [])
   })
 
-  it("has an end of its run only while a runtime is there", () => {
+  it("has a planned end of its run only while it has a runtime", () => {
     const hasRuntime = ["pending", "running", "sleeping"]
     const holds = (state: string, context: unknown) =>
       hasRuntime.includes(state) ||
@@ -46,7 +46,7 @@ describe("a host", () => {
     assert.deepStrictEqual(breaking(reached, holds), [])
   })
 
-  it("gets Sandboxes only once one of its own booted there", () => {
+  it("gets Sandboxes only once its canary has booted there", () => {
     const used = ["ready", "cordoned"]
     const holds = (state: string, context: unknown) => !used.includes(state) || (context as HostContext).isProven
     assert.deepStrictEqual(breaking(reached, holds), [])

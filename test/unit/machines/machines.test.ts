@@ -37,7 +37,7 @@ const transitionsOf = (source: MachineSource) =>
     )
   )
 
-/** Those with a way to one of which something holds. */
+/** The states with a path to one for which the predicate holds. */
 const leadingTo = (reached: ReadonlyMap<string, Reached>, holds: (one: Reached) => boolean) => {
   const before = new Map<string, Array<string>>()
   for (const { key, steps } of reached.values()) {
@@ -53,7 +53,7 @@ const leadingTo = (reached: ReadonlyMap<string, Reached>, holds: (one: Reached) 
   return found
 }
 
-it("finds the machines", () => {
+it("every machine of the folder is found", () => {
   assert.includeMembers(
     machineSources.map(({ name }) => name),
     ["operation", "sandbox"]
@@ -72,7 +72,7 @@ describe.each(machineSources.map((source) => [source.name, source] as const))("t
     )
   })
 
-  it("accounts for every event in every state: accepted, unchanged, or refused with a reason of its own", async () => {
+  it("accounts for every event in every state: accepted, unchanged, or refused with a reason", async () => {
     const unaccounted = [...reached.values()].flatMap(({ snapshot, steps }) =>
       steps
         .filter(({ verdict }) => verdict.type === "refused" && verdict.code === "UNEXPECTED_EVENT")
@@ -82,7 +82,7 @@ describe.each(machineSources.map((source) => [source.name, source] as const))("t
     await expect(outcomeTable(source, reached)).toMatchFileSnapshot(join(import.meta.dirname, `tables/${name}.md`))
   })
 
-  it("names only events that exist, and calls none unchanged that is always something else", () => {
+  it("names only events that exist, and calls none unchanged that always has another outcome", () => {
     const seen = new Set(
       [...reached.values()].flatMap(({ snapshot, steps }) =>
         steps.map(({ event, verdict }) => `${snapshot.value} ${event.type} ${verdict.type}`)
@@ -115,7 +115,7 @@ describe.each(machineSources.map((source) => [source.name, source] as const))("t
     assert.deepStrictEqual(untaken, [])
   })
 
-  it("has a way to its end from every state; one that has none, to every state but its first", () => {
+  it("has a path to its end from every state; a machine without an end, to every state but its first", () => {
     const ends = [...reached.values()].some(({ snapshot }) => isEnd(snapshot))
     const { initial } = machine.config as { readonly initial: string }
     const aims = ends
@@ -141,20 +141,20 @@ describe.each(machineSources.map((source) => [source.name, source] as const))("t
     assert.deepStrictEqual(left, [])
   })
 
-  it("waits for nothing at its end", () => {
+  it("has no deadline at its end", () => {
     for (const { key, snapshot } of reached.values()) {
       if (isEnd(snapshot)) assert.deepStrictEqual(JSON.parse(key).deadlines, {}, key)
     }
   })
 
-  it("waits for whole milliseconds only: the database keeps nothing else", () => {
+  it("has deadlines in whole milliseconds, because the database stores nothing else", () => {
     for (const { key } of reached.values()) {
       const deadlines: Deadlines = JSON.parse(key).deadlines
       for (const { at } of Object.values(deadlines)) assert.isTrue(Number.isSafeInteger(at), key)
     }
   })
 
-  it("goes on from a stored snapshot as if it had never stopped", () => {
+  it("continues from a stored snapshot as if it had never stopped", () => {
     for (const { snapshot, steps } of reached.values()) {
       const stored = restore(machine, JSON.parse(JSON.stringify(snapshot)))
       for (const { event } of steps) {
@@ -187,12 +187,12 @@ describe.each(machineSources.map((source) => [source.name, source] as const))("t
     assert.deepStrictEqual(without, [])
   })
 
-  it("knows when each event happened", () => {
+  it("has the instant of each event", () => {
     assert.isNotEmpty(source.events)
     for (const { type, fields } of source.events) assert.isTrue(fields.has("at"), `${type} has no "at"`)
   })
 
-  it("is flat, and uses nothing that acts, waits or remembers by itself", () => {
+  it("is flat, and uses no feature that acts, waits or remembers by itself", () => {
     for (const [state, config] of statesOf(source)) {
       for (const feature of ["invoke", "after", "always", "states", "onDone", "history", "initial"]) {
         assert.notProperty(config, feature, state)
@@ -203,7 +203,7 @@ describe.each(machineSources.map((source) => [source.name, source] as const))("t
     assert.deepStrictEqual(Object.keys(implementations.delays ?? {}), [])
   })
 
-  it("names its actions and guards: no closure in the configuration, and actions that only assign or only ask", () => {
+  it("names its actions and guards: no closure in the configuration, and actions only assign or only send commands", () => {
     const isNamed = (one: unknown) =>
       typeof one === "string" || (typeof one === "object" && one !== null && typeof (one as AnyEvent).type === "string")
     const inline = [
@@ -229,7 +229,7 @@ describe.each(machineSources.map((source) => [source.name, source] as const))("t
     assert.deepStrictEqual(acting, [])
   })
 
-  it("tells an action's role by its name: only those named note… change the context", () => {
+  it("has action names that tell the role: only those that begin with note change the context", () => {
     const misnamed = Object.entries(machine.implementations.actions).filter(
       ([action, implementation]) =>
         /^note[A-Z]/.test(action) !== ((implementation as { readonly type?: string }).type === "xstate.assign")

@@ -24,7 +24,7 @@ describe("the Operation machine", () => {
     }
   })
 
-  it("answers a cancel that came too late with the result that was first", () => {
+  it("answers a late cancel with the first result", () => {
     for (const { snapshot, steps } of reached) {
       for (const { event, verdict } of steps) {
         if (event.type !== "CANCEL") continue
@@ -34,7 +34,7 @@ describe("the Operation machine", () => {
     }
   })
 
-  it("has an end with an instant, and a reason whenever it failed, else only where the exit of the command told one", () => {
+  it("has an end with an instant, and a reason whenever it failed, else only if the command's exit has one", () => {
     for (const { snapshot } of reached) {
       const { finishedAt, reason, exitCode } = snapshot.context as OperationContext
       assert.strictEqual(finishedAt !== null, isEnd(snapshot))
@@ -44,7 +44,7 @@ describe("the Operation machine", () => {
     }
   })
 
-  it("says that its processes are gone only when somebody saw it", () => {
+  it("reports its processes as gone only when an event confirmed it", () => {
     for (const { snapshot, steps } of reached) {
       for (const { event, to } of steps) {
         const isGone = JSON.parse(to).context.processTree === "gone"
@@ -54,7 +54,7 @@ describe("the Operation machine", () => {
     }
   })
 
-  it("waits for its time-out while it runs, if it has one", () => {
+  it("has its time-out as a deadline while it runs, if it has one", () => {
     for (const { key, snapshot } of reached) {
       const { timeoutMs, startedAt } = snapshot.context as OperationContext
       const isTimed = snapshot.value === "running" && timeoutMs !== null

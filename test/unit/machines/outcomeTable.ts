@@ -1,4 +1,4 @@
-/** The whole behaviour of a machine as a page to read: for every state and event, each different outcome once. */
+/** The whole behaviour of a machine as a readable page: for every state and event, each different outcome once. */
 import type { Verdict } from "../../../src/engine/Transition.ts"
 import type { MachineSource } from "../../support/machines/MachineSource.ts"
 import type { Reached, Step } from "../../support/machines/walk.ts"

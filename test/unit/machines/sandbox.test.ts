@@ -12,7 +12,7 @@ const stepsOf = (type: string) =>
   )
 
 describe("the Sandbox machine", () => {
-  it("lets a delete win in every state, and nothing lead back from it", () => {
+  it("lets a delete win in every state, and leaves it by no event", () => {
     for (const { state, verdict } of stepsOf("DELETE")) {
       if (state === "deleting" || state === "deleted") assert.strictEqual(verdict.type, "unchanged")
       else assert.isTrue(verdict.type === "accepted" && verdict.snapshot.value === "deleting", state)
@@ -25,7 +25,7 @@ describe("the Sandbox machine", () => {
     }
   })
 
-  it("asks to destroy runtime and volume on every way into deleting", () => {
+  it("sends the commands that destroy runtime and volume on every transition into deleting", () => {
     for (const { verdict } of stepsOf("DELETE")) {
       if (verdict.type !== "accepted") continue
       assert.deepStrictEqual(
@@ -35,7 +35,7 @@ describe("the Sandbox machine", () => {
     }
   })
 
-  it("never forgets a Sandbox that ran once: it neither expires nor fails any more, its volume is kept", () => {
+  it("never forgets a Sandbox that ran once: it can neither expire nor fail, and its volume is kept", () => {
     let asked = 0
     for (const { snapshot, steps } of reached) {
       if ((snapshot.context as SandboxContext).startedAt === null) continue
@@ -47,7 +47,7 @@ describe("the Sandbox machine", () => {
     assert.isAbove(asked, 0)
   })
 
-  it("refuses whatever the runtime says of another generation", () => {
+  it("refuses every event of the runtime for another generation", () => {
     for (const { snapshot, steps } of reached) {
       const { generation } = snapshot.context as SandboxContext
       for (const { event, verdict } of steps) {
@@ -72,7 +72,7 @@ describe("the Sandbox machine", () => {
     }
   })
 
-  it("ends only what began in its generation or one before, however late it is heard", () => {
+  it("ends only dependents of its generation or an earlier one, however late the end arrives", () => {
     let told = 0
     for (const { snapshot, steps } of reached) {
       const { generation } = snapshot.context as SandboxContext
@@ -87,7 +87,7 @@ describe("the Sandbox machine", () => {
     assert.isAbove(told, 0)
   })
 
-  it("says why the service stopped it, to what lives in it and until its next start; a client's stop needs no reason", () => {
+  it("gives the reason of a stop by the service to its dependents and until its next start; a client's stop needs none", () => {
     const seen = new Set<string>()
     for (const { state, event, verdict } of stepsOf("STOP")) {
       if (verdict.type !== "accepted" || state === "stopping") continue
@@ -109,7 +109,7 @@ describe("the Sandbox machine", () => {
     }
   })
 
-  it("withdraws a start that waits when the service stops it, and says why", () => {
+  it("withdraws a waiting start when the service stops it, and gives the reason", () => {
     let overruled = 0
     for (const { state, event, verdict, from } of stepsOf("STOP")) {
       if (state !== "stopping" || verdict.type !== "accepted") continue
@@ -123,7 +123,7 @@ describe("the Sandbox machine", () => {
     assert.isAbove(overruled, 0)
   })
 
-  it("is metered whenever it begins or ends to run, and when it is gone", () => {
+  it("is metered whenever it begins or ends to run, and when it is deleted", () => {
     let metered = 0
     for (const { snapshot, steps } of reached) {
       for (const { verdict } of steps) {
@@ -138,7 +138,7 @@ describe("the Sandbox machine", () => {
     assert.isAbove(metered, 0)
   })
 
-  /** What a wait for its turn made of a boot's deadline. */
+  /** A queue's effect on a boot's deadline. */
   const moved = new Set(
     stepsOf("BOOT_WAITS").flatMap(({ event, verdict }) =>
       verdict.type === "accepted" ? [Math.ceil(event["until"] as number)] : []
@@ -147,7 +147,7 @@ describe("the Sandbox machine", () => {
   const isMoved = ({ value }: { readonly value: unknown }, at: number | undefined) =>
     value === "pending" && at !== undefined && moved.has(at)
 
-  it("waits with a deadline for every boot, while it runs for its idleness, for what its lifetime ends, and for nothing else", () => {
+  it("has a deadline for every boot, while it runs for its idleness, for the ends of its lifetime, and for nothing else", () => {
     const ends = new Set<string>()
     for (const { key, snapshot } of reached) {
       const context = snapshot.context as SandboxContext
@@ -176,7 +176,7 @@ describe("the Sandbox machine", () => {
     )
   })
 
-  it("says which part of its lifetime ended its run, to what lives in it too", () => {
+  it("gives the part of its lifetime that ended its run, to its dependents too", () => {
     for (const [type, code] of [
       ["STOP_DUE", "LIFETIME_ENDED"],
       ["WAS_IDLE", "IDLE_TOO_LONG"]
@@ -195,7 +195,7 @@ describe("the Sandbox machine", () => {
     }
   })
 
-  it("takes a change only of the edition that it is of, keeps what it was made with, and goes nowhere by it", () => {
+  it("accepts an update only for its present edition, keeps its creation input, and stays in its state", () => {
     let taken = 0
     for (const { state, event, verdict, from } of stepsOf("CHANGED")) {
       if (verdict.type !== "accepted") continue
@@ -211,7 +211,7 @@ describe("the Sandbox machine", () => {
     assert.isAbove(taken, 0)
   })
 
-  it("is stopped with its lost host in every state in which something of it may be there, and only of its generation", () => {
+  it("is stopped with its lost host in every state in which part of it may be there, and only in that generation", () => {
     const from: Record<string, Set<string>> = {}
     for (const { state, event, verdict, from: before } of stepsOf("HOST_LOST")) {
       const { generation, startedAt, startRequested } = JSON.parse(before).context as SandboxContext
@@ -231,7 +231,7 @@ describe("the Sandbox machine", () => {
       const reason = event["reason"] as NonNullable<SandboxContext["statusReason"]>
       assert.strictEqual(context.generation, generation)
       if (to === "failed") {
-        // No volume of it is ever used again, whatever is said of those that have one.
+        // It had never booted, so its volume is empty; the message says so instead of the reason's own text.
         assert.strictEqual(context.statusReason?.code, reason.code)
         assert.include(context.statusReason?.message, "Nothing was in it")
         continue
@@ -241,7 +241,7 @@ describe("the Sandbox machine", () => {
       assert.isNotNull(context.stoppedAt)
       assert.isNull(context.upAt)
       const commands = verdict.commands.map(({ type }) => type)
-      // Nothing is asked of a host that does not answer, and nothing that was goes on.
+      // A host that does not answer gets no command, and nothing goes on.
       assert.include(commands, "leaveRuntime")
       assert.notInclude(commands, "stopRuntime")
       const told = verdict.commands.find(({ type }) => type === "closeDependents")?.params

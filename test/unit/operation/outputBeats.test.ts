@@ -1,4 +1,4 @@
-/** A stream of output on which nothing is told says every 15 s that it lives, and is woken by what is stored, not by time. */
+/** A silent output stream sends a heartbeat every 15 s, and is woken by stored output, not by time. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { TestClock } from "effect/testing"
@@ -8,9 +8,9 @@ import { type OutputEvent, outputReadings } from "../../../src/operation/OutputR
 import { Actors } from "../../../src/store/Actors.ts"
 import { Output } from "../../../src/store/Output.ts"
 
-const unasked = () => assert.fail("Nobody asks for this.")
+const unasked = () => assert.fail("Never called.")
 
-/** An operation that runs, and what it has written to stdout so far. */
+/** A running operation, and its stdout so far. */
 const running = () => {
   let written = 0
   let told = () => {}
@@ -45,7 +45,7 @@ const running = () => {
 }
 
 it.effect(
-  "beats after 15 s without a byte and no sooner, and again; a byte is told at once, and the time begins anew",
+  "an output stream sends a heartbeat after 15 s without a byte and not sooner, and sends a byte immediately, which restarts the interval",
   () => {
     const { layer, write } = running()
     return Effect.gen(function* () {
@@ -68,7 +68,7 @@ it.effect(
       assert.deepStrictEqual(told, ["quiet", "output"])
       next()
       for (let second = 0; second < 14; second++) {
-        // Woken for nothing, as by what another operation wrote.
+        // A wake without output, as another operation's output causes it.
         write(0)
         yield* pass(1)
       }

@@ -1,4 +1,7 @@
-/** A door for calls in a process that serves others by Effect's RPC, too: it has the connections that came through it, and no others. */
+/**
+ * RPC protocols of a process that also serves others through Effect's RPC: each has the connections that asked for it,
+ * and no others.
+ */
 import { randomBytes } from "node:crypto"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -21,7 +24,7 @@ const handlers = Layer.merge(
   Squares.toLayer({ Square: ({ number }) => Effect.succeed(number * number) })
 )
 
-/** As the cluster's runner has one: made of the same layer of Effect's, for connections of its own. */
+/** Like the cluster's runner: made of the same layer of Effect's, for separate connections. */
 const another = RpcServer.layerProtocolSocketServer.pipe(
   Layer.provide([
     RpcSerialization.layerNdjson,
@@ -32,7 +35,7 @@ const another = RpcServer.layerProtocolSocketServer.pipe(
   ])
 )
 
-it.live("answers at each door who came through it, also where that process serves others by the same protocol", () =>
+it.live("each protocol answers its own connections, even if that process serves others by the same layer", () =>
   Effect.gen(function* () {
     const path = join(yield* testFolder, "secret")
     writeFileSync(path, randomBytes(32).toString("hex"), { mode: 0o600 })
@@ -51,7 +54,7 @@ it.live("answers at each door who came through it, also where that process serve
       const to = { host: loopback, port }
       const double = yield* connectPeerRpcs(Doubles, to, "atoll-join/1")
       const square = yield* connectPeerRpcs(Squares, to, "atoll-host/1")
-      // A call that is begun before there is a connection fails.
+      // A call that begins before there is a connection fails.
       const again = { times: 100, schedule: undefined }
       return [
         yield* double.Double({ number: 7 }).pipe(Effect.retry(again)),
@@ -60,7 +63,7 @@ it.live("answers at each door who came through it, also where that process serve
     })
     const found = yield* answers.pipe(
       Effect.provideService(PeerSockets, sockets),
-      Effect.timeoutOrElse({ duration: "30 seconds", orElse: () => Effect.succeed("nobody answers") })
+      Effect.timeoutOrElse({ duration: "30 seconds", orElse: () => Effect.succeed("no answer") })
     )
     assert.deepStrictEqual(found, [14, 49])
   })

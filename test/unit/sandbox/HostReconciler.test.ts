@@ -1,10 +1,10 @@
-/** What a look at a host's machines says of them, and to whom. */
+/** What a reconciler's pass over a host's machines reports, and to whom. */
 import { assert, it } from "@effect/vitest"
 import { Effect, Logger } from "effect"
 import { RuntimeUnavailable } from "../../../src/runtime/Runtime.ts"
 import { reconcilerPass } from "../../../src/sandbox/HostReconciler.ts"
 
-it.effect("ten thousand machines that nobody knows are destroyed, and named in few lines", () => {
+it.effect("the reconciler destroys ten thousand unknown machines, and names them in a few lines", () => {
   const lines: Array<string> = []
   const destroyed: Array<string> = []
   const inventory = Array.from({ length: 10_000 }, (_, i) => ({
@@ -33,7 +33,7 @@ it.effect("ten thousand machines that nobody knows are destroyed, and named in f
 })
 
 it.effect(
-  "what is told of a Sandbox names the revision that it was compared at: an owner that remembers less reads it anew",
+  "the reconciler names the revision that it compared: an owner that remembers an older one reloads the row",
   () => {
     const told: Array<ReadonlyArray<unknown>> = []
     const tell =

@@ -14,7 +14,7 @@ describe("seconds", () => {
     )
   })
 
-  it("stay what they are when they are whole milliseconds already", () => {
+  it("stay unchanged when they are whole milliseconds already", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 86_400_000 }), (ms) => assert.strictEqual(millisecondsOf(ms / 1000), ms))
     )

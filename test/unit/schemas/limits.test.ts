@@ -1,7 +1,7 @@
 import { expect, it } from "vitest"
 import * as limits from "../../../schemas/Limits.ts"
 
-/** As the contract has them: tests of each limit take its value from the code, so that only this one holds the value. */
+/** The contract's limits: other tests take the values from the code, so that only this one holds them. */
 const contract = {
   workspacesPerAccount: 10,
   jsonBodyMaxBytes: 131_072,

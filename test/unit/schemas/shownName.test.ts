@@ -5,7 +5,7 @@ import { shownText } from "../../../src/cli/shownText.ts"
 
 const isName = Schema.is(Schema.String.check(isShownName))
 
-it("takes names of every script, with marks, joined letters and joined emoji", () => {
+it("a name may have every script, with marks, joined letters and joined emoji", () => {
   for (const name of [
     "acme",
     "Zoë",
@@ -21,7 +21,7 @@ it("takes names of every script, with marks, joined letters and joined emoji", (
     assert.isTrue(isName(name), name)
 })
 
-it("takes none with what is not seen, or with what changes how its neighbours are seen", () => {
+it("a name may not have invisible characters, or ones that change how their neighbours look", () => {
   const hidden = [
     "\0",
     "\n",
@@ -47,7 +47,7 @@ it("takes none with what is not seen, or with what changes how its neighbours ar
     assert.isFalse(isName(one), JSON.stringify(one))
 })
 
-it("shows on a terminal the code of what a name must not hold, which JSON reads as the character", () => {
+it("a terminal shows the code of a forbidden character, which JSON reads as the character", () => {
   const name = "ac\u202eme\u200b \x1b[2J \u2028 \u{e0061}"
   assert.strictEqual(shownText(name), "ac\\u202eme\\u200b \\u001b[2J \\u2028 \\udb40\\udc61")
   assert.strictEqual(shownText("line\nline"), "line\nline")

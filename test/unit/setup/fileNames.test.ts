@@ -19,9 +19,9 @@ describe("the rule of file names", () => {
     return fileNameFaults(folder, shared)
   }
 
-  it("refuses two files of one name, whatever their case and suffix", () => {
+  it("refuses two files of one name, in any case and with any suffix", () => {
     assert.deepStrictEqual(plant(["src/engine/Change.ts", "src/store/change.ts"]), [
-      "these files have one name: src/engine/Change.ts, src/store/change.ts. Give each a name of its own."
+      "these files have one name: src/engine/Change.ts, src/store/change.ts. Give each another name."
     ])
     assert.lengthOf(plant(["src/console/pages/a/Life.tsx", "src/console/pages/life.ts"]), 2)
   })
@@ -37,7 +37,7 @@ describe("the rule of file names", () => {
     assert.deepStrictEqual(plant([...paths, ...seen]), [])
   })
 
-  it("lets a name return that is listed, and refuses a listed one that does not return", () => {
+  it("allows a listed name to return, and refuses a listed one that does not", () => {
     const paths = ["src/host/qemu/probe.ts", "src/host/namespace/probe.ts"]
     assert.deepStrictEqual(plant(paths, { probe: "a part of each driver" }), [])
     assert.deepStrictEqual(plant(paths, { probe: "a part of each driver", launch: "the same" }), [

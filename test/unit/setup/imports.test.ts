@@ -19,7 +19,7 @@ describe("the import rules", () => {
     return importFaults(folder)
   }
 
-  it("let the table's own directions through", () => {
+  it("allow the table's own directions", () => {
     const faults = plant({
       "schemas/Sandbox.ts": 'import { Schema } from "effect"\nexport const a = Schema.String',
       "machines/sandbox.ts":
@@ -75,7 +75,7 @@ describe("the import rules", () => {
       /may not import the package effect/
     ],
     [
-      "a package as a whole that brings what nobody needs",
+      "a whole package with unused parts",
       { "src/main.ts": 'import { NodeRuntime } from "@effect/platform-node"\nNodeRuntime.runMain' },
       /src\/main\.ts imports all of @effect\/platform-node: it loads a client of Redis/
     ],

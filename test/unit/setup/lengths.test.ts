@@ -22,7 +22,7 @@ describe("the length rules", () => {
     return lengthFaults(folder, remaining)
   }
 
-  it("let a function of 80 lines and a file of 400 through", () => {
+  it("allow a function of 80 lines and a file of 400", () => {
     assert.deepStrictEqual(plant("src/a/A.ts", `export const f = ${functionOf(80)}\n${lines(320)}`), [])
   })
 
@@ -52,12 +52,12 @@ describe("the length rules", () => {
     ])
   })
 
-  it("do not measure the functions of a test, but its file", () => {
+  it("measure a test's file, but not its functions", () => {
     assert.deepStrictEqual(plant("test/a/A.test.ts", `describe("a", ${functionOf(200)})`), [])
     assert.lengthOf(plant("test/a/A.test.ts", lines(401)), 1)
   })
 
-  it("let what is listed be as long as the list says, and no longer", () => {
+  it("allow a listed length, and no more", () => {
     const text = `const f = ${functionOf(90)}\n`
     assert.deepStrictEqual(plant("src/a/A.ts", text, { "src/a/A.ts f": 90 }), [])
     assert.deepStrictEqual(plant("src/a/A.ts", text, { "src/a/A.ts f": 89 }), [

@@ -32,7 +32,7 @@ describe("the Dockerfile", () => {
     assert.includeMembers(installed, [...packages])
   })
 
-  it("gives Sandboxes the programs of a virtual machine, but those that are of no use without root", () => {
+  it("gives Sandboxes the programs of a virtual machine, except those that are useless without root", () => {
     const rootless = recipe.packages.filter((it) => !["busybox-static", "iputils-ping", "sudo"].includes(it))
     assert.includeMembers(installed, rootless)
   })

@@ -12,7 +12,7 @@ const logged = (program: Effect.Effect<void>) =>
     return lines
   })
 
-it.live("a line has the time, a level where it is not the usual one, and no fiber's number", () =>
+it.live("a line has the time, any unusual level, and no fiber's number", () =>
   Effect.gen(function* () {
     const lines = yield* logged(
       Effect.all(

@@ -8,7 +8,7 @@ import { pageOf, pages } from "../../support/setup/readme/pages.ts"
 
 const root = join(import.meta.dirname, "../../..")
 
-/** `METHOD /path` of every call of the tables of docs/api.md, ids as `{}`; what it sends may come by a pipe. */
+/** `METHOD /path` of every call of the tables of docs/api.md, ids as `{}`; a pipe may give the request's body. */
 const shown = [
   ...pageOf("docs/api.md").text.matchAll(/`(?:tar c [^`|]*\\\| )?(?:curl|websocat) ([^`]*\$(?:U|\{U#http\})\/[^`]*)`/g)
 ].map(([, call]) => {

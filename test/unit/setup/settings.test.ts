@@ -43,7 +43,7 @@ describe("the settings", () => {
     })
   )
 
-  it.effect("that are URLs are looked at before anything is tried with them, and not repeated", () =>
+  it.effect("that are URLs are checked before any use, and not quoted", () =>
     Effect.gen(function* () {
       for (const url of ["hunter2", "http://someone:hunter2@127.0.0.1/shop"]) {
         const { message } = yield* Effect.flip(

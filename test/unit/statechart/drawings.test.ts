@@ -17,14 +17,14 @@ const isOnBorder = ({ x, y }: Point, box: Box) =>
   ((x === box.x || x === box.x + box.width) && y >= box.y && y <= box.y + box.height) ||
   ((y === box.y || y === box.y + box.height) && x >= box.x && x <= box.x + box.width)
 
-it("shows every machine below docs/machines as it is: npm run machines", () => {
+it("docs/machines shows every machine as it is: npm run machines", () => {
   assert.deepStrictEqual(readdirSync(folder).sort(), [...machineFiles.keys()].sort())
   for (const [name, content] of machineFiles) {
     assert.isTrue(readFileSync(join(folder, name), "utf8") === content, `docs/machines/${name} is stale`)
   }
 })
 
-it("draws every machine", () => {
+it("every machine is drawn", () => {
   assert.sameMembers(
     statecharts.map(({ kind }) => kind),
     machineSources.map(({ machine }) => machine.id)
@@ -51,7 +51,7 @@ describe.each(statecharts.map((chart) => [chart.kind, chart] as const))("the dra
     )
   })
 
-  it("says what each event, guard and command is", () => {
+  it("explains each event, guard and command", () => {
     const silent = [...chart.events, ...chart.guards, ...chart.commands].filter(({ description }) => description === "")
     assert.deepStrictEqual(silent, [])
   })

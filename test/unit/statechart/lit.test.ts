@@ -7,8 +7,8 @@ import type { Statechart } from "../../../src/statechart/Statechart.ts"
 const chartOf = (kind: string): Statechart =>
   JSON.parse(readFileSync(join(import.meta.dirname, `../../../docs/machines/${kind}.json`), "utf8"))
 
-describe("what is lit of a drawing", () => {
-  it("is the state, the edge that led to it, and what may come next", () => {
+describe("the highlighted part of a drawing", () => {
+  it("is the state, the edge that led to it, and the possible next events", () => {
     const lit = litOf(chartOf("sandbox"), {
       state: "running",
       last: { from: "pending", event: "RUNTIME_UP", to: "running" },
@@ -57,7 +57,7 @@ describe("what is lit of a drawing", () => {
     }
   })
 
-  it("is the way that guards chose, told by where it led", () => {
+  it("is the branch that the guards chose, found by its target", () => {
     const refused = (from: string, to: string) => [
       ...litOf(chartOf("sandbox"), { state: to, last: { from, event: "RUNTIME_REFUSED", to }, nextEvents: [] })
         .lastEdges

@@ -1,4 +1,4 @@
-/** Which lines of the log are left out since an outage of the database explains them. */
+/** Lines of the log that are omitted because an outage of the database explains them. */
 import { assert, describe, it } from "@effect/vitest"
 import { Cause, Effect, Logger, References } from "effect"
 import { SqlError } from "effect/sql"
@@ -42,7 +42,7 @@ describe("a line of the log", () => {
     ["a fault around that", Cause.fail(new Error("not stored", { cause: connection }))]
   ]
   for (const [what, cause] of explained) {
-    it.effect(`is left out and counted whose cause is ${what}`, () =>
+    it.effect(`is omitted and counted if its cause is ${what}`, () =>
       Effect.map(logged(about(cause)), (found) => assert.deepStrictEqual(found, { lines: [], met: 1 }))
     )
   }
@@ -60,7 +60,7 @@ describe("a line of the log", () => {
     )
   }
 
-  it.effect("of the cluster is left out while an outage lasts, and kept otherwise", () =>
+  it.effect("of the cluster is omitted during an outage, and kept otherwise", () =>
     Effect.gen(function* () {
       const line = Effect.annotateLogs(Effect.logWarning("Could not release shards"), {
         module: "effect/cluster/Sharding"

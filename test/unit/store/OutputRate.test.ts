@@ -4,7 +4,7 @@ import { OutputRate } from "../../../src/store/OutputRate.ts"
 
 const second = 1000
 
-it("lets a burst through at once, and what comes then at the rate", () => {
+it("the output rate passes a burst immediately, and later bytes at the rate", () => {
   const rate = new OutputRate(100, 1000)
   assert.strictEqual(rate.take("a", 1000, 0), 0)
   assert.strictEqual(rate.take("a", 50, 0), second / 2)
@@ -12,20 +12,20 @@ it("lets a burst through at once, and what comes then at the rate", () => {
   assert.strictEqual(rate.waitMs("a", second / 2), second / 2)
 })
 
-it("gives a Sandbox that was silent its burst again, and no more than that", () => {
+it("the output rate gives a silent Sandbox its burst again, and no more than that", () => {
   const rate = new OutputRate(100, 1000)
   rate.take("a", 1000, 0)
   assert.strictEqual(rate.take("a", 1000, 60 * second), 0)
   assert.strictEqual(rate.take("a", 100, 60 * second), second)
 })
 
-it("holds back nobody for another's output", () => {
+it("the output rate does not delay a Sandbox for another's output", () => {
   const rate = new OutputRate(100, 1000)
   rate.take("a", 1_000_000, 0)
   assert.strictEqual(rate.take("b", 1000, 0), 0)
 })
 
-it("never stores more than the burst and the rate allow, whatever is written when", () => {
+it("the output rate never stores more than the burst and the rate allow, for any sequence of writes", () => {
   const write = fc.record({ sandbox: fc.constantFrom("a", "b"), bytes: fc.nat(5000), pauseMs: fc.nat(3000) })
   fc.assert(
     fc.property(fc.array(write, { maxLength: 60 }), (writes) => {

@@ -4,7 +4,7 @@ import fc from "fast-check"
 import { formatUsd, parseUsd } from "../../../src/wallet/Money.ts"
 
 describe("money", () => {
-  it("reads exact decimals, and nothing else", () => {
+  it("is read from exact decimals, and from nothing else", () => {
     assert.strictEqual(parseUsd("12.50"), 12_500_000n)
     assert.strictEqual(parseUsd("0.000001"), 1n)
     assert.strictEqual(parseUsd("1000000000"), 10n ** 15n)
@@ -28,7 +28,7 @@ describe("money", () => {
     }
   })
 
-  it("shows at least cents, and as many places as it takes", () => {
+  it("is shown with at least cents, and as many places as needed", () => {
     assert.strictEqual(formatUsd(12_500_000n), "12.50")
     assert.strictEqual(formatUsd(10_000_000n), "10.00")
     assert.strictEqual(formatUsd(1n), "0.000001")
@@ -36,7 +36,7 @@ describe("money", () => {
     assert.strictEqual(formatUsd(0n), "0.00")
   })
 
-  it("reads what it shows", () => {
+  it("is read back as it is shown", () => {
     fc.assert(fc.property(fc.bigInt(0n, 10n ** 15n), (amount) => parseUsd(formatUsd(amount)) === amount))
   })
 })

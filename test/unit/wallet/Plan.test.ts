@@ -38,7 +38,7 @@ const exhaustedAt = (microUsd: bigint) =>
   }).exhaustedAt
 
 describe("a plan", () => {
-  it("comes to an end, however much credit there is and however little is burnt", () => {
+  it("ends, however much credit there is and however little is burnt", () => {
     for (let microUsd = 2_300_000_000n; microUsd < 4_300_000_000n; microUsd += 44_000_001n) {
       const found = exhaustedAt(microUsd)
       assert.isNotNull(found)
@@ -48,7 +48,7 @@ describe("a plan", () => {
     assert.isNull(exhaustedAt(10n ** 15n))
   })
 
-  it("is low below a tenth of what was granted, to the micro-USD, and not at it", () => {
+  it("is low below a tenth of the granted sum, to the micro-USD, and not at it", () => {
     const nothing = { ...load, sizes: { vcpu: 0n, memory: 0n, volume: 0n }, terms: 0, each: [] }
     const status = (balanceMicroUsd: bigint, grantedMicroUsd: bigint) =>
       statusAt(

@@ -1,4 +1,4 @@
-/** Which rates hold when. */
+/** Which rates apply when. */
 import { assert, describe, it } from "@effect/vitest"
 import { cardAt, type RateCard } from "../../../src/wallet/RateCard.ts"
 
@@ -11,7 +11,7 @@ const from = (effectiveAt: number): RateCard => ({
 })
 
 describe("rate cards", () => {
-  it("each holds from its instant to the next one's", () => {
+  it("each apply from their instant to the next one's", () => {
     const cards = [from(10), from(20)]
     assert.isNull(cardAt(cards, 9))
     assert.strictEqual(cardAt(cards, 10), cards[0])

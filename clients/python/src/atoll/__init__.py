@@ -6,7 +6,7 @@
         with client.sandboxes.create() as sandbox:
             print(sandbox.run(["python3", "-c", "print(6 * 7)"]).stdout)
 
-AsyncAtoll is the same for asyncio. What the service answers has its classes in `atoll.schemas`.
+AsyncAtoll is the same for asyncio. `atoll.schemas` has the classes of the service's answers.
 """
 
 from . import schemas

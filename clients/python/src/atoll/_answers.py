@@ -1,4 +1,4 @@
-"""What an answer says: its JSON as one of the classes, or the error that it is."""
+"""The content of an answer: its JSON as one of the classes, or its error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def decoded(answer: httpx.Response, decode: Callable[[Any], T]) -> T:
 
 
 def error_of(answer: httpx.Response) -> AtollError:
-    """The error that an answer says, which was read."""
+    """The error of an answer that was read."""
     retry_after_seconds = _seconds(answer.headers.get("Retry-After"))
     documentation = _help(answer)
     try:
@@ -62,17 +62,17 @@ def _help(answer: httpx.Response) -> Optional[str]:
 
 
 def _seconds(text: Optional[str]) -> Optional[float]:
-    # The other form of Retry-After, a date, the service does not use.
+    # The service does not use the other form of Retry-After, a date.
     return float(text) if text is not None and text.isascii() and text.isdigit() else None
 
 
 def _foreign(answer: httpx.Response) -> Mapping[str, Any]:
-    """Of an answer that is no error of the service's shape: a proxy's, for one."""
+    """For an answer that is no error of the service's shape: a proxy's, for example."""
     status = answer.status_code
     return {
         "code": "SERVICE_UNAVAILABLE" if status in (502, 503, 504) else "INTERNAL",
         "message": f"The answer {status} did not come from Atoll: {answer.text[:200]}",
         "requestId": "",
-        # Whoever answered does not know what became of it.
+        # The sender of the answer does not know the outcome.
         "details": {"outcome": "unknown"} if status >= 500 else None,
     }

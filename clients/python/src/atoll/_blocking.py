@@ -1,4 +1,4 @@
-"""Work on this machine's files, which blocks: beside the event loop, or where it is."""
+"""Blocking work on this machine's files: in a thread beside the event loop, or directly."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Blocking:
 
 
 class AsyncPieces:
-    """Pieces that somebody makes who blocks."""
+    """Pieces of a maker that blocks."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces

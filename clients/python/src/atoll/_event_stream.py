@@ -1,4 +1,4 @@
-"""Server-sent events (HTML Living Standard 9.2) from the bytes of an answer, whoever reads them."""
+"""Server-sent events (HTML Living Standard 9.2) from the bytes of an answer, for any reader."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _LINE_END = re.compile(r"\r\n|\n|\r(?=.)", re.DOTALL)
 @dataclass(frozen=True)
 class ServerSentEvent:
     id: str
-    """The last that was sent, with this event or before it."""
+    """The last id so far, of this event or an earlier one."""
     event: str
     """Empty: only an id came."""
     data: str
 
 
 class EventStreamReader:
-    """What came of one stream so far."""
+    """The state of one stream."""
 
     def __init__(self) -> None:
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")

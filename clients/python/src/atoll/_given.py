@@ -1,4 +1,4 @@
-"""Telling a field that is not given from one that is None: in a change, None removes."""
+"""Distinguishes a field that is not given from None: in a change, None removes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def unless_none(value: Optional[T]) -> Given[T]:
 
 
 def given(fields: Mapping[str, Any]) -> Dict[str, Any]:
-    """Those that are given, as JSON has them."""
+    """The given fields, as JSON has them."""
     return {name: _plain(value) for name, value in fields.items() if value is not UNSET}
 
 

@@ -1,4 +1,4 @@
-"""A port of this machine, and what is done with each connection to it."""
+"""A port of this machine, and the handler of each connection to it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class AsyncListener:
 
     @classmethod
     async def open(cls, host: str, port: int, serve: Callable[[AsyncWire], Awaitable[None]]) -> AsyncListener:
-        """Fails with OSError where the port is taken. port 0: any."""
+        """Fails with OSError if the port is taken. port 0: any."""
         tasks: Set[asyncio.Task[None]] = set()
 
         async def served(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -1,4 +1,4 @@
-"""Bytes that came and that nobody has taken yet, in their order."""
+"""Received bytes that are not taken yet, in their order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class AsyncMailbox:
             self._changed.notify_all()
 
     async def take(self) -> Optional[bytes]:
-        """Waits for one. None: it has ended, and all was taken."""
+        """Waits for a piece. None: it has ended, and all pieces were taken."""
         async with self._changed:
             await self._changed.wait_for(lambda: len(self._pieces) > 0 or self._is_ended)
             if not self._pieces:

@@ -1,4 +1,4 @@
-"""Made once for a call, and kept over its repetitions: what is done twice under it is done once."""
+"""Made once for a call, and kept over its retries: requests with one key are applied once."""
 
 from __future__ import annotations
 

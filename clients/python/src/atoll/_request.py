@@ -21,10 +21,10 @@ _REPEATABLE = frozenset(
         "revokeServiceAccess",
     }
 )
-"""Said by the contract to be the same when repeated."""
+"""The same when repeated, by the contract."""
 
 AsyncBody = Union[bytes, Callable[[], AsyncIterable[bytes]]]
-"""Or what makes its pieces, once for each attempt."""
+"""Or a function that makes its pieces, once for each attempt."""
 
 Body = Union[bytes, Callable[[], Iterable[bytes]]]
 
@@ -39,7 +39,7 @@ def _text(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Request:
-    """What is None among its parameters is not sent."""
+    """Parameters that are None are not sent."""
 
     operation: str
     """As the description names it."""
@@ -48,7 +48,7 @@ class Request:
     """The path, with `{names}`."""
     path: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, Any] = field(default_factory=dict)
-    """A mapping among them stands for its own pairs."""
+    """A mapping among them stands for separate pairs."""
     headers: Mapping[str, Optional[str]] = field(default_factory=dict)
     json: Optional[Mapping[str, Any]] = None
     content: Union[AsyncBody, Body, None] = None
@@ -56,7 +56,7 @@ class Request:
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether it does nothing twice, however often it is sent."""
+        """Whether a repetition applies nothing twice."""
         has_key = self.headers.get("Idempotency-Key") is not None
         return self.method == "GET" or has_key or self.operation in _REPEATABLE
 

@@ -1,4 +1,4 @@
-"""Something that goes on beside whoever began it."""
+"""Work that goes on beside its caller."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class AsyncTask:
         self._task = asyncio.get_running_loop().create_task(run())
 
     async def finished(self) -> None:
-        """Fails as it failed. Who gives up waiting does not end it."""
+        """Fails as the work failed. A caller that stops waiting does not end it."""
         await asyncio.wait([self._task])
         self._task.result()
 
@@ -30,7 +30,7 @@ class Task:
             except BaseException as thrown:
                 self._thrown = thrown
 
-        # A program ends although it goes on.
+        # The program may end while it goes on.
         self._thread = threading.Thread(target=run, daemon=True)
         self._thread.start()
 

@@ -1,4 +1,4 @@
-"""What can go wrong. All of it is an Error; what the service says is an AtollError, of the class of its code."""
+"""All errors. Each is an Error; one of the service is an AtollError, of the class of its code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import builtins
 from typing import Any, Literal, Mapping, Optional
 
 Outcome = Literal["notApplied", "unknown"]
-"""notApplied: nothing was changed. unknown: it may have been done; look before you repeat it."""
+"""notApplied: nothing was changed. unknown: it may have been applied; look before you repeat it."""
 
 
 class Error(Exception):
@@ -14,7 +14,7 @@ class Error(Exception):
 
 
 class AtollError(Error):
-    """The service refused, or could not do what it was asked. Each code has a class of its own:
+    """The service refused the request, or could not apply it. Each code has a class:
 
     try:
         workspaces.delete(id)
@@ -23,13 +23,13 @@ class AtollError(Error):
     """
 
     code: str
-    """Later versions of the service may have more than there are classes: take one that you do not know by its status."""
+    """Later versions of the service may have codes without a class: treat an unknown one by its status."""
     status: int
     """Of HTTP."""
     request_id: str
-    """What the service's log calls the request."""
+    """The request's id in the service's log."""
     details: Any
-    """What a program needs beside the code."""
+    """The details of the code, for programs."""
     outcome: Outcome
     retry_after_seconds: Optional[float]
     """When the service can be asked again, if it said so."""
@@ -71,7 +71,7 @@ class ConnectionError(Error, builtins.ConnectionError):
 
 
 class ConnectionLost(ConnectionError):
-    """The connection that a terminal or a tunnel is broke, and it has ended with it: open another one. What it had sent may have arrived."""
+    """The connection of a terminal or a tunnel broke, and ended it: open another one. The bytes that it had sent may have arrived."""
 
     close_code: Optional[int]
     """Of the WebSocket (RFC 6455 section 7.4), if the service closed it: 1001 when it stops, 1011 when the Sandbox does."""
@@ -82,15 +82,15 @@ class ConnectionLost(ConnectionError):
 
 
 class UnreadableAnswer(Error):
-    """What came is not what the description says: another service, or a version that this library does not know."""
+    """The answer is not as the description says: another service, or a version that this library does not know."""
 
 
 class WaitTimeout(Error, TimeoutError):
-    """Waiting ended before what was waited for; nothing was ended by that in the Sandbox."""
+    """The wait ended first; it ended nothing in the Sandbox."""
 
 
 def _issues(details: Any) -> str:
-    """What is wrong with a request, at which place in it."""
+    """A fault of a request, and its place."""
     issues = details.get("issues") if isinstance(details, Mapping) else None
     if not isinstance(issues, list):
         return ""

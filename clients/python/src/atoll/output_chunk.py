@@ -1,4 +1,4 @@
-"""What an operation writes, in pieces."""
+"""An operation's output, in pieces."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class OutputChunk:
     truncated: bool
     """Bytes before it are no longer kept by the service: the reader was too slow, or came too late."""
     missing_bytes: int
-    """How many those are: between the end of the stream's chunk before, or where the reading began, and offset."""
+    """How many bytes are missing: between the end of the stream's chunk before, or the start of the reading, and offset."""
 
     @property
     def next_offset(self) -> int:
@@ -28,7 +28,7 @@ class OutputChunk:
 
     @classmethod
     def from_event(cls, data: str, at: Mapping[OutputStream, int]) -> OutputChunk:
-        """at: where each stream was read up to."""
+        """at: the offset up to which each stream was read."""
         told = json.loads(data)
         return cls(
             stream=told["stream"],

@@ -1,4 +1,4 @@
-"""How a command ended, with what it wrote."""
+"""How a command ended, with its output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .output_chunk import OutputChunk
 from .schemas import Operation, OutputStream
 
 KEEP_BYTES = 16 * 1024 * 1024
-"""Of each stream, unless something else is said."""
+"""For each stream, by default."""
 
 Tell = Optional[Callable[[str], Any]]
 
@@ -32,14 +32,14 @@ class RunResult:
 
 
 def stdin_fields(stdin: Union[str, bytes, None]) -> Dict[str, Any]:
-    """As the service takes it."""
+    """In the service's form."""
     if isinstance(stdin, bytes):
         return {"stdin": base64.b64encode(stdin).decode("ascii"), "encoding": "base64"}
     return {} if stdin is None else {"stdin": stdin}
 
 
 class _Written:
-    """Of one stream: told as text while it comes, and its end kept."""
+    """Of one stream: passed on as text while it comes, and its end kept."""
 
     def __init__(self, keep_bytes: int, tell: Tell) -> None:
         self.is_cut = False
@@ -70,7 +70,7 @@ class _Written:
 
 
 class Gathered:
-    """What a command writes, until it is over."""
+    """A command's output, until it has ended."""
 
     def __init__(self, keep_bytes: int, on_stdout: Tell, on_stderr: Tell) -> None:
         self._written: Dict[OutputStream, _Written] = {

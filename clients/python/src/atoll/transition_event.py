@@ -1,4 +1,4 @@
-"""What streams of events tell."""
+"""The events of event streams."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ EventKind = Literal["sandbox", "operation", "preview", "serviceAccess", "connect
 
 @dataclass(frozen=True)
 class TransitionEvent(Transition):
-    """A transition as it is committed, and whose it is."""
+    """A committed transition, and its actor."""
 
     kind: EventKind
-    """What took it."""
+    """The kind of its actor."""
     actor_id: str
-    """Whose step it is: an operation's id; a preview's is not its id."""
+    """Its actor: an operation's id; a preview's is not its id."""
     sandbox_id: str
     """The Sandbox that it lives in, or is."""
     position: str
-    """Goes on after it, when it is given as `after`."""
+    """Given as `after`, the stream resumes after this event."""
 
     @classmethod
     def from_event(cls, data: str, position: str) -> TransitionEvent:

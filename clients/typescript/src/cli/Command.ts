@@ -1,7 +1,10 @@
-/** What one command is: its words, its help, what can be completed in it, and what it does. */
+/** The definition of a command: its words, its help, its completion, and its function. */
 import type { Atoll } from "../Atoll.ts"
 
-/** What may stand at a place: one of these words, a Sandbox's name or id, a file, or either of the latter as `cp` takes them. */
+/**
+ * The values of an argument: one of these words, a Sandbox's name or id, a file, or either of the latter as `cp` takes
+ * them.
+ */
 export type Completion = ReadonlyArray<string> | "sandbox" | "file" | "path" | "command" | null
 
 interface Described {
@@ -16,7 +19,7 @@ export interface Flag extends Described {
 export interface ValueOption extends Described {
   readonly type: "string"
   readonly multiple?: boolean
-  /** What stands for its value in the help: `SECONDS`. */
+  /** The name of its value in the help: `SECONDS`. */
   readonly value: string
   readonly completes?: Completion
 }
@@ -34,20 +37,20 @@ export type OptionValues<O extends Options> = {
     | undefined
 }
 
-/** What a command was called with. */
+/** The arguments of a call. */
 export interface Given<O extends Options = Options> {
   readonly options: OptionValues<O>
-  /** What is not an option. */
+  /** The arguments that are no options. */
   readonly words: ReadonlyArray<string>
-  /** `--json`: one JSON document on stdout, or, of what follows something, one a line. */
+  /** `--json`: one JSON document on stdout, or one a line for a command that follows something. */
   readonly isJson: boolean
   /** `--url`, if it was given. */
   readonly url: string | undefined
   /**
-   * The service, with the key that is in use. Fails with Refused where nobody is logged in.
-   *
-   * @param patienceSeconds For how long a service that is away is asked again; by default 60 where it was there when the command began, else 3:
-   *   a person waits.
+   * The service, with the key in use. Fails with Refused if no key is stored or given.
+   * @param patienceSeconds How long an absent service is retried; by default 60 if it answered when the command began,
+   * else 3:
+   * a person waits.
    */
   readonly connect: (patienceSeconds?: number) => Atoll
 }
@@ -56,20 +59,23 @@ export interface Command<O extends Options = Options> {
   readonly name: string
   /** One line, for the list of commands. */
   readonly summary: string
-  /** What stands behind the name: `SANDBOX PORT`. */
+  /** The text behind the name: `SANDBOX PORT`. */
   readonly usage: string
-  /** What else is to be said, in lines of at most 100 characters. */
+  /** Further help, in lines of at most 100 characters. */
   readonly details?: string
   readonly options: O
-  /** How many words it takes, and what each may be; the last one stands for all that follow. */
+  /** The number of its words, and the values of each; the last one stands for all that follow. */
   readonly words: { readonly least: number; readonly most: number; readonly completes: ReadonlyArray<Completion> }
-  /** From its first word on everything is another command's: options, too. `--` may stand before it. */
+  /** From its first word on, everything belongs to another command, options too. `--` may come before it. */
   readonly isPrefix?: boolean
-  /** Its exit code where it fails and does not say another; by default 1. Of what ends as a command in a Sandbox does: `notRun`. */
+  /**
+   * Its exit code for a failure without another one; by default 1. For a command that ends like one in a Sandbox:
+   * `notRun`.
+   */
   readonly failsWith?: number
-  /** Command lines without `atoll`, and what they do. */
+  /** Command lines without `atoll`, and their effect. */
   readonly examples: ReadonlyArray<readonly [line: string, does: string]>
-  /** Answers the exit code. What it fails with is said in one sentence on stderr. */
+  /** Returns the exit code. Its failure is printed in one sentence on stderr. */
   readonly run: (given: Given<O>) => Promise<number>
 }
 
@@ -80,7 +86,7 @@ export interface CommandGroup {
   readonly commands: ReadonlyArray<Command>
 }
 
-/** Keeps the types of its options for `run`, and forgets them for the table of commands. */
+/** Keeps the types of its options for `run`, and erases them for the table of commands. */
 export const command = <const O extends Options>(made: Command<O>): Command => made as unknown as Command
 
 export const isGroup = (found: Command | CommandGroup): found is CommandGroup => "commands" in found

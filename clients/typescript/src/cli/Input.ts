@@ -1,8 +1,8 @@
-/** This process's stdin, read as fast as it is taken. */
+/** This process's stdin, read at the pace of its reader. */
 import type { Readable } from "node:stream"
 import { sleep } from "../http/sleep.ts"
 
-/** What is read ahead. */
+/** The bytes that are read ahead. */
 const aheadBytes = 1024 * 1024
 
 export class Input {
@@ -24,7 +24,7 @@ export class Input {
       if (this.#bytes >= aheadBytes) stream.pause()
       this.#told()
     })
-    // One that cannot be read (a directory, a terminal that is gone) is over.
+    // An unreadable stdin (a directory, a terminal that is gone) counts as ended.
     for (const end of ["end", "close", "error"]) stream.once(end, over)
   }
 
@@ -32,14 +32,14 @@ export class Input {
     return this.#bytes > 0
   }
 
-  /** All of it, where it ends within the time and is no longer; else null, and it can still be taken. */
+  /** All of it, if it ends within the time and the bound; else null, and it can still be read. */
   async whole(mostBytes: number, withinMs: number): Promise<Uint8Array | null> {
     const until = Date.now() + withinMs
     while (!this.#isOver && this.#bytes <= mostBytes && Date.now() < until) await this.#more(until - Date.now())
     return this.#isOver && this.#bytes <= mostBytes ? this.#gathered() : null
   }
 
-  /** What has come since the last time, as soon as that is anything; null: it is over. */
+  /** The bytes since the last call, once there are any; null: it has ended. */
   async take(): Promise<Uint8Array | null> {
     while (this.#bytes === 0 && !this.#isOver) await this.#more()
     if (this.#bytes === 0) return null

@@ -1,6 +1,6 @@
 /**
- * What asks this process to end: Ctrl-C, TERM, or the end of its terminal. The first time, what was begun in the Sandbox is to be ended; the
- * second time, the process ends at once.
+ * Signals that ask this process to end: Ctrl-C, TERM, or the end of its terminal. The first one ends the work in the
+ * Sandbox; the second one ends the process immediately.
  */
 import { constants } from "node:os"
 
@@ -10,7 +10,7 @@ export class Interruption {
   readonly #controller = new AbortController()
   #by: (typeof asking)[number] | null = null
 
-  /** @param leaving Called before the process ends at once. */
+  /** @param leaving Called before the process ends immediately. */
   constructor(leaving: () => void) {
     for (const name of asking) {
       process.on(name, () => {
@@ -24,12 +24,12 @@ export class Interruption {
     }
   }
 
-  /** Aborted the first time. */
+  /** Aborted by the first signal. */
   get signal(): AbortSignal {
     return this.#controller.signal
   }
 
-  /** 128 and the signal's number, as shells tell it; null: nobody asked. */
+  /** 128 and the signal's number, as shells report it; null: there was none. */
   get exitCode(): number | null {
     return this.#by === null ? null : 128 + constants.signals[this.#by]
   }

@@ -1,4 +1,4 @@
-/** Of what is typed into a remote terminal: `~.` at the beginning of a line leaves it, as in ssh; `~~` there is one `~`. */
+/** Escape keys of a remote terminal: `~.` at the beginning of a line leaves it, as in ssh; `~~` there is one `~`. */
 
 const enter = 0x0d
 const tilde = 0x7e
@@ -9,7 +9,7 @@ export class LeavingKeys {
   /** A `~` that may be the first of two keys. */
   #isHeld = false
 
-  /** What is to be sent. */
+  /** The bytes to send. */
   read(typed: Uint8Array): { readonly bytes: Uint8Array; readonly isLeaving: boolean } {
     const bytes: Array<number> = []
     for (const key of typed) {

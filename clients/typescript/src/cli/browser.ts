@@ -1,4 +1,4 @@
-/** The person's browser, where there is one. */
+/** The user's browser, if there is one. */
 import { spawn } from "node:child_process"
 import { existsSync, mkdtempSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -7,7 +7,7 @@ import { delimiter, join } from "node:path"
 const onPath = (program: string): boolean =>
   (process.env["PATH"] ?? "").split(delimiter).some((folder) => folder !== "" && existsSync(join(folder, program)))
 
-/** Null: there is none, or no screen to show it on. */
+/** Null: there is none, or no screen for it. */
 const opener = (): string | null => {
   if (process.platform === "darwin") return "open"
   const hasScreen = Boolean(process.env["DISPLAY"] || process.env["WAYLAND_DISPLAY"])
@@ -17,8 +17,8 @@ const opener = (): string | null => {
 const attribute = (text: string): string => text.replace(/[&"<>]/g, (character) => `&#${character.charCodeAt(0)};`)
 
 /**
- * Opens a page that goes on to the URL. Whoever knows a preview's URL may use it, and what a program is called with everybody on the machine
- * can read; a file of mode 0600 only its owner.
+ * Opens a page that redirects to the URL. Anyone who knows a preview's URL may use it, and every user of the machine
+ * can read a program's arguments, but only the owner can read a file of mode 0600.
  */
 export const openInBrowser = (url: string): void => {
   const program = opener()

@@ -1,4 +1,4 @@
-/** Which service is asked, and with which key: the environment's, else what `atoll login` stored. */
+/** The service and the key of a command: the environment's, else those that `atoll login` stored. */
 import { Atoll } from "../Atoll.ts"
 import { type Credentials, storedCredentials } from "./credentials.ts"
 import { Refused, WrongUsage } from "./failure.ts"
@@ -12,7 +12,7 @@ const loopback = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
 
 export const isLoopback = (url: string): boolean => loopback.test(new URL(url).hostname)
 
-/** A service's address as it may be typed: its scheme, and `/api/v2` behind it, can be left out or not. */
+/** A service's address as it may be typed: its scheme, and `/api/v2` behind it, are optional. */
 export const serviceUrl = (typed: string): string => {
   const text = typed.trim()
   const host = /^\[[\da-f:]+\]|^[^/:]+/i.exec(text)?.[0] ?? ""
@@ -26,11 +26,11 @@ export const serviceUrl = (typed: string): string => {
   return (url.origin + url.pathname).replace(/\/+$/, "").replace(/\/api\/v2$/, "")
 }
 
-/** Where a service is looked for. */
+/** The address of the service: the option's, the environment's, the stored one, or the default. */
 export const urlInUse = (option: string | undefined): string => {
   const named = option ?? variable("ATOLL_URL")
   if (named !== undefined) return serviceUrl(named)
-  // An unreadable file is a matter of whoever needs the key in it.
+  // Only a command that needs the stored key reports an unreadable file.
   try {
     return storedCredentials()?.url ?? defaultUrl
   } catch {
@@ -59,7 +59,7 @@ export const credentialsInUse = (option: string | undefined): Credentials => {
 
 const sayAfterMs = 1_500
 
-/** Tells a person that the service is away while it is asked again. */
+/** Tells the user that the service is away while it is retried. */
 const patientFetch = (url: string): typeof globalThis.fetch => {
   let awaySince: number | null = null
   let isTold = false
@@ -71,7 +71,7 @@ const patientFetch = (url: string): typeof globalThis.fetch => {
       isTold = false
       return answer
     } catch (thrown) {
-      // Whoever waited has turned away.
+      // The reader of stderr has gone.
       if (request[1]?.signal?.aborted === true) throw thrown
       awaySince ??= Date.now()
       if (!isTold && Date.now() - awaySince > sayAfterMs) {
@@ -83,12 +83,12 @@ const patientFetch = (url: string): typeof globalThis.fetch => {
   }
 }
 
-/** For a service that was there when the command began, and is away for a moment. */
+/** For a service that answered when the command began, and is away for a moment. */
 const patienceDefaultSeconds = 60
-/** For one that never was: a person waits, and may mean another address. */
+/** For one that never answered: a person waits, and may mean another address. */
 const unreachedSeconds = 3
 
-/** @param patienceSeconds For how long a service that is away is asked again. */
+/** @param patienceSeconds How long an absent service is retried. */
 export const connect = ({ url, apiKey }: Credentials, patienceSeconds?: number): Atoll => {
   const patience =
     patienceSeconds === undefined ? { patienceSeconds: patienceDefaultSeconds, unreachedSeconds } : { patienceSeconds }

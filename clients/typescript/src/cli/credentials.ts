@@ -1,4 +1,4 @@
-/** What `atoll login` stores: one service and its key, readable by nobody else. */
+/** The file of `atoll login`: one service and its key, readable only by its owner. */
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { homedir } from "node:os"
 import { join } from "node:path"
@@ -13,12 +13,12 @@ export interface Credentials {
 
 export const credentialsPath = (): string => {
   const configured = process.env["XDG_CONFIG_HOME"]
-  // As the specification has it, a relative one does not count.
+  // By the specification a relative one does not count.
   const folder = configured?.startsWith("/") ? configured : join(homedir(), ".config")
   return join(folder, "atoll", "credentials.json")
 }
 
-/** Null: nobody is logged in. */
+/** Null: no key is stored. */
 export const storedCredentials = (): Credentials | null => {
   const path = credentialsPath()
   let text: string
@@ -32,7 +32,7 @@ export const storedCredentials = (): Credentials | null => {
   try {
     stored = JSON.parse(text)
   } catch {
-    // Said below.
+    // Reported below.
   }
   if (!isRecord(stored) || typeof stored["url"] !== "string" || typeof stored["apiKey"] !== "string") {
     throw new Refused(`${path} is not what \`atoll login\` writes. Log in again, or remove it.`)

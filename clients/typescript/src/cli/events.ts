@@ -9,7 +9,7 @@ import { plain } from "./plainText.ts"
 import { answer, jsonOf, writeLine } from "./standardStreams.ts"
 import { shownTime, table } from "./table.ts"
 
-/** While a service is away that is followed. */
+/** How long an absent service is retried while it is followed. */
 const patienceSeconds = 600
 
 type Event = Omit<InnerTransition, "kind"> & { readonly kind: InnerTransition["kind"] | "sandbox" }
@@ -32,7 +32,7 @@ const columns = [
   { name: "CAUSE" }
 ]
 
-/** The Sandbox's own, and those of all that lived in it, the oldest first. */
+/** The Sandbox's own transitions, and those of everything that lived in it, oldest first. */
 const pastOf = async (atoll: Atoll, sandboxId: string): Promise<ReadonlyArray<Event>> => {
   const past: Array<Event> = []
   const { api } = atoll

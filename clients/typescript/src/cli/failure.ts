@@ -1,28 +1,26 @@
-/** How a command fails: its exit code, and a sentence that says what to do. */
+/** The failure of a command: its exit code, and a sentence with the next step. */
 import { AtollError, ConnectionError, ConnectionLost, isRecord } from "../errors.ts"
 
-/**
- * 0: done. `run`, `shell` and `ssh` end as the command in the Sandbox does, and with `notRun` where it is Atoll that failed.
- */
+/** 0: done. `run`, `shell` and `ssh` end like the command in the Sandbox, and with `notRun` if Atoll failed. */
 export const exitCodes = {
   done: 0,
   /** Understood and not done. */
   refused: 1,
-  /** It makes no sense as it was written. */
+  /** The command line makes no sense. */
   wrongUsage: 2,
   /** The command's own time limit ended it; as of timeout(1). */
   timedOut: 124,
   /** The command did not run to its end; as of env(1). */
   notRun: 125,
   interrupted: 130,
-  /** Whoever read the output has gone: 128 and SIGPIPE. */
+  /** The reader of the output has gone: 128 and SIGPIPE. */
   readerGone: 141
 } as const
 
-/** It was understood and is not done. `message` says why and what to do. */
+/** The request was understood and is refused. `message` gives the reason and the next step. */
 export class Refused extends Error {
   override readonly name = "Refused"
-  /** Null: as the command fails. */
+  /** Null: the command's own code for a failure. */
   readonly exitCode: number | null
 
   constructor(message: string, exitCode: number | null = null) {
@@ -31,7 +29,7 @@ export class Refused extends Error {
   }
 }
 
-/** It makes no sense as it was written. `message` says how it would. */
+/** The command line makes no sense. `message` says how it would. */
 export class WrongUsage extends Error {
   override readonly name = "WrongUsage"
 }
@@ -98,8 +96,8 @@ const refused = (fault: AtollError, url: string, advice: string): string => {
 }
 
 /**
- * @param url Of the service that was asked.
- * @param advice What to do where nobody knows whether it was done.
+ * @param url Of the service.
+ * @param advice The next step when the outcome is unknown.
  */
 export const sentenceOf = (fault: unknown, url: string, advice = lookFirst): string => {
   if (fault instanceof AtollError) return refused(fault, url, advice)

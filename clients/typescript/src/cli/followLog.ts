@@ -12,7 +12,7 @@ export interface LogFilter {
   readonly limit?: number | undefined
 }
 
-/** After a lost connection the last seconds are told again: so many of their ids are remembered. */
+/** After a lost connection the last seconds are sent again: so many of their ids are remembered. */
 const rememberedIds = 20_000
 
 export async function* followLog(

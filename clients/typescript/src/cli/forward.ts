@@ -8,7 +8,7 @@ import { namedSandbox } from "./namedSandbox.ts"
 import { jsonOf, remark, writeLine } from "./standardStreams.ts"
 import { port } from "./values.ts"
 
-/** While the service is away. */
+/** How long an absent service is retried. */
 const patienceSeconds = 60
 
 const portsOf = (text: string): { readonly port: number; readonly localPort: number | null } => {
@@ -29,7 +29,7 @@ const cannotListen = (thrown: unknown, localPort: number): unknown => {
     : thrown
 }
 
-/** The service says so when the first connection is to be carried. */
+/** The service refuses it when the first connection is forwarded. */
 const isOff = (thrown: unknown): boolean => thrown instanceof AtollError && thrown.is("UNSUPPORTED_BY_RUNTIME")
 
 const switchedOff = () =>

@@ -1,4 +1,4 @@
-/** What `--help` shows. */
+/** The text of `--help`. */
 import { type Command, type CommandGroup, isGroup, type Options } from "./Command.ts"
 import { exitCodes } from "./failure.ts"
 import { list } from "./table.ts"

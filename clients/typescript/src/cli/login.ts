@@ -37,7 +37,7 @@ export const login = command({
         if (thrown.is("UNAUTHENTICATED")) {
           throw new Refused(`The service at ${url} does not take this key. Nothing was stored.`)
         }
-        // It is a key, and may do something else.
+        // It is a key, and may have other scopes.
         if (thrown.is("SCOPE_REQUIRED")) return null
         throw thrown
       })

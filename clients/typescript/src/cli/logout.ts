@@ -10,7 +10,7 @@ import { answer, remark } from "./standardStreams.ts"
 
 const patienceSeconds = 60
 
-/** One that was revoked before is not taken any more. */
+/** The service does not accept a key that was revoked before. */
 const revoke = (stored: Credentials): Promise<void> =>
   insist(patienceSeconds, () => connect(stored).api.call("revokeKey")).catch((thrown: unknown) => {
     if (!(thrown instanceof AtollError) || !thrown.is("UNAUTHENTICATED")) throw thrown

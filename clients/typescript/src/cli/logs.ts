@@ -9,7 +9,7 @@ import { jsonOf, remark, write, writeLine } from "./standardStreams.ts"
 import { shownTime } from "./table.ts"
 import { instant, oneOf, whole } from "./values.ts"
 
-/** While a service is away that is followed. */
+/** How long an absent service is retried while it is followed. */
 const patienceSeconds = 600
 const linesMax = 5000
 const followedMax = 1000

@@ -17,7 +17,7 @@ const versionLine = `atoll ${libraryVersion} (API ${descriptionVersion}, Node ${
 
 const isOption = (word: string | undefined): boolean => word?.startsWith("-") === true
 
-/** `atoll --json sandbox list`: what stands before the command is meant as if it stood behind it. */
+/** `atoll --json sandbox list`: options before the command count as if they came behind it. */
 const inOrder = (given: ReadonlyArray<string>): ReadonlyArray<string> => {
   const before: Array<string> = []
   let at = 0
@@ -56,7 +56,7 @@ const help = async (path: ReadonlyArray<string>): Promise<number> => {
   return exitCodes.done
 }
 
-/** For the scripts of `atoll completion`: a word, a tab and what it is, a line each. */
+/** For the scripts of `atoll completion`: a word, a tab and its description, a line each. */
 const complete = async (line: ReadonlyArray<string>): Promise<number> => {
   const { candidates, isFile } = await completionsOf(commands, line, known)
   const typed = line.at(-1) ?? ""
@@ -126,5 +126,5 @@ const all = async (): Promise<number> => {
   }
 }
 
-// Whatever still waits (an open stdin, a connection that is kept) is of no interest any more.
+// Anything that still waits (an open stdin, an idle connection) is abandoned.
 process.exit(await all())

@@ -1,11 +1,11 @@
-/** A Sandbox by what a person calls it: its id, or its name where only one that is not deleted has it. */
+/** A Sandbox by its id, or by its name if only one Sandbox that is not deleted has it. */
 import type { Atoll } from "../Atoll.ts"
 import { AtollError } from "../errors.ts"
 import type { SandboxStatus } from "../generated/schemas.ts"
 import type { Sandbox } from "../Sandbox.ts"
 import { Refused } from "./failure.ts"
 
-/** All but the deleted ones, and those that no limit allowed. */
+/** All but the deleted ones, and those that a limit refused. */
 export const present: ReadonlyArray<SandboxStatus> = [
   "pending",
   "running",

@@ -1,6 +1,6 @@
-/** What somebody who mistyped may have meant. */
+/** The likely meaning of a mistyped word. */
 
-/** Damerau's distance: letters that are missing, too many, others, or the wrong way round. */
+/** Damerau's distance: letters that are missing, superfluous, wrong, or swapped. */
 const distance = (a: string, b: string): number => {
   const rows: Array<Array<number>> = [Array.from({ length: b.length + 1 }, (_, at) => at)]
   for (let i = 1; i <= a.length; i++) {

@@ -9,7 +9,7 @@ import { answer, remark } from "./standardStreams.ts"
 import { shownTime } from "./table.ts"
 import { duration, port } from "./values.ts"
 
-/** For a Sandbox that wakes. */
+/** For a waking Sandbox. */
 const patienceSeconds = 60
 const waitDefaultSeconds = 30
 

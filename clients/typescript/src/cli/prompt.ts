@@ -1,4 +1,4 @@
-/** What a person is asked for. Questions go to stderr: stdout is for answers. */
+/** Questions to a person. They go to stderr: stdout is for answers. */
 import { createInterface } from "node:readline/promises"
 import { exitCodes, Refused } from "./failure.ts"
 
@@ -23,7 +23,7 @@ const ctrlC = "\x03"
 const ctrlD = "\x04"
 const ctrlU = "\x15"
 
-/** What is typed or pasted is not shown. */
+/** The typed or pasted text is not shown. */
 export const askSecret = async (question: string): Promise<string> => {
   const { stdin } = process
   process.stderr.write(`${question} (not shown): `)
@@ -46,7 +46,7 @@ export const askSecret = async (question: string): Promise<string> => {
       }
       stdin.on("data", read)
       stdin.once("close", () => resolve(typed))
-      // Whoever asked before has stopped it.
+      // An earlier question has paused it.
       stdin.resume()
     })
   } finally {
@@ -59,7 +59,7 @@ export const askSecret = async (question: string): Promise<string> => {
 
 const pipedMaxCharacters = 4096
 
-/** The first line of what was piped in. */
+/** The first line of the piped input. */
 export const pipedLine = async (): Promise<string> => {
   process.stdin.setEncoding("utf8")
   let text = ""

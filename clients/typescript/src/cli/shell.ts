@@ -10,19 +10,19 @@ import { namedSandbox } from "./namedSandbox.ts"
 import { signalNumber } from "./run/exitCode.ts"
 import { write } from "./standardStreams.ts"
 
-/** For a Sandbox that wakes. */
+/** For a waking Sandbox. */
 const patienceSeconds = 60
 
-/** What ends the input of a program on a terminal. */
+/** The key that ends the input of a program on a terminal. */
 const endOfInput = "\x04"
 
 /**
- * What a program may have left switched on that it would have switched off at its end: the second screen, mouse reports, marked pastes, a
- * hidden cursor, colours.
+ * Resets the modes that a program may have left on: the second screen, mouse reports, bracketed paste, a hidden cursor,
+ * colours.
  */
 const asBefore = "\x1b[?1049l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l\x1b[?2004l\x1b[?25h\x1b[0m\r\n"
 
-/** The terminal of this process while what is typed goes through: made as it was at the process's end, whatever that is. */
+/** The terminal of this process in raw mode: restored at the process's end, by any cause. */
 class RawTerminal {
   #isRaw = false
 
@@ -33,7 +33,7 @@ class RawTerminal {
     process.once("exit", () => this.end(false))
   }
 
-  /** @param isWhole The shell ended by itself, and what ran in it has put its own things in order. */
+  /** @param isWhole The shell ended by itself, and its programs have reset the terminal. */
   end(isWhole: boolean): void {
     if (!this.#isRaw) return
     this.#isRaw = false
@@ -43,10 +43,10 @@ class RawTerminal {
 }
 
 const sizeOf = ({ columns, rows, isTTY }: NodeJS.WriteStream) =>
-  // Of one that has no size, 0.
+  // 0 for a terminal without a size.
   isTTY && columns > 0 && rows > 0 ? { columns: Math.min(columns, 1000), rows: Math.min(rows, 1000) } : {}
 
-/** Until the shell ends, or whoever types wants to leave it. */
+/** Until the shell ends, or the user leaves it. */
 const typeInto = async (terminal: Terminal, input: Input, leave: () => void): Promise<void> => {
   const isTyped = process.stdin.isTTY === true
   const keys = new LeavingKeys()
@@ -94,7 +94,7 @@ export const shell = command({
       hasLeft = true
       void terminal.close()
     })
-    // How it ended is told by its output.
+    // The output below fails with the same reason.
     typed.catch(() => {})
     let isWhole = false
     try {

@@ -13,13 +13,13 @@ import { namedSandbox } from "./namedSandbox.ts"
 import { newSshKey } from "./sshKey.ts"
 import { remark } from "./standardStreams.ts"
 
-/** For a Sandbox that wakes. */
+/** For a waking Sandbox. */
 const patienceSeconds = 60
 
-/** Of ssh itself, should the command not end so. */
+/** ssh's exit code for its own failures. A command may end with it, too. */
 const lostCode = 255
 
-/** All that is said to ssh, in a file: nothing of it is anybody else's business. */
+/** All options of ssh, in a file that other users cannot read. */
 const configOf = (folder: string, { host, port, username }: CooperativeEnvelope): string =>
   [
     "Host sandbox",
@@ -41,7 +41,7 @@ const configOf = (folder: string, { host, port, username }: CooperativeEnvelope)
 /** In a line of known_hosts. */
 const placeOf = ({ host, port }: CooperativeEnvelope): string => (port === 22 ? host : `[${host}]:${port}`)
 
-/** What comes from the service and is put into files of ssh's is nothing but what belongs there. */
+/** Text of the service that goes into ssh's files is checked against its form. */
 const isPlain = ({ host, username, hostKey }: CooperativeEnvelope): boolean =>
   /^[\w:][\w.:-]*$/.test(host) &&
   /^[\w-]+$/.test(username) &&
@@ -78,7 +78,7 @@ export const ssh = command({
     const sandbox = await namedSandbox(given.connect(patienceSeconds), nameOrId)
     const { api } = given.connect(patienceSeconds)
     const { publicKey, privateKey } = newSshKey()
-    // One that nobody heard of opens nothing after its 30 s.
+    // A grant that was not received opens nothing after its 30 s.
     const envelope = await insist(patienceSeconds, () =>
       api.call("grantConnection", { parameters: { id: sandbox.id }, body: { publicKeys: [publicKey] } })
     ).catch((thrown: unknown) => {
@@ -89,7 +89,7 @@ export const ssh = command({
     })
     if (!isPlain(envelope)) throw new Refused("What the service says of its SSH is not understood.")
     const folder = mkdtempSync(join(tmpdir(), "atoll-ssh-"))
-    // Ctrl-C is for what runs at the other end, and ssh's own affair.
+    // Ctrl-C belongs to the remote program, and to ssh.
     for (const name of ["SIGINT", "SIGQUIT"] as const) process.on(name, () => {})
     try {
       writeFileSync(join(folder, "key"), privateKey, { mode: 0o600 })

@@ -1,6 +1,5 @@
 /**
  * An Ed25519 key pair in the form that every OpenSSH reads.
- *
  * @source OpenSSH's PROTOCOL.key (openssh-key-v1, without a passphrase); RFC 8709 section 4 (ssh-ed25519)
  */
 import { generateKeyPairSync, randomBytes } from "node:crypto"
@@ -14,7 +13,7 @@ export interface SshKey {
 
 const kind = "ssh-ed25519"
 const comment = "atoll"
-/** Of what is encrypted where there is a passphrase. */
+/** The part that a passphrase would encrypt. */
 const blockBytes = 8
 
 const uint32 = (value: number): Buffer => {

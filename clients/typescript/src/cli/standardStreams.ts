@@ -1,14 +1,14 @@
-/** What goes to stdout and stderr. A slow reader holds its writer back, and one that has gone ends the command. */
+/** Output to stdout and stderr. A slow reader holds its writer back, and a reader that has gone ends the command. */
 import { plainLines } from "./plainText.ts"
 
-/** Nobody reads stdout any more: there is nothing to say, and nobody to say it to. */
+/** The reader of stdout has gone: no message follows. */
 export class ReaderGone extends Error {
   override readonly name = "ReaderGone"
 }
 
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {})
 
-/** Resolves when the bytes are on their way: in the pipe, the file, on the terminal. */
+/** Resolves when the bytes are written: to the pipe, the file or the terminal. */
 export const write = (stream: NodeJS.WriteStream, bytes: string | Uint8Array): Promise<void> =>
   new Promise((resolve, reject) => {
     stream.write(bytes, (fault) => {
@@ -19,12 +19,12 @@ export const write = (stream: NodeJS.WriteStream, bytes: string | Uint8Array): P
 
 export const writeLine = (line: string): Promise<void> => write(process.stdout, `${line}\n`)
 
-/** Beside the answer. Whoever does not hear it misses nothing that the command is for. */
+/** A message beside the answer. The command works without it. */
 export const remark = (sentence: string): void => {
   process.stderr.write(`atoll: ${plainLines(sentence)}\n`)
 }
 
-/** As JSON.stringify writes it, but that no character of it does anything on a terminal. */
+/** As JSON.stringify writes it, with every character that a terminal would obey escaped. */
 export const jsonOf = (document: unknown, indent?: number): string =>
   JSON.stringify(document, null, indent).replace(
     /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,

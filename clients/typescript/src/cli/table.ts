@@ -3,14 +3,14 @@ import { cut, plain, widthOf } from "./plainText.ts"
 
 export interface Column {
   readonly name: string
-  /** What is cut is no longer of use: an id. */
+  /** A column that is useless when cut: an id. */
   readonly isWhole?: boolean
 }
 
 const gap = 2
 const leastColumns = 6
 
-/** Takes columns from whichever is widest until all fit, as far as that goes. */
+/** Narrows the widest columns until all fit, as far as possible. */
 const fitted = (
   columns: ReadonlyArray<Column>,
   natural: ReadonlyArray<number>,
@@ -31,13 +31,16 @@ const fitted = (
   return widths
 }
 
-/** Of one that does not say how wide it is. */
+/** Of a terminal without a width. */
 const usualColumns = 80
 
 const roomOf = ({ isTTY, columns }: NodeJS.WriteStream): number =>
   isTTY ? columns || usualColumns : Number.POSITIVE_INFINITY
 
-/** A header is printed even when there are no rows. `room`: of a terminal; by default that of stdout, or as much as it takes. */
+/**
+ * A header is printed even when there are no rows. `room`: of a terminal; by default that of stdout, or as much as it
+ * takes.
+ */
 export const table = (
   columns: ReadonlyArray<Column>,
   rows: ReadonlyArray<ReadonlyArray<string>>,
@@ -68,7 +71,7 @@ export const list = (rows: ReadonlyArray<readonly [name: string, value: string]>
 /** To the second, in UTC. */
 export const shownTime = (instant: string | null): string => (instant === null ? "-" : instant.replace(/\.\d+Z$/, "Z"))
 
-/** How long ago, in one unit. */
+/** Elapsed time, in one unit. */
 export const shownAge = (instant: string, now = Date.now()): string => {
   const seconds = Math.max(0, Math.floor((now - Date.parse(instant)) / 1000))
   if (seconds < 120) return `${seconds} s`

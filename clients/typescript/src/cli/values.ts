@@ -1,4 +1,4 @@
-/** What stands behind options, exactly as it is written or not at all. Each fails with WrongUsage. */
+/** The values of options, read exactly or not at all. Each fails with WrongUsage. */
 import { readFileSync } from "node:fs"
 import { Refused, WrongUsage } from "./failure.ts"
 
@@ -12,14 +12,14 @@ export const port = (text: string): number => whole("PORT", text, 1, 65_535)
 
 const secondsOf: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600, d: 86_400 }
 
-/** Seconds of `90`, `90s`, `15m`, `2h` or `7d`. */
+/** Seconds from `90`, `90s`, `15m`, `2h` or `7d`. */
 export const duration = (option: string, text: string): number => {
   const [, count, unit] = /^(\d{1,9})([smhd]?)$/.exec(text) ?? []
   if (count !== undefined) return Number(count) * secondsOf[unit!]!
   throw new WrongUsage(`${option} takes a time such as 90s, 15m, 2h or 7d, and not ${JSON.stringify(text)}.`)
 }
 
-/** RFC 3339 of an instant, or of how long ago it was: `2026-01-31T12:00:00Z`, `15m`. */
+/** RFC 3339 of an instant, or of an elapsed time: `2026-01-31T12:00:00Z`, `15m`. */
 export const instant = (option: string, text: string): string => {
   if (/^\d{1,9}[smhd]$/.test(text)) return new Date(Date.now() - duration(option, text) * 1000).toISOString()
   const at = /^\d{4}-\d\d-\d\d(?:T.*(?:Z|[+-]\d\d:?\d\d))?$/.test(text) ? Date.parse(text) : Number.NaN
@@ -58,8 +58,8 @@ const fileLines = (path: string): ReadonlyArray<string> => {
 }
 
 /**
- * Variables: those of files first, then the single ones. `NAME` alone takes the value from this process's own environment, so that it stands
- * in no history and in no list of processes.
+ * Variables: those of files first, then the single ones. `NAME` alone takes the value from this process's own
+ * environment, which keeps it out of the shell's history and the list of processes.
  */
 export const variables = ({
   env = [],
@@ -73,7 +73,7 @@ export const variables = ({
     for (const [at, line] of fileLines(path).entries()) {
       if (line.trim() === "" || line.startsWith("#")) continue
       const pair = pairOf(line)
-      // What stands there may be secret: its place is told.
+      // The value may be secret: the message gives its place.
       if (pair === null) throw new Refused(`Line ${at + 1} of ${path} is not NAME=VALUE.`)
       all.set(...pair)
     }
@@ -87,7 +87,7 @@ export const variables = ({
   return Object.fromEntries(all)
 }
 
-/** Node takes an `--env-file` for itself, wherever it stands. */
+/** Node takes an `--env-file` for itself, at any place. */
 export const variableOptions = {
   env: {
     type: "string",

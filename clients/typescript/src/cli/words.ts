@@ -1,10 +1,10 @@
-/** A command line as its parts: options by the command's own table, and the words that are none. */
+/** Splits a command line: options by the command's own table, and the other words. */
 import { type ParseArgsOptionDescriptor, parseArgs } from "node:util"
 import type { Command, Options, OptionValues } from "./Command.ts"
 import { WrongUsage } from "./failure.ts"
 import { nearest } from "./nearest.ts"
 
-/** What every command takes. */
+/** Options of every command. */
 export const everyCommands = {
   json: { type: "boolean", description: "Print JSON, as the API has it" },
   url: { type: "string", value: "URL", description: "Where the service is; by default as ATOLL_URL or the login says" },
@@ -29,13 +29,13 @@ const parserOptions = (options: Options): Record<string, ParseArgsOptionDescript
     ])
   )
 
-/** As Node says it, without what it says of ways around it. */
+/** Node's message, without its advice about other spellings. */
 const saidOf = (thrown: unknown): string => {
   const [said = ""] = (thrown as Error).message.split(/\. (?:To specify|Did you)/)
   return said.replace(/\.?$/, ".")
 }
 
-/** Where the other command begins, and at what word: behind a `--`, if one stands before it. */
+/** The place and the first word of the other command: behind a `--`, if there is one before it. */
 const prefixEnd = (given: ReadonlyArray<string>, options: Record<string, ParseArgsOptionDescriptor>) => {
   const { tokens } = parseArgs({ args: [...given], options, strict: false, allowPositionals: true, tokens: true })
   const end = tokens.find(({ kind }) => kind !== "option")
@@ -45,9 +45,8 @@ const prefixEnd = (given: ReadonlyArray<string>, options: Record<string, ParseAr
 
 /**
  * Fails with WrongUsage.
- *
  * @param path The words that lead to the command: `sandbox list`.
- * @param given What stands behind them.
+ * @param given The words behind them.
  */
 export const wordsOf = (command: Command, path: string, given: ReadonlyArray<string>): Words => {
   const all = { ...command.options, ...everyCommands }

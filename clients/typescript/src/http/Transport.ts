@@ -1,8 +1,8 @@
 /**
- * One operation of the description over `fetch`, asked again where that cannot do anything twice.
- *
- * Asked again is what only reads, what carries an Idempotency-Key, what the contract says is the same when repeated, and what certainly was
- * not done: refused by a rate limit, or by a service that was not reached or said that nothing was changed.
+ * One operation of the description over `fetch`, retried where that cannot apply anything twice.
+ * Retried are reads, requests with an Idempotency-Key, those that the contract calls the same when repeated, and those
+ * that certainly were not applied: refused by a rate limit, or by a service that was not reached or said that nothing
+ * was changed.
  */
 import { AtollError, ConnectionError, errorOf, isRecord, type Outcome, UnreadableAnswer } from "../errors.ts"
 import { type Operations, operations } from "../generated/operations.ts"
@@ -26,16 +26,16 @@ type BodyOf<Id extends keyof Operations> = "body" extends keyof Operations[Id]
     : Operations[Id]["body"]
   : undefined
 
-/** All parameters of an operation under the names of the description, whatever place they travel in. */
+/** All parameters of an operation under the names of the description, in the path, the query and the headers. */
 export type Parameters<Id extends keyof Operations> = Part<Id, "path"> & Part<Id, "query"> & Part<Id, "headers">
 
 export interface Call<Id extends keyof Operations> {
   readonly parameters?: Parameters<Id>
-  /** A stream is sent once, whatever comes of it; a function makes one for each attempt. */
+  /** A stream is sent once; a function makes one for each attempt. */
   readonly body?: BodyOf<Id>
-  /** Ends the waiting for the answer; what was asked for may go on. */
+  /** Ends the wait for the answer; the request may still be applied. */
   readonly signal?: AbortSignal | undefined
-  /** How long one attempt may take until its answer has begun. By default the client's own. Null: as long as it takes. */
+  /** The longest time of one attempt until its answer has begun. By default the client's own. Null: no limit. */
   readonly attemptSeconds?: number | null | undefined
 }
 
@@ -44,7 +44,7 @@ export interface TransportOptions {
   readonly apiKey: string
   readonly fetch: typeof globalThis.fetch
   readonly attemptSeconds: number
-  /** For how long one call is asked again. */
+  /** How long one call is retried. */
   readonly patienceSeconds: number
   /** The same as long as the service was never reached. */
   readonly unreachedSeconds: number
@@ -54,9 +54,9 @@ export interface TransportOptions {
 /** A request that is no operation of the description. */
 export interface Posted {
   readonly headers: Readonly<Record<string, string>>
-  /** Goes as JSON. */
+  /** Sent as JSON. */
   readonly body: unknown
-  /** It may be sent again where it is not known whether it was done. */
+  /** It may be repeated if its outcome is unknown. */
   readonly isRepeatable: boolean
   readonly signal?: AbortSignal | undefined
   readonly attemptSeconds?: number | null | undefined
@@ -77,7 +77,7 @@ type Attempted<A> =
   | { readonly value: A; readonly fault: null }
   | { readonly value: null; readonly fault: AtollError | ConnectionError }
 
-/** Said by the contract to be the same when repeated. */
+/** The same when repeated, by the contract. */
 const repeatable: ReadonlySet<keyof Operations> = new Set([
   "deleteSandbox",
   "stopSandbox",
@@ -89,21 +89,26 @@ const repeatable: ReadonlySet<keyof Operations> = new Set([
   "revokeServiceAccess"
 ])
 
-/** Parameters that travel so. */
+/** Parameters of the query. */
 const sentAsHeaders: ReadonlySet<string> = new Set(["Idempotency-Key", "Last-Event-Id", "Content-Encoding"])
 
 const clockToleranceMs = 5_000
 const firstPauseMs = 100
 const pauseMaxMs = 5_000
 
-/** Of connections that never stood: no name, no connection, no certificate to trust (of OpenSSL's verification). */
+/**
+ * Codes of connections that never stood: no name, no connection, no trusted certificate (of OpenSSL's verification).
+ */
 const neverConnected =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_CERT_ALTNAME_INVALID|(?:CERT|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED)_.+)$/
 
-/** Said without a code: by Node and Deno of a port that fetch does not connect to, by Deno of every connection that never stood. */
+/**
+ * Messages without a code: of Node and Deno for a port that fetch does not connect to, of Deno for every connection
+ * that never stood.
+ */
 const saidOfNone = /^bad port$|Requests to port \d+ are blocked|client error \(Connect\)/
 
-/** `notApplied` where nothing was sent. Everything else may have arrived. */
+/** `notApplied` if nothing was sent. Every other request may have arrived. */
 const outcomeOf = (thrown: unknown): Outcome => {
   for (let fault: unknown = thrown; fault instanceof Error; fault = fault.cause) {
     const { code, syscall } = fault as { readonly code?: unknown; readonly syscall?: unknown }
@@ -122,9 +127,9 @@ const textOf = (value: unknown): string => (Array.isArray(value) ? value.join(",
 
 export class Transport {
   readonly #options: TransportOptions
-  /** The service's clock before ours. */
+  /** The service's clock minus the local one. */
   #aheadMs = 0
-  /** Something was there, and may have heard. */
+  /** A server was there, and may have received it. */
   #wasReached = false
 
   constructor(options: TransportOptions) {
@@ -139,7 +144,9 @@ export class Transport {
     return this.#options.apiKey
   }
 
-  /** The answer as the description has it; fails with AtollError, ConnectionError, or the reason of an aborted signal. */
+  /**
+   * The answer as the description has it; fails with AtollError, ConnectionError, or the reason of an aborted signal.
+   */
   call<Id extends keyof Operations>(id: Id, call: Call<Id> = {}): Promise<Answered<Id>> {
     const { carries } = operations[id]
     return this.read(id, call, async (answer) => {
@@ -149,12 +156,15 @@ export class Transport {
     })
   }
 
-  /** An answer of status 2xx whose body has not been read: whoever reads it sees to a connection that is lost meanwhile. */
+  /** An answer of status 2xx whose body is unread: its reader handles a connection that is lost meanwhile. */
   open<Id extends keyof Operations>(id: Id, call: Call<Id> = {}): Promise<Response> {
     return this.read(id, call, (answer) => Promise.resolve(answer))
   }
 
-  /** What `read` makes of an answer of status 2xx. It fails where the connection is lost, and the operation may be asked for again then. */
+  /**
+   * The result of `read` for an answer of status 2xx. It fails if the connection is lost, and the operation may be
+   * retried then.
+   */
   async read<Id extends keyof Operations, A>(
     id: Id,
     call: Call<Id>,
@@ -166,7 +176,7 @@ export class Transport {
     return this.#persist(attempts, call.signal, () =>
       this.#attempt(`${request.method} ${url.pathname}`, call, async (signal, begun) => {
         const sent = typeof body === "function" ? body() : body
-        // Of a stream, the answer is waited for when all of it was sent.
+        // The answer to a stream is awaited once all of it was sent.
         const how = sent instanceof ReadableStream ? { duplex: "half" as const } : {}
         const answer = await this.#options.fetch(url, { ...request, ...how, body: sent, signal, redirect: "error" })
         begun()
@@ -177,7 +187,7 @@ export class Transport {
     )
   }
 
-  /** What `read` makes of the answer, whatever its status; it fails with what `errorOf` says. */
+  /** The result of `read` for an answer of any status; it fails with the error of `errorOf`. */
   post<A>(path: string, posted: Posted, read: (answer: Response) => Promise<A>): Promise<A> {
     const { userAgent, fetch } = this.#options
     const headers = {
@@ -199,8 +209,8 @@ export class Transport {
   }
 
   /**
-   * A WebSocket, of which nothing is read before `resume`. Fails as `read` does. A handshake is repeated: what one that was lost had begun
-   * ends with its connection.
+   * A WebSocket, of which nothing is read before `resume`. Fails as `read` does. A handshake is repeated: the effects
+   * of a lost one end with its connection.
    */
   async connect(handshake: WebSocketHandshake, listener: SocketListener): Promise<MessageSocket> {
     const { path, query, protocol, secret = this.apiKey, signal } = handshake
@@ -222,18 +232,18 @@ export class Transport {
     )
   }
 
-  /** The service's time of day, as its last answer told it to the second. Milliseconds. */
+  /** The service's time of day, by its last answer, to the second. Milliseconds. */
   now(): number {
     return Date.now() + this.#aheadMs
   }
 
   #noteClock(answer: Response): void {
     const told = Date.parse(answer.headers.get("date") ?? "")
-    // Told in whole seconds: less than that is no difference.
+    // Known in whole seconds: a smaller difference is none.
     if (!Number.isNaN(told)) this.#aheadMs = Math.abs(told - Date.now()) < clockToleranceMs ? 0 : told - Date.now()
   }
 
-  /** Until it succeeds, or fails for good. */
+  /** Until it succeeds, or fails permanently. */
   async #persist<A>(
     attempts: "once" | "unlessApplied" | "repeatable",
     signal: AbortSignal | undefined,
@@ -250,7 +260,7 @@ export class Transport {
       const again = mayRepeat && isPassing(fault)
       const told = fault instanceof AtollError ? fault.retryAfterSeconds : null
       const backOffMs = Math.min(pauseMaxMs, firstPauseMs * 2 ** made)
-      // Not all at once.
+      // Spread, not all together.
       const pauseMs =
         told === null ? backOffMs * (0.5 + Math.random() / 2) : Math.max(told * 1000, 10) + Math.random() * 50
       if (!again || Date.now() + pauseMs > begunAt + withinSeconds * 1000) throw fault
@@ -267,7 +277,7 @@ export class Transport {
   #request<Id extends keyof Operations>(id: Id, { parameters, body }: Call<Id>) {
     const operation = operations[id]
     const { method, path } = operation
-    // What a Sandbox compresses costs more time than it saves: an archive would take ten times as long.
+    // Compression in a Sandbox takes more time than it saves: an archive would take ten times as long.
     const headers = new Headers({ accept: "*/*", "accept-encoding": "identity", "user-agent": this.#options.userAgent })
     if (this.#options.apiKey !== "") headers.set("authorization", `Bearer ${this.#options.apiKey}`)
     let pathname: string = path
@@ -276,7 +286,7 @@ export class Transport {
       if (value === undefined || value === null) continue
       if (pathname.includes(`{${name}}`)) pathname = pathname.replace(`{${name}}`, encodeURIComponent(textOf(value)))
       else if (sentAsHeaders.has(name)) headers.set(name, textOf(value))
-      // Pairs, whose names are parameters of their own.
+      // Pairs, each of which is a separate parameter.
       else if (isRecord(value)) for (const [key, text] of Object.entries(value)) query.set(key, textOf(text))
       else query.set(name, textOf(value))
     }
@@ -286,7 +296,7 @@ export class Transport {
     return { method, url, headers, body: body === undefined ? null : isContent(body) ? body : JSON.stringify(body) }
   }
 
-  /** `begun`: there is an answer; from then on it may take as long as it takes. */
+  /** `begun`: the answer has begun; from then on there is no time limit. */
   async #attempt<A>(
     what: string,
     { signal, attemptSeconds = this.#options.attemptSeconds }: Pick<Call<never>, "signal" | "attemptSeconds">,
@@ -315,7 +325,10 @@ export class Transport {
   }
 }
 
-/** Whether the same may go better soon. A Sandbox that does not run will not by itself: that is said without a time to wait. */
+/**
+ * Whether a retry may succeed soon. A Sandbox that does not run will not run by itself: that answer has no time to
+ * wait.
+ */
 const isPassing = (fault: AtollError | ConnectionError): boolean =>
   fault instanceof ConnectionError ||
   fault.is("RATE_LIMITED") ||

@@ -13,7 +13,7 @@ export interface ServerSentEvent {
 /** One event is no longer. */
 const eventMaxLength = 16 * 1024 * 1024
 
-/** `heard` is called with whatever comes, comments included: a stream that says nothing for long is dead. */
+/** `heard` is called for all input, comments included: a stream that is silent for long is dead. */
 export async function* eventStream(
   bytes: ReadableStream<Uint8Array>,
   heard: () => void = () => {}

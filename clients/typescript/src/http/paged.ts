@@ -1,4 +1,4 @@
-/** The pages of a list one after the other, each asked for when the one before was consumed. */
+/** The pages of a list one after the other, each requested when the one before was consumed. */
 export async function* paged<Page extends { readonly nextCursor: string | null }>(
   ask: (cursor: string | undefined) => Promise<Page>
 ): AsyncGenerator<Page, void, undefined> {

@@ -1,2 +1,2 @@
-/** Made once for a call, and kept over its repetitions: what is done twice under it is done once. */
+/** Made once for a call, and kept over its retries: requests with one key are applied once. */
 export const randomKey = (): string => crypto.randomUUID()

@@ -6,7 +6,7 @@
  * took 40 s of processor time, in which nothing else in the process ran.
  */
 
-/** What may wait here for its consumer, in bytes, beside one more piece. */
+/** The bytes that may wait here for their consumer, beside one more piece. */
 const batchBytes = 1024 * 1024
 
 export async function* readAhead(body: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
@@ -56,7 +56,7 @@ export async function* readAhead(body: ReadableStream<Uint8Array>): AsyncGenerat
       await change
     }
   } finally {
-    // The rest is not wanted.
+    // The reader does not need the rest.
     await reader.cancel().catch(() => {})
   }
 }

@@ -1,14 +1,14 @@
-/** A stream of events that is opened anew from where it was whenever its connection is lost. */
+/** A stream of events that reconnects at its position whenever its connection is lost. */
 import { AtollError, ConnectionError, UnreadableAnswer } from "../errors.ts"
 import { eventStream, type ServerSentEvent } from "./eventStream.ts"
 import { sleep } from "./sleep.ts"
 
-/** A heartbeat comes every 15 s: after three of them the connection is dead, whatever it looks like. */
+/** A heartbeat comes every 15 s: after three missed ones the connection counts as dead. */
 const silentMaxMs = 45_000
 const pauseMs = 250
 const pauseMaxMs = 5_000
 
-/** `open` asks from the position that its caller keeps; what it fails with, other than a lost connection, ends the stream. */
+/** `open` requests from the position that its caller keeps; its failure, except a lost connection, ends the stream. */
 export async function* resumed(
   open: (signal: AbortSignal) => Promise<Response>,
   signal: AbortSignal | undefined

@@ -1,4 +1,4 @@
-/** A stream of what a generator makes, made as it is read. (`ReadableStream.from` is not everywhere.) */
+/** A stream of a generator's values, made as it is read. (`ReadableStream.from` is not everywhere.) */
 export const streamOf = (
   chunks: AsyncGenerator<Uint8Array, void, undefined>,
   cancel: (reason: unknown) => Promise<unknown> | unknown

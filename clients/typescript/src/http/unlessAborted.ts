@@ -1,4 +1,4 @@
-/** What a promise gives, or the signal's reason as soon as that is aborted; what is waited for goes on. */
+/** A promise's value, or the signal's reason as soon as that is aborted; the promise's work goes on. */
 export const unlessAborted = <A>(wanted: Promise<A>, signal: AbortSignal | undefined): Promise<A> => {
   if (signal === undefined) return wanted
   return new Promise((resolve, reject) => {

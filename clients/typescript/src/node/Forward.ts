@@ -13,11 +13,11 @@ export interface ForwardOptions {
   readonly host?: string | undefined
   /** Closes it. */
   readonly signal?: AbortSignal | undefined
-  /** Told why a connection could not be carried, or was lost. The others go on. */
+  /** Called with the reason why a connection could not be forwarded, or was lost. The others go on. */
   readonly onError?: ((error: Error) => void) | undefined
 }
 
-/** What opens tunnels into one Sandbox. */
+/** Opens tunnels into one Sandbox. */
 export interface Opens {
   readonly open: (port: number, options: Waiting) => Promise<TunnelStream>
   /** Ends all that it opened. */
@@ -49,7 +49,7 @@ export class Forward implements AsyncDisposable {
     server.on("error", onError)
   }
 
-  /** Fails where it cannot listen. */
+  /** Fails if it cannot listen. */
   static async listen(
     tunnels: Opens,
     port: number,
@@ -88,7 +88,7 @@ export class Forward implements AsyncDisposable {
     }
   }
 
-  /** Takes no more connections, and cuts those that there are. Returns when the service has ended their access. */
+  /** Accepts no more connections, and cuts the open ones. Returns when the service has ended their access. */
   close(options: Waiting = {}): Promise<void> {
     this.#closed ??= this.#end(options)
     return this.#closed
@@ -108,6 +108,6 @@ export class Forward implements AsyncDisposable {
   }
 }
 
-/** Whoever was connected here went first: nothing is wrong. */
+/** The local client disconnected first: no fault. */
 const isOurs = (error: Error): boolean =>
   ["ECONNRESET", "EPIPE", "ERR_STREAM_PREMATURE_CLOSE"].includes((error as NodeJS.ErrnoException).code ?? "")

@@ -12,8 +12,9 @@ const endOfDirection = "end"
 const messageMaxBytes = 256 * 1024
 
 /**
- * Either direction ends by itself, as TCP's do: `end()` tells the program in the Sandbox that no more comes, and what it sends can still be
- * read. Whoever does not read holds it back. It fails with ConnectionLost where the connection broke before both directions had ended.
+ * Each direction ends separately, as in TCP: `end()` tells the program in the Sandbox that no more comes, and its
+ * output can still be read. A slow reader holds it back. It fails with ConnectionLost if the connection broke before
+ * both directions had ended.
  */
 export class TunnelStream extends Duplex {
   #socket: MessageSocket | null = null
@@ -38,7 +39,7 @@ export class TunnelStream extends Duplex {
       },
       closed: (end) => stream.#closed(end)
     })
-    // As a socket does: whoever only writes learns of its end, too.
+    // Like a socket: a client that only writes learns of its end, too.
     stream.read(0)
     return stream
   }

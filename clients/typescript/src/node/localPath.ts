@@ -11,13 +11,13 @@ export const within = (folder: LocalPath, name: LocalPath): LocalPath =>
     ? join(folder, name)
     : Buffer.concat([Buffer.from(folder), Buffer.from("/"), Buffer.from(name)])
 
-/** Deno (2.9) makes U+FFFD of what is no UTF-8, so two names could become one. */
+/** Deno (2.9) turns bytes that are no UTF-8 into U+FFFD, so two names could become one. */
 const takesBytes = !("Deno" in globalThis)
 
 /** Whether a file here can have exactly this name. */
 export const canBeNamed = (shown: string): boolean => takesBytes || typeof ownName(shown) === "string"
 
-/** A name as the service and archives show it, under the bytes that it stands for. Names of Windows are always text. */
+/** A name as the service and archives show it, as the bytes that it stands for. Names of Windows are always text. */
 export const ownName = (shown: string): LocalPath => {
   const bytes = Buffer.from(bytesOfName(shown))
   return process.platform === "win32" || bytes.equals(Buffer.from(shown)) ? shown : bytes

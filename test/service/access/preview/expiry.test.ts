@@ -1,4 +1,4 @@
-/** The instants at which the ways into a Sandbox end, to the millisecond, and across a restart. */
+/** The instants at which SSH access, previews and service access expire, to the millisecond and across a restart. */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Clock, Effect, Layer, Schedule } from "effect"
@@ -27,8 +27,8 @@ const statusIs = Effect.fnUntraced(function* (id: string, status: string) {
 const isThere = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.match(effect, { onSuccess: (found) => found !== null, onFailure: () => false })
 
-layer(TestDatabase.layer, { excludeTestServices: true })("the ways into a Sandbox end", (it) => {
-  it.effect("at their instant and not a millisecond before, with the service restarted in between", () =>
+layer(TestDatabase.layer, { excludeTestServices: true })("SSH access, previews and service access", (it) => {
+  it.effect("expire at their instant and not a millisecond before, with the service restarted in between", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       const clock = new ShiftedClock()
@@ -76,14 +76,14 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the ways into a Sandbo
         assert.isTrue(yield* isThere(preview))
         clock.frozenAt = start + 3_600_000
         assert.isFalse(yield* isThere(preview))
-        // Its place is free at that instant too.
+        // The expired preview no longer counts: a new one can be made.
         const next = yield* previews.create(made.accountId, made.sandboxId, { ...requestIdentity, port: 80 })
         assert.notStrictEqual(next.id, made.preview.id)
       }).pipe(Effect.provide(life(world, clock)))
     })
   )
 
-  it.effect("for whoever looked in time and came too late, before any deadline has fired", () =>
+  it.effect("are refused after their expiry, even before a deadline has fired", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       const clock = new ShiftedClock()
@@ -120,14 +120,14 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the ways into a Sandbo
     })
   )
 
-  it.effect("for a preview: DELETE says so while the guest does not confirm, with the name dead", () =>
+  it.effect("DELETE of a preview answers CLEANUP_PENDING while the guest does not confirm, and its name is dead", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
         const { accountId, sandboxId } = yield* runningSandboxOf()
         const previews = yield* Previews
         const { id } = yield* previews.create(accountId, sandboxId, { ...requestIdentity, port: 80 })
-        // It runs, and its guest does not answer.
+        // The Sandbox runs, and its guest does not answer.
         world.machines.get(sandboxId)!.state = "suspended"
         const pending = yield* Effect.flip(previews.close(accountId, sandboxId, id, requestIdentity))
         assert.strictEqual(pending._tag, "CLEANUP_PENDING")
@@ -139,7 +139,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the ways into a Sandbo
     })
   )
 
-  it.effect("and there is one preview a Sandbox, however many ask at once", () =>
+  it.effect("concurrent creates make one preview per Sandbox", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {

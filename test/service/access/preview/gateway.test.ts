@@ -85,7 +85,7 @@ const withPreview = <A, E, R>(
   })
 
 layer(TestDatabase.layer, { excludeTestServices: true })("the preview gateway", (it) => {
-  it.effect("passes a request and its answer on as they come, with the visitor's host", () => {
+  it.effect("passes a request and its answer on unchanged, with the visitor's Host header", () => {
     const seen: Array<{ method: string; url: string; raw: ReadonlyArray<string>; body: string }> = []
     const inside = createServer(async (incoming, response) => {
       let body = ""
@@ -139,7 +139,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the preview gateway", 
     )
   })
 
-  it.effect("passes on a visitor's trailers, and not what only the gateway may say nor an API key", () => {
+  it.effect("passes on a visitor's trailers, but neither an API key nor headers that only the gateway may set", () => {
     const seen: Array<readonly [IncomingMessage["headers"], IncomingMessage["trailers"]]> = []
     const inside = createServer((incoming, response) => {
       incoming.resume().once("end", () => {
@@ -188,7 +188,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the preview gateway", 
     )
   })
 
-  it.effect("answers every name that leads nowhere alike, and leaves other hosts to the API", () =>
+  it.effect("answers every name without a preview alike, and leaves other hosts to the API", () =>
     withPreview(createServer(), ({ port, host, id, accountId, sandboxId }) =>
       Effect.gen(function* () {
         const previews = yield* Previews
@@ -203,7 +203,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the preview gateway", 
         for (const other of [`${"0".repeat(32)}.preview.localhost`, "x.y.preview.localhost", "preview.localhost"]) {
           assert.deepStrictEqual(strip(yield* send(port, other)), dead)
         }
-        // Neither case nor a final dot nor an API path makes a preview's name another host.
+        // A preview's name stays one in any case, with a final dot and with an API path.
         const shouted = `${host.toUpperCase()}.`
         assert.strictEqual((yield* send(port, shouted, { path: "/api/v2/me" })).status, 404)
         assert.strictEqual((yield* send(port, "localhost")).body.toString(), apiAnswer)
@@ -213,7 +213,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the preview gateway", 
     )
   )
 
-  it.effect("says that nothing listens yet, on a page that loads itself again", () =>
+  it.effect("shows a page that reloads itself while nothing listens on the port", () =>
     withPreview(createServer(), ({ port, host, sandboxId, world }) =>
       Effect.gen(function* () {
         world.machines.get(sandboxId)!.listeners.clear()
@@ -250,31 +250,34 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the preview gateway", 
     )
   })
 
-  it.effect("delivers each event of a stream when it is sent, and ends it with the visitor", () => {
-    let stream: { write: (text: string) => void } | null = null
-    let closed: Promise<unknown> | null = null
-    const inside = createServer((_, response) => {
-      response.writeHead(200, { "content-type": "text/event-stream" })
-      response.flushHeaders()
-      stream = response
-      closed = once(response, "close")
-    })
-    return withPreview(inside, ({ port, host }) =>
-      Effect.promise(async () => {
-        const sent = request({ host: "127.0.0.1", port, headers: { host } }).end()
-        const [answer] = (await once(sent, "response")) as [IncomingMessage]
-        for (const text of ["data: 1\n\n", "data: 2\n\n"]) {
-          stream!.write(text)
-          const [chunk] = (await once(answer, "data")) as [Buffer]
-          assert.strictEqual(chunk.toString(), text)
-        }
-        sent.destroy()
-        await closed
+  it.effect(
+    "delivers each event of a stream when the program sends it, and ends the stream when the visitor leaves",
+    () => {
+      let stream: { write: (text: string) => void } | null = null
+      let closed: Promise<unknown> | null = null
+      const inside = createServer((_, response) => {
+        response.writeHead(200, { "content-type": "text/event-stream" })
+        response.flushHeaders()
+        stream = response
+        closed = once(response, "close")
       })
-    )
-  })
+      return withPreview(inside, ({ port, host }) =>
+        Effect.promise(async () => {
+          const sent = request({ host: "127.0.0.1", port, headers: { host } }).end()
+          const [answer] = (await once(sent, "response")) as [IncomingMessage]
+          for (const text of ["data: 1\n\n", "data: 2\n\n"]) {
+            stream!.write(text)
+            const [chunk] = (await once(answer, "data")) as [Buffer]
+            assert.strictEqual(chunk.toString(), text)
+          }
+          sent.destroy()
+          await closed
+        })
+      )
+    }
+  )
 
-  it.effect("holds a program back when its visitor does not read", () => {
+  it.effect("applies backpressure to a program whose visitor does not read", () => {
     let written = 0
     const chunk = Buffer.alloc(64 * 1024)
     const inside = createServer((_, response) => {
@@ -291,7 +294,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the preview gateway", 
         socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
         await once(socket, "readable")
         let before = -1
-        // Until it stands still: the kernel's and the streams' buffers are full.
+        // Waits until the program cannot write: the kernel's and the streams' buffers are full.
         while (before !== written) {
           before = written
           await new Promise((resolve) => setTimeout(resolve, 100))
@@ -302,7 +305,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the preview gateway", 
     )
   })
 
-  it.effect("keeps connections between requests, and none for a preview that was closed", () => {
+  it.effect("keeps connections to the program between requests, and drops them when the preview closes", () => {
     const sockets = new Set<unknown>()
     const inside = createServer((_, response) => response.end("x"))
     inside.on("connection", (socket) => sockets.add(socket))
@@ -314,7 +317,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the preview gateway", 
         for (let at = 0; at < 20; at++) yield* send(port, host)
         process.off("warning", warned)
         assert.strictEqual(sockets.size, 1)
-        // A connection that is used again gathers no listeners.
+        // A reused connection gathers no listeners.
         assert.deepStrictEqual(warnings, [])
         const previews = yield* Previews
         const connections = yield* LiveConnections
@@ -325,7 +328,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the preview gateway", 
     )
   })
 
-  it.effect("answers a request that still waits when its preview closes like one that comes later", () =>
+  it.effect("answers a request that is waiting when its preview closes like a later one", () =>
     withPreview(createServer(), ({ port, host, id, accountId, sandboxId }) =>
       Effect.gen(function* () {
         const connections = yield* LiveConnections
@@ -342,7 +345,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the preview gateway", 
     )
   )
 
-  it.effect("passes a request on as it is that only offers another protocol", () => {
+  it.effect("passes on unchanged a request that only offers another protocol", () => {
     const seen: Array<readonly [string, string | undefined]> = []
     const inside = createServer(async (incoming, response) => {
       let body = ""
@@ -395,47 +398,51 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the preview gateway", 
     )
   })
 
-  it.effect("refuses an upgrade as the program does, and cuts one when its preview closes or its Sandbox stops", () => {
-    const inside = createServer((_, response) => {
-      response.writeHead(418, { "x-why": "no sockets here" })
-      response.end("no")
-    })
-    const sockets = new WebSocketServer({ noServer: true })
-    inside.on("upgrade", (incoming, socket, head) => {
-      if (incoming.url === "/yes") sockets.handleUpgrade(incoming, socket, head, () => {})
-      else socket.end("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nX-Why: not you\r\n\r\nno")
-    })
-    return withPreview(inside, ({ port, host, id, accountId, sandboxId }) =>
-      Effect.gen(function* () {
-        const open = (path: string) => new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers: { host } })
-        const refused = yield* Effect.promise(() => once(open("/no"), "unexpected-response"))
-        const answer = refused[1] as IncomingMessage
-        assert.deepStrictEqual([answer.statusCode, answer.headers["x-why"]], [403, "not you"])
-        answer.destroy()
-        const first = open("/yes")
-        yield* Effect.promise(() => once(first, "open"))
-        const previews = yield* Previews
-        const cut = once(first, "close")
-        yield* previews.close(accountId, sandboxId, id, requestIdentity)
-        assert.strictEqual((yield* Effect.promise(() => cut))[0], 1006)
-        const next = yield* previews.create(accountId, sandboxId, { ...requestIdentity, port: 3000 })
-        const second = new WebSocket(`ws://127.0.0.1:${port}/yes`, { headers: { host: next.hostname } })
-        yield* Effect.promise(() => once(second, "open"))
-        const gone = once(second, "close")
-        const sandboxes = yield* Sandboxes
-        yield* sandboxes.stop(accountId, sandboxId, requestIdentity)
-        yield* Effect.promise(() => gone)
-        // The preview hears of the end at the same time as the client of the stop; until then its Sandbox does not answer.
-        const { status } = yield* Effect.repeat(send(port, next.hostname), {
-          schedule: Schedule.spaced(5),
-          until: ({ status }) => status !== 502
-        })
-        assert.strictEqual(status, 404)
+  it.effect(
+    "passes on a program's refusal of an upgrade, and cuts an upgraded connection when its preview closes or its Sandbox stops",
+    () => {
+      const inside = createServer((_, response) => {
+        response.writeHead(418, { "x-why": "no sockets here" })
+        response.end("no")
       })
-    )
-  })
+      const sockets = new WebSocketServer({ noServer: true })
+      inside.on("upgrade", (incoming, socket, head) => {
+        if (incoming.url === "/yes") sockets.handleUpgrade(incoming, socket, head, () => {})
+        else socket.end("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nX-Why: not you\r\n\r\nno")
+      })
+      return withPreview(inside, ({ port, host, id, accountId, sandboxId }) =>
+        Effect.gen(function* () {
+          const open = (path: string) => new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers: { host } })
+          const refused = yield* Effect.promise(() => once(open("/no"), "unexpected-response"))
+          const answer = refused[1] as IncomingMessage
+          assert.deepStrictEqual([answer.statusCode, answer.headers["x-why"]], [403, "not you"])
+          answer.destroy()
+          const first = open("/yes")
+          yield* Effect.promise(() => once(first, "open"))
+          const previews = yield* Previews
+          const cut = once(first, "close")
+          yield* previews.close(accountId, sandboxId, id, requestIdentity)
+          assert.strictEqual((yield* Effect.promise(() => cut))[0], 1006)
+          const next = yield* previews.create(accountId, sandboxId, { ...requestIdentity, port: 3000 })
+          const second = new WebSocket(`ws://127.0.0.1:${port}/yes`, { headers: { host: next.hostname } })
+          yield* Effect.promise(() => once(second, "open"))
+          const gone = once(second, "close")
+          const sandboxes = yield* Sandboxes
+          yield* sandboxes.stop(accountId, sandboxId, requestIdentity)
+          yield* Effect.promise(() => gone)
+          // The preview receives the end when the client of the stop gets its answer; until then its Sandbox does not
+          // answer.
+          const { status } = yield* Effect.repeat(send(port, next.hostname), {
+            schedule: Schedule.spaced(5),
+            until: ({ status }) => status !== 502
+          })
+          assert.strictEqual(status, 404)
+        })
+      )
+    }
+  )
 
-  it.effect("bounds the connections into one Sandbox", () => {
+  it.effect("answers 503 beyond the bound of connections into one Sandbox", () => {
     const inside = createServer(() => {})
     return withPreview(
       inside,

@@ -1,5 +1,6 @@
 /**
- * Messages that HTTP's parser takes and its writer would throw at: a program in a Sandbox, or whoever knows a host name, sends them at will.
+ * Messages that HTTP's parser takes and its writer would throw at. A program in a Sandbox, or any client that knows a
+ * host name, can send them.
  * Each gets an answer, and the service goes on.
  */
 import { once } from "node:events"
@@ -17,7 +18,9 @@ const plainAnswer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 const plainRequest = "GET / HTTP/1.1"
 const upgrade = "Connection: Upgrade\r\nUpgrade: x"
 
-/** The visitor's request line and headers without Host; the program's whole answer; what the visitor gets. */
+/**
+ * The visitor's request line and headers without Host; the program's whole answer; the answer that the visitor gets.
+ */
 const exchanges: ReadonlyArray<readonly [name: string, request: string, answer: string, expected: RegExp]> = [
   [
     "an answer that names trailers and has none",
@@ -56,12 +59,7 @@ const exchanges: ReadonlyArray<readonly [name: string, request: string, answer: 
     `HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n${plainAnswer}`,
     /^HTTP\/1.1 103 .*Link: <\/a.css>; rel=preload\r\n\r\nHTTP\/1.1 200 OK\r\n.*ok$/s
   ],
-  [
-    "a change of protocol that nobody asked for",
-    plainRequest,
-    `HTTP/1.1 101 Odd\r\n${upgrade}\r\n\r\n`,
-    /^HTTP\/1.1 502 /s
-  ],
+  ["an unrequested change of protocol", plainRequest, `HTTP/1.1 101 Odd\r\n${upgrade}\r\n\r\n`, /^HTTP\/1.1 502 /s],
   ["what is not HTTP", plainRequest, "\0\x01\x02\r\n\r\n", /^HTTP\/1.1 502 /s],
   ["a visitor's trailers without a body", `${plainRequest}\r\nTrailer: X`, plainAnswer, /^HTTP\/1.1 200 OK\r\n.*ok$/s],
   [

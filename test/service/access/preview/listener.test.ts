@@ -1,4 +1,7 @@
-/** Previews on the service's own listener: the same port as the API, and an end of the service that streams do not hold up. */
+/**
+ * Previews on the service's own listener: they share the API's port, and an open stream does not delay the end of the
+ * service.
+ */
 import { once } from "node:events"
 import { createServer, request } from "node:http"
 import { assert, layer } from "@effect/vitest"
@@ -20,7 +23,7 @@ const api = HttpRouter.serve(HttpRouter.add("GET", "/me", Effect.succeed(HttpSer
 })
 
 layer(TestDatabase.layer, { excludeTestServices: true })("the service's listener", (it) => {
-  it.effect("serves previews beside the API, and stops at once although one streams", () =>
+  it.effect("serves previews beside the API, and stops promptly although one streams", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {

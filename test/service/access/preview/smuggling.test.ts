@@ -1,6 +1,7 @@
 /**
- * Whatever a visitor writes about the length, the coding or the host of a request: the program gets exactly one message, framed as the
- * gateway understood it, with the gateway's word on where it came from; or the visitor gets an answer and the program nothing.
+ * Requests with an ambiguous length, coding or host. Either the program gets exactly one message, framed as the gateway
+ * understood it, with the gateway's headers about its origin; or the visitor gets an answer and the program gets
+ * nothing.
  */
 import { once } from "node:events"
 import { connect } from "node:net"
@@ -15,7 +16,7 @@ import { testAtoll } from "../../../support/TestAtoll.ts"
 import { TestDatabase } from "../../../support/TestDatabase.ts"
 
 const answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-/** What a body looks like that wants to be a request of its own. The program waits for its last word before it answers. */
+/** A body that looks like a second request. The program waits for its last word before it answers. */
 const smuggled = "GET /smuggled HTTP/1.1\r\nHost: evil\r\nX-Forwarded-For: 10.0.0.1\r\nX-End: END\r\n\r\n"
 
 interface Message {
@@ -23,11 +24,11 @@ interface Message {
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>
   readonly body: string
   readonly trailers: ReadonlyArray<string>
-  /** What came after it on the same connection. */
+  /** Returns what came after it on the same connection. */
   readonly rest: string
 }
 
-/** As a strict server reads it (RFC 9112 section 6.3); null while it is not whole. */
+/** Parses as a strict server does (RFC 9112 section 6.3); null while the message is incomplete. */
 const parsed = (raw: string): Message | null => {
   const end = raw.indexOf("\r\n\r\n")
   if (end === -1) return null
@@ -95,9 +96,9 @@ const recorder = () => {
 const withRecorder = (
   use: (at: {
     readonly host: string
-    /** Sends it on a connection of its own, and returns all that comes back. */
+    /** Sends the request on a new connection, and returns all bytes that come back. */
     readonly visit: (request: string) => Promise<string>
-    /** What the program got since it was asked last, by connection. */
+    /** The bytes that the program got since the last call, by connection. */
     readonly taken: () => ReadonlyArray<string>
   }) => Promise<void>
 ) =>
@@ -134,7 +135,7 @@ const framed = {
   chunks: (body: string) => ["Transfer-Encoding: chunked", `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`]
 }
 
-/** Every header that frames a message or says whose it is. */
+/** Every header that frames a message or names its origin. */
 const named = [
   "content-length",
   "Content-Length, transfer-encoding",
@@ -150,7 +151,7 @@ const named = [
   "keep-alive, close, content-length,,"
 ]
 
-/** Beside `Host`: headers and a body that can be read in two ways, or nearly. */
+/** Beside `Host`: headers and a body that are ambiguous, or nearly. */
 const obfuscated: ReadonlyArray<readonly [headers: string, body: string]> = [
   [`Content-Length: 0\r\nContent-Length: ${smuggled.length}`, smuggled],
   [`Content-Length: ${smuggled.length}, ${smuggled.length}`, smuggled],
@@ -201,7 +202,7 @@ const assertClean = (raw: string, host: string, context: string) => {
 }
 
 layer(TestDatabase.layer, { excludeTestServices: true })("a preview's program", (it) => {
-  it.effect("gets one message for a request with a body, whatever its Connection header names", () =>
+  it.effect("gets one message for a request with a body, for every Connection header", () =>
     withRecorder(async ({ host, visit, taken }) => {
       for (const names of named) {
         for (const method of ["GET", "POST", "DELETE", "OPTIONS", "PROPFIND"]) {
@@ -220,7 +221,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a preview's program", 
     })
   )
 
-  it.effect("gets one message or none for a request that can be read in two ways, and the next one whole", () =>
+  it.effect("gets one message or none for an ambiguous request, and the next request whole", () =>
     withRecorder(async ({ host, visit, taken }) => {
       for (const [headers, body] of obfuscated) {
         for (const method of ["GET", "POST"]) {
@@ -228,7 +229,8 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a preview's program", 
           const request = `${method} / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n${headers}\r\n\r\n${body}`
           const seen = await visit(request)
           const raws = taken()
-          // The beginning of a request may have gone on before its fault was seen; it never becomes a whole one.
+          // The beginning of a request may have been passed on before its fault was seen; it never becomes a whole
+          // request.
           if (/^HTTP\/1.1 400 /.test(seen))
             assert.isTrue(
               raws.every((raw) => parsed(raw) === null),
@@ -239,7 +241,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a preview's program", 
             assert.match(seen, /HTTP\/1.1 200 OK\r\n/, context)
             assertClean(raws[0]!, host, context)
           }
-          // On a connection that is kept for it, should there be one.
+          // Uses the connection that was kept for it, if there is one.
           const next = await visit(`GET / HTTP/1.1\r\nHost: ${host}\r\nX-End: END\r\nConnection: close\r\n\r\n`)
           assert.match(next, /^HTTP\/1.1 200 OK\r\n.*ok$/s, context)
           for (const raw of taken()) assertClean(raw, host, context)
@@ -248,7 +250,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a preview's program", 
     })
   )
 
-  it.effect("is never asked for another host by a whole URL", () =>
+  it.effect("never gets a request whose absolute URL names another host", () =>
     withRecorder(async ({ host, visit, taken }) => {
       const get = (target: string) =>
         visit(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nX-End: END\r\nConnection: close\r\n\r\n`)

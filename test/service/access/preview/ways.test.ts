@@ -1,7 +1,6 @@
 /**
- * The three ways into a Sandbox, opened, used, closed, expired, stopped, deleted and crashed in any order: what must not be reachable
- * is not, what must be is, and nothing is left behind.
- *
+ * Previews, SSH access and service access: opened, used, closed, expired, stopped, deleted and crashed in any order.
+ * What must be unreachable is unreachable, what must be reachable is reachable, and nothing is left behind.
  * A failure prints its seed and path; `fc.assert(…, { seed, path })` replays it.
  */
 import { randomUUID } from "node:crypto"
@@ -51,15 +50,15 @@ type Step = (typeof steps)[number]
 
 interface Way {
   readonly id: string
-  /** Of an access: what names it to its owner; `id` is its capability. */
+  /** Names a service access to its owner; its `id` is its capability. */
   readonly generationId?: string
   readonly expiresAt: number
-  /** Ended by something other than time. */
+  /** Ended by another cause than time. */
   ended: boolean
   readonly held: Array<Socket | WebSocket>
 }
 
-/** One Sandbox and what its ways should be. */
+/** One Sandbox and the ingress that it should have. */
 class Model {
   isRunning = true
   readonly previews: Array<Way> = []
@@ -83,8 +82,8 @@ const services = Effect.gen(function* () {
   }
 })
 
-layer(TestDatabase.layer, { excludeTestServices: true })("the ways into a Sandbox", (it) => {
-  it.effect("lead nowhere they should not, whatever happens in whichever order", () =>
+layer(TestDatabase.layer, { excludeTestServices: true })("SSH access, previews and service access", (it) => {
+  it.effect("are reachable exactly while they should be, after any order of events", () =>
     Effect.gen(function* () {
       const database = yield* Effect.context<Layer.Success<typeof TestDatabase.layer>>()
       const sql = yield* SqlClient.SqlClient
@@ -252,7 +251,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the ways into a Sandbo
 
         const isOpen = (socket: Socket | WebSocket) =>
           socket instanceof WebSocket ? socket.readyState === WebSocket.OPEN : !socket.destroyed
-        /** A Sandbox that ends tells what lives in it at the same time as it answers: within a second everyone has heard. */
+        /** A Sandbox that ends notifies its dependents when it answers: within a second each of them has the event. */
         const soon = async (look: () => Promise<boolean>, expected: boolean, message: string) => {
           const until = Date.now() + 1000
           let seen = await look()
@@ -278,7 +277,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the ways into a Sandbo
             const blob = Buffer.from(key.split(" ")[1]!, "base64")
             await soon(() => found(life.grants.keyFor(way.id, blob)), isLive(way), `grant after ${step}`)
           }
-          // What is dead is cut within a second, and what is not goes on.
+          // A dead connection is cut within a second; a live one goes on.
           const ways = [...model.previews, ...model.accesses]
           const expected = ways.filter(isLive).flatMap(({ held }) => held).length
           const until = Date.now() + 1000

@@ -1,4 +1,4 @@
-/** What may not be read in the database, nor in a backup of it: whatever a caller was given in confidence. */
+/** Secrets that a caller was given must not be readable in the database or in a backup of it. */
 import { randomUUID } from "node:crypto"
 import { createServer } from "node:http"
 import { assert, layer } from "@effect/vitest"
@@ -26,7 +26,7 @@ const everything = Effect.gen(function* () {
 
 layer(TestDatabase.layer, { excludeTestServices: true })("the database", (it) => {
   it.effect(
-    "holds no API key, capability or preview's name, and no environment or input of a command that has ended",
+    "holds no API key, no capability, no preview name, and no environment or input of a command that has ended",
     () =>
       Effect.gen(function* () {
         const world = yield* SimulatedWorld.make

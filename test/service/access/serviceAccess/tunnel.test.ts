@@ -26,7 +26,7 @@ const on = { ATOLL_SERVICE_ACCESS: "on" }
 const service = (world: SimulatedWorld, environment: Readonly<Record<string, string>> = on) =>
   TunnelGateway.layer.pipe(Layer.provideMerge(testAtoll(world, environment)))
 
-/** An access to port 5432 of a new Sandbox, in which `inside` is given each connection. */
+/** A service access to port 5432 of a new Sandbox; `inside` gets each connection. */
 const withAccess = <A, E, R>(
   inside: (stream: Duplex) => void,
   use: (at: {
@@ -78,7 +78,7 @@ const refusal = (port: number, capability: string, query: string) =>
     return [answer.statusCode, JSON.parse(body).code]
   })
 
-/** The client of the command line on a free local port. */
+/** The command line's client on a free local port. */
 const localPort = (port: number, capability: string) =>
   Effect.map(
     Effect.acquireRelease(
@@ -104,7 +104,7 @@ const readAll = async (socket: Socket): Promise<Buffer> => {
 }
 
 layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (it) => {
-  it.effect("answers the same envelope for the same key, 400 for another body, and looks up what is live", () =>
+  it.effect("a create answers one envelope per key and 400 for another body; a look-up finds live ones", () =>
     withAccess(
       () => {},
       ({ capability, generationId, accountId, sandboxId }) =>
@@ -120,7 +120,11 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
           assert.deepStrictEqual(yield* accesses.lookUp(accountId, sandboxId, asked), { capability })
           const other = { ...asked, request: { ...same, ports: [5432] } }
           assert.strictEqual((yield* Effect.flip(accesses.create(accountId, sandboxId, other)))._tag, "INVALID_REQUEST")
-          const late = { ...asked, generationId: randomUUID(), request: { ...same, requested_at: Date.now() - 61_000 } }
+          const late = {
+            ...asked,
+            generationId: randomUUID(),
+            request: { ...same, requested_at: Date.now() - 61_000 }
+          }
           assert.strictEqual((yield* Effect.flip(accesses.create(accountId, sandboxId, late)))._tag, "INVALID_REQUEST")
           const foreign = yield* Effect.flip(accesses.create("acc_other", sandboxId, asked))
           assert.strictEqual(foreign._tag, "NOT_FOUND")
@@ -128,86 +132,84 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
           assert.deepStrictEqual(revoked, { generationId, cleanup: "confirmed" })
           assert.deepStrictEqual(yield* accesses.revoke(accountId, sandboxId, generationId, requestIdentity), revoked)
           assert.strictEqual((yield* Effect.flip(accesses.lookUp(accountId, sandboxId, asked)))._tag, "NOT_FOUND")
-          // The dead capability is not handed out as if it were one.
+          // The service does not hand out a dead capability.
           assert.strictEqual((yield* Effect.flip(accesses.create(accountId, sandboxId, asked)))._tag, "NOT_FOUND")
         })
     )
   )
 
-  it.effect(
-    "leaves one event in the audit log for each tunnel of a capability that was recognised, opened or refused",
-    () =>
-      withAccess(
-        (stream) => void stream.pipe(stream),
-        ({ port, capability, generationId, accountId, sandboxId }) =>
-          Effect.gen(function* () {
-            const audit = yield* Audit
-            const accesses = yield* ServiceAccesses
-            const socket = yield* opened(port, capability, "port=5432&client=a")
-            yield* refusal(port, capability, "port=6379&client=a")
-            yield* refusal(port, capability, "port=80")
-            yield* refusal(port, capability, "port=0")
-            yield* refusal(port, "nonsense", "port=5432")
-            socket.terminate()
-            // A WebSocket of a version that there is not, and a request that is no handshake.
-            const asked = (headers: Record<string, string>) =>
-              Effect.promise(
-                () =>
-                  new Promise<number>((resolve) => {
-                    const sent = request({
-                      port,
-                      host: "127.0.0.1",
-                      path: "/api/v2/tunnel?port=5432&client=a",
-                      headers: { authorization: `Bearer ${capability}`, ...headers }
-                    })
-                    sent.on("response", (answer) => {
-                      answer.resume()
-                      resolve(answer.statusCode!)
-                    })
-                    sent.end()
+  it.effect("leaves one audit event for each tunnel of a recognised capability, opened or refused", () =>
+    withAccess(
+      (stream) => void stream.pipe(stream),
+      ({ port, capability, generationId, accountId, sandboxId }) =>
+        Effect.gen(function* () {
+          const audit = yield* Audit
+          const accesses = yield* ServiceAccesses
+          const socket = yield* opened(port, capability, "port=5432&client=a")
+          yield* refusal(port, capability, "port=6379&client=a")
+          yield* refusal(port, capability, "port=80")
+          yield* refusal(port, capability, "port=0")
+          yield* refusal(port, "nonsense", "port=5432")
+          socket.terminate()
+          // A WebSocket of an unknown version, and a request that is not a handshake.
+          const asked = (headers: Record<string, string>) =>
+            Effect.promise(
+              () =>
+                new Promise<number>((resolve) => {
+                  const sent = request({
+                    port,
+                    host: "127.0.0.1",
+                    path: "/api/v2/tunnel?port=5432&client=a",
+                    headers: { authorization: `Bearer ${capability}`, ...headers }
                   })
-              )
-            const upgrade = {
-              connection: "Upgrade",
-              upgrade: "websocket",
-              "sec-websocket-key": "x",
-              "x-request-id": "bad"
-            }
-            assert.strictEqual(yield* asked(upgrade), 400)
-            assert.strictEqual(yield* asked({}), 400)
-            yield* accesses.revoke(accountId, sandboxId, generationId, requestIdentity)
-            yield* refusal(port, capability, "port=5432")
-            yield* audit.write
-            const all = { from: null, to: null, action: null, sandboxId }
-            const events = (yield* audit.list(accountId, all, { limit: 100, before: null })).toReversed()
-            assert.deepStrictEqual(
-              events.map(({ status, errorCode, targetId }) => [status, errorCode, targetId]),
-              [
-                [101, null, generationId],
-                [502, "SANDBOX_UNAVAILABLE", generationId],
-                [404, "NOT_FOUND", null],
-                [400, "INVALID_REQUEST", generationId],
-                [401, "UNAUTHENTICATED", null]
-              ]
+                  sent.on("response", (answer) => {
+                    answer.resume()
+                    resolve(answer.statusCode!)
+                  })
+                  sent.end()
+                })
             )
-            for (const event of events) {
-              assert.deepInclude(event, {
-                action: "openTunnel",
-                method: "GET",
-                path: "/api/v2/tunnel",
-                targetType: "serviceAccess",
-                apiKeyId: null,
-                sourceIp: "127.0.0.1"
-              })
-              assert.notInclude(JSON.stringify(event), capability.slice(-20))
-            }
-            assert.strictEqual(events[3]!.requestId, "bad")
-            assert.strictEqual(new Set(events.map(({ requestId }) => requestId)).size, 5)
-          })
-      )
+          const upgrade = {
+            connection: "Upgrade",
+            upgrade: "websocket",
+            "sec-websocket-key": "x",
+            "x-request-id": "bad"
+          }
+          assert.strictEqual(yield* asked(upgrade), 400)
+          assert.strictEqual(yield* asked({}), 400)
+          yield* accesses.revoke(accountId, sandboxId, generationId, requestIdentity)
+          yield* refusal(port, capability, "port=5432")
+          yield* audit.write
+          const all = { from: null, to: null, action: null, sandboxId }
+          const events = (yield* audit.list(accountId, all, { limit: 100, before: null })).toReversed()
+          assert.deepStrictEqual(
+            events.map(({ status, errorCode, targetId }) => [status, errorCode, targetId]),
+            [
+              [101, null, generationId],
+              [502, "SANDBOX_UNAVAILABLE", generationId],
+              [404, "NOT_FOUND", null],
+              [400, "INVALID_REQUEST", generationId],
+              [401, "UNAUTHENTICATED", null]
+            ]
+          )
+          for (const event of events) {
+            assert.deepInclude(event, {
+              action: "openTunnel",
+              method: "GET",
+              path: "/api/v2/tunnel",
+              targetType: "serviceAccess",
+              apiKeyId: null,
+              sourceIp: "127.0.0.1"
+            })
+            assert.notInclude(JSON.stringify(event), capability.slice(-20))
+          }
+          assert.strictEqual(events[3]!.requestId, "bad")
+          assert.strictEqual(new Set(events.map(({ requestId }) => requestId)).size, 5)
+        })
+    )
   )
 
-  it.effect("stores no capability anywhere, nor what opens one", () =>
+  it.effect("stores neither a capability nor a key that opens one", () =>
     withAccess(
       (stream) => void stream.pipe(stream),
       ({ port, capability, sandboxId }) =>
@@ -231,7 +233,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
     )
   )
 
-  it.effect("keeps of a capability that an earlier Atoll stored what it takes to seal it again", () =>
+  it.effect("keeps what it needs to reseal a capability that an earlier Atoll stored", () =>
     withAccess(
       () => {},
       ({ capability, sandboxId }) =>
@@ -248,7 +250,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
     )
   )
 
-  it.effect("lets nobody in with a capability whose time is over, though its access has not heard of it", () =>
+  it.effect("refuses an expired capability even before its access has got the deadline", () =>
     withAccess(
       () => {},
       ({ capability: live, sandboxId }) =>
@@ -315,7 +317,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
           assert.deepStrictEqual(yield* refusal(port, capability, "port=22"), [404, "NOT_FOUND"])
           assert.deepStrictEqual(yield* refusal(port, capability, "port=6379"), [502, "SANDBOX_UNAVAILABLE"])
           assert.deepStrictEqual(yield* refusal(port, "eyJ.x.y", "port=5432"), [401, "UNAUTHENTICATED"])
-          // The first of the tag: not every bit of the last character is one of the tag's.
+          // The tag's first character: not every bit of its last character belongs to the tag.
           const changed = capability.replace(/[^.](?=[^.]*$)/, (one) => (one === "A" ? "B" : "A"))
           assert.deepStrictEqual(yield* refusal(port, changed, "port=5432"), [401, "UNAUTHENTICATED"])
           const accesses = yield* ServiceAccesses
@@ -325,7 +327,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
     )
   )
 
-  it.effect("answers a handshake that is none with the Error body", () =>
+  it.effect("answers an invalid handshake with the Error body", () =>
     withAccess(
       () => {},
       ({ port, capability }) =>
@@ -360,7 +362,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
     )
   )
 
-  it.effect("asks a plain request for a handshake, and another method for GET", () =>
+  it.effect("answers a plain request with 400 and another method with 405", () =>
     withAccess(
       () => {},
       ({ port }) =>
@@ -377,7 +379,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
     )
   )
 
-  it.effect("retains one client: its connections live together, and a newer client's cut them", () =>
+  it.effect("retains one client: its connections live together, and a newer client cuts them", () =>
     withAccess(
       (stream) => void stream.pipe(stream),
       ({ port, capability }) =>
@@ -414,7 +416,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
     )
   )
 
-  it.effect("gives back the place of a client that is gone before its handshake is answered", () =>
+  it.effect("frees the slot of a client that leaves before its handshake is answered", () =>
     withAccess(
       (stream) => void stream.pipe(stream),
       ({ port, capability, sandboxId, world }) =>
@@ -437,7 +439,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
                 const socket = connect(port, "127.0.0.1").on("error", () => {})
                 await once(socket, "connect")
                 socket.write(handshake)
-                // Each goes at another moment of its handshake.
+                // Each client leaves at another moment of its handshake.
                 for (let turns = at % 20; turns > 0; turns--) await new Promise(setImmediate)
                 socket.resetAndDestroy()
               })
@@ -458,7 +460,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
     )
   )
 
-  it.effect("is not offered unless it is switched on", () =>
+  it.effect("is UNSUPPORTED_BY_RUNTIME unless it is switched on", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
@@ -476,7 +478,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
     })
   )
 
-  it.effect("opens a capability until its key is two days old, and no other key's", () =>
+  it.effect("opens a capability until its key is two days old, and opens none of another key", () =>
     Effect.gen(function* () {
       const claims: Claims = {
         actorId: "sva_1",

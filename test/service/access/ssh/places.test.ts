@@ -1,4 +1,4 @@
-/** How many channels an SSH connection may have, into simulated Sandboxes with ssh2's own client. */
+/** How many channels an SSH connection may have: into simulated Sandboxes, with ssh2's own client. */
 import { once } from "node:events"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schedule } from "effect"
@@ -22,7 +22,7 @@ const service = (world: SimulatedWorld, environment: Readonly<Record<string, str
   return SshGateway.layer.pipe(Layer.provideMerge(testAtoll(world, settings)), Layer.provide(testSettings(settings)))
 }
 
-/** As in a process of several, which asks the database for a connection's places when it has none at hand. */
+/** As with several processes: the service asks the database for a connection's slots when it holds none. */
 const slowPlaces = Layer.effect(
   LiveConnections,
   Effect.map(LiveConnections, (own) => {
@@ -42,7 +42,7 @@ const slowPlaces = Layer.effect(
   })
 )
 
-/** A client that is let in to a new Sandbox, in which every connection to port 5000 stays open. */
+/** A client with access to a new Sandbox, in which every connection to port 5000 stays open. */
 const connected = Effect.fnUntraced(function* (world: SimulatedWorld) {
   const { accountId, sandboxId } = yield* runningSandboxOf()
   world.machines.get(sandboxId)!.listeners.set(5000, (stream) => void stream.pipe(stream))
@@ -62,7 +62,7 @@ const connected = Effect.fnUntraced(function* (world: SimulatedWorld) {
   return { client, accountId, sandboxId, connect: { port, username, privateKey } }
 })
 
-/** Null: it was refused. */
+/** Null: the service refused it. */
 const forward = (client: Client) =>
   new Promise<ClientChannel | null>((resolve) =>
     client.forwardOut("127.0.0.1", 1, "localhost", 5000, (error, channel) => resolve(error ? null : channel))
@@ -85,7 +85,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the channels of an SSH
     [{}, 32],
     [{ ATOLL_CONNECTIONS_PER_SANDBOX: "11" }, 10]
   ] as const) {
-    it.effect(`are ${allowed} at most, however many are asked for at once`, () =>
+    it.effect(`are ${allowed} at most, however many a client asks for concurrently`, () =>
       Effect.gen(function* () {
         const world = yield* SimulatedWorld.make
         yield* Effect.gen(function* () {
@@ -110,7 +110,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the channels of an SSH
     )
   }
 
-  it.effect("are opened by who asks for one at once, while the connection's place is waited for", () =>
+  it.effect("are opened for a client that asks immediately, while the connection's slot is still pending", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       const settings = { ATOLL_COOPERATIVE: "on", ATOLL_SSH_PORT: "0", ATOLL_SSH_HOST: "127.0.0.1" }
@@ -126,42 +126,44 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the channels of an SSH
     })
   )
 
-  it.effect("have the Sandbox's variables, as its terminals have; what the client sets wins", () =>
-    Effect.gen(function* () {
-      const world = yield* SimulatedWorld.make
-      yield* Effect.gen(function* () {
-        const { client, accountId, sandboxId } = yield* connected(world)
-        const changes = { env: { GIVEN: "given", BOTH: "given", TERM: "given" } }
-        yield* (yield* Sandboxes).update(accountId, sandboxId, {
-          requestId: "req_test",
-          request: changes,
-          mayDelete: false
-        })
-        const { processes } = world.machines.get(sandboxId)!
-        const started = (purpose: string) =>
-          Effect.repeat(
-            Effect.sync(() => [...processes].find(([key]) => key.startsWith(purpose))?.[1].spec.env),
-            { until: (env) => env !== undefined }
-          )
-        client.exec("anything", { pty: true, env: { BOTH: "own" } }, () => {})
-        const { SSH_CONNECTION: _, SSH_CLIENT: __, TERM: ___, ...env } = { ...(yield* started("ssh")) }
-        assert.deepStrictEqual(env, { GIVEN: "given", BOTH: "own" })
-        const terminals = yield* Terminals
-        const { shell } = yield* terminals.enter({ accountId, sandboxId, exhaustedAt: null }, () => {})
-        yield* shell({ columns: 80, rows: 24 })
-        assert.deepStrictEqual(yield* started("terminal"), { GIVEN: "given", BOTH: "given", TERM: "xterm-256color" })
-      }).pipe(Effect.scoped, Effect.provide(service(world, {})))
-    })
+  it.effect(
+    "have the Sandbox's variables, as its terminals have; a variable that the client sets takes precedence",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* SimulatedWorld.make
+        yield* Effect.gen(function* () {
+          const { client, accountId, sandboxId } = yield* connected(world)
+          const changes = { env: { GIVEN: "given", BOTH: "given", TERM: "given" } }
+          yield* (yield* Sandboxes).update(accountId, sandboxId, {
+            requestId: "req_test",
+            request: changes,
+            mayDelete: false
+          })
+          const { processes } = world.machines.get(sandboxId)!
+          const started = (purpose: string) =>
+            Effect.repeat(
+              Effect.sync(() => [...processes].find(([key]) => key.startsWith(purpose))?.[1].spec.env),
+              { until: (env) => env !== undefined }
+            )
+          client.exec("anything", { pty: true, env: { BOTH: "own" } }, () => {})
+          const { SSH_CONNECTION: _, SSH_CLIENT: __, TERM: ___, ...env } = { ...(yield* started("ssh")) }
+          assert.deepStrictEqual(env, { GIVEN: "given", BOTH: "own" })
+          const terminals = yield* Terminals
+          const { shell } = yield* terminals.enter({ accountId, sandboxId, exhaustedAt: null }, () => {})
+          yield* shell({ columns: 80, rows: 24 })
+          assert.deepStrictEqual(yield* started("terminal"), { GIVEN: "given", BOTH: "given", TERM: "xterm-256color" })
+        }).pipe(Effect.scoped, Effect.provide(service(world, {})))
+      })
   )
 
-  it.effect("leave no event in the audit log; the connection leaves one, let in or not", () =>
+  it.effect("leave no event in the audit log; the connection leaves one, accepted or not", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       yield* Effect.gen(function* () {
         const audit = yield* Audit
         const { client, accountId, sandboxId, connect } = yield* connected(world)
         assert.isNotNull(yield* Effect.promise(() => forward(client)))
-        // The second place is the channel's.
+        // The second slot is the channel's.
         const refused = (options: ssh2.ConnectConfig) =>
           Effect.promise(
             () =>
@@ -173,7 +175,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the channels of an SSH
               })
           )
         yield* refused({ ident: "second" })
-        // Nobody knows whose a connection is that proves nothing.
+        // The owner of a connection without a credential is unknown.
         yield* refused({ privateKey: sshKeyPair().private })
         yield* audit.write
         const all = { from: null, to: null, action: null, sandboxId }

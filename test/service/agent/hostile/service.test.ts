@@ -1,4 +1,7 @@
-/** The whole service with a Sandbox whose agent was taken over, and another tenant's beside it: what reaches the database, and what does not. */
+/**
+ * The whole service with one Sandbox whose agent was taken over, and another tenant's Sandbox beside it: what reaches
+ * the database, and what does not.
+ */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
@@ -23,7 +26,7 @@ import { testSettings } from "../../../support/TestSettings.ts"
 const request = { requestId: "req_test", exhaustedAt: null }
 const command = { cwd: "/workspace", env: {}, stdin: null, encoding: "utf8" as const }
 
-/** The second Sandbox of the world and all after it are honest. */
+/** The world's second Sandbox and all later ones are honest. */
 const service = Effect.gen(function* () {
   const world = yield* SimulatedWorld.make
   const hostile = yield* Effect.acquireRelease(
@@ -66,7 +69,7 @@ const settled = bytes(settledFrame)
 const frames = (...body: NonNullable<Script["body"]>): Script => ({ as: "http", status: 200, body })
 const exit = (changes: object) => frames(bytes(exitedFrame(changes)), settled)
 
-/** What no column and no row may get. */
+/** Values that no column or row accepts. */
 const poison: ReadonlyArray<readonly [string, Script]> = [
   ["an exit code beyond int4", exit({ exitCode: 2 ** 53 - 1 })],
   ["a signal with a NUL", exit({ exitCode: null, signal: "SIG\0" })],
@@ -78,7 +81,7 @@ const poison: ReadonlyArray<readonly [string, Script]> = [
 ]
 
 layer(TestDatabase.layer, { excludeTestServices: true })("a service with a hostile agent", (it) => {
-  it.effect("notes every execute of the others, whatever it is told, and answers them exactly", () =>
+  it.effect("notes every execute of other Sandboxes and answers them exactly, for each lie of the hostile agent", () =>
     Effect.gen(function* () {
       const { hostile, taken, atoll } = yield* service
       yield* Effect.gen(function* () {
@@ -107,7 +110,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a service with a hosti
     }).pipe(Effect.scoped)
   )
 
-  it.effect("ends an operation whose agent is not to be believed, as an outcome that is unknown", () =>
+  it.effect("ends an operation of an agent that lies with an unknown outcome", () =>
     Effect.gen(function* () {
       const { hostile, taken, atoll } = yield* service
       yield* Effect.gen(function* () {
@@ -131,7 +134,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a service with a hosti
           )
         const lie = (name: string, script: Script) =>
           Effect.gen(function* () {
-            // It answers everything else like an honest one.
+            // The agent answers everything else honestly.
             yield* Effect.promise(() =>
               hostile.play({ as: "http", status: 200, body: [bytes("{}")], at: { [routes.output.path]: script } })
             )
@@ -153,7 +156,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a service with a hosti
     }).pipe(Effect.scoped)
   )
 
-  it.effect("shows of its processes what can be shown, and names no operation that could not be one", () =>
+  it.effect("lists the agent's processes as far as they are valid, and names no impossible operation", () =>
     Effect.gen(function* () {
       const { hostile, taken, atoll } = yield* service
       yield* Effect.gen(function* () {

@@ -1,4 +1,4 @@
-/** Which calls the audit log has: of every endpoint that there is, by what the endpoint says of itself. */
+/** Which calls the audit log has: one test for each endpoint, derived from the endpoint's annotations. */
 import { randomBytes, randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -12,7 +12,7 @@ import { type Answer, type Ask, TestApi } from "../../../support/http/TestApi.ts
 const endpoints: Array<HttpApiEndpoint.Top> = []
 HttpApi.reflect(Api, { onGroup: () => {}, onEndpoint: ({ endpoint }) => void endpoints.push(endpoint) })
 
-/** Changes nothing, though it is no GET; reads content, though it is. */
+/** It changes nothing though it is no GET, or reads content though it is a GET. */
 const leavesNone = new Set(["waitOperation"])
 const leavesOne = new Set([
   "readFile",
@@ -37,7 +37,7 @@ const ids: Readonly<Record<string, string>> = {
   ":processId": "4711-123456"
 }
 
-/** A path of that form, whose things do not exist. */
+/** A path of that form that names nothing that exists. */
 const pathOf = ({ path }: HttpApiEndpoint.Top): string =>
   path
     .split("/")
@@ -63,7 +63,7 @@ const withApi = <A>(
 
 layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL_SSH_PORT: "0" }), {
   excludeTestServices: true
-})("what the audit log has", (it) => {
+})("the audit log", (it) => {
   for (const endpoint of endpoints) {
     const { identifier, method } = endpoint
     const says = isAudited(endpoint) ? "one event a call, refused or not" : "none"
@@ -73,12 +73,12 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
         const reader = await api.newKey(["usage:read"], account)
         const full = await api.newKey(scopes, account)
         const path = pathOf(endpoint)
-        // A stream of the whole account would be opened, and go on: it is refused for what it is to begin with.
+        // A stream of the whole account would open and not end, so the request is made one that is refused.
         const query = identifier === "streamEvents" ? "?after=nothing" : ""
         const call = (key: string | null, ask: Ask = {}) => api.send(method, path + query, { key, ...ask })
         const answers: Array<Answer> = [await call(reader.secret), await call(full.secret)]
         await call(null)
-        await call("nobody")
+        await call("unknown")
         const found = (await events(reader.secret)).toReversed()
         if (!isAudited(endpoint)) return assert.deepStrictEqual(found, [])
         assert.deepStrictEqual(
@@ -108,7 +108,7 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
     )
   }
 
-  it.effect("an action is the OpenAPI's operationId, and the log can be asked for each", () =>
+  it.effect("names an action by the OpenAPI's operationId, and can be filtered by each", () =>
     withApi(async (api) => {
       const { paths } = (await api.send("GET", "/api/v2/openapi.json")).json
       const operationIds = Object.values(paths as Record<string, Record<string, { operationId: string }>>).flatMap(
@@ -123,7 +123,7 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
     })
   )
 
-  it.effect("what was made is the target, and its Sandbox's events begin with its creation", () =>
+  it.effect("names the created resource as the target, and a Sandbox's events begin with its creation", () =>
     withApi(async (api, events) => {
       const account = randomUUID()
       const { secret: key, id: keyId } = await api.newKey(scopes, account)
@@ -194,7 +194,7 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
     })
   )
 
-  it.effect("a HEAD of content is a reading of it too", () =>
+  it.effect("has a HEAD of content as a read", () =>
     withApi(async (api, events) => {
       const { secret } = await api.newKey(scopes, randomUUID())
       await api.send("HEAD", "/api/v2/sandboxes/sbx_00000000000000000000000000/logs", { key: secret })
@@ -205,7 +205,7 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
     })
   )
 
-  it.effect("no secret is in it, wherever a caller puts one", () =>
+  it.effect("holds no secret, wherever a caller puts one", () =>
     withApi(async (api, events) => {
       const { secret } = await api.newKey(scopes, randomUUID())
       const workspaceId = await api.newWorkspace(secret)
@@ -259,7 +259,7 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
     })
   )
 
-  it.effect("what a client says of itself is bounded, and printable", () =>
+  it.effect("bounds a client's name for itself, and keeps it printable", () =>
     withApi(async (api, events) => {
       const { secret } = await api.newKey(scopes, randomUUID())
       const bodies = [`é\t${"x".repeat(300)}`, "", null]

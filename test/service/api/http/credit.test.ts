@@ -1,4 +1,6 @@
-/** An account without credit, over HTTP: what is refused, in which place among the checks, and what never is. */
+/**
+ * An account without credit, over HTTP: which calls are refused, at which place among the checks, and which never are.
+ */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
@@ -14,7 +16,7 @@ const tar = { "content-type": "application/x-tar" }
 const edit = { expectedSha256: "0".repeat(64), oldText: "a", newText: "b" }
 const argv = { argv: ["echo", "hello"] }
 
-/** Each endpoint that costs, but for create, under a Sandbox; each with a request that has nothing wrong. */
+/** Each endpoint that costs, except create, under a Sandbox; each with a valid request. */
 const costing: ReadonlyArray<{ method: string; path: string; ask: () => Ask }> = [
   { method: "POST", path: "/start", ask: () => ({ body: {} }) },
   { method: "POST", path: "/execute", ask: () => ({ body: argv }) },
@@ -26,7 +28,7 @@ const costing: ReadonlyArray<{ method: string; path: string; ask: () => Ask }> =
   { method: "POST", path: `/files/archive${fileQuery}`, ask: () => ({ body: "tar", headers: tar }) }
 ]
 
-/** Whatever the account's wallet finds: these tests plan when its credit ends. */
+/** The account's wallet is not used: these tests plan when its credit ends. */
 const ownPlans = Layer.effectDiscard(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -41,7 +43,7 @@ const ownPlans = Layer.effectDiscard(
   })
 )
 
-/** A new account that was funded and has one Sandbox, which runs. */
+/** A new funded account with one running Sandbox. */
 const newTenant = async (api: TestApi["Service"], context: Context.Context<SqlClient.SqlClient>) => {
   const sql = Context.get(context, SqlClient.SqlClient)
   const name = randomUUID()
@@ -51,7 +53,7 @@ const newTenant = async (api: TestApi["Service"], context: Context.Context<SqlCl
   const send = (method: string, target: string, ask: Ask = {}) =>
     api.send(method, `/api/v2/sandboxes${target}`, { key, ...ask })
   const { account } = (await api.send("GET", "/api/v2/me", { key })).json
-  /** @param at Epoch milliseconds; null: there is credit without end. */
+  /** @param at Epoch milliseconds; null: the credit does not end. */
   const plan = (at: number | null, settled = true) =>
     Effect.runPromise(
       sql`
@@ -71,7 +73,7 @@ const newTenant = async (api: TestApi["Service"], context: Context.Context<SqlCl
       send("POST", "", { body: { workspaceId: workspace }, headers: { "idempotency-key": idempotencyKey } }),
     plan,
     exhaust: () => plan(Date.now()),
-    /** As committed; its wallet comes and goes on by itself. */
+    /** As committed; the wallet starts and stops by itself. */
     count: (table: "actors" | "idempotency_keys") =>
       Effect.runPromise(
         Effect.map(
@@ -94,37 +96,39 @@ const withTenant = <A>(test: (tenant: Awaited<ReturnType<typeof newTenant>>, api
 const service = ownPlans.pipe(Layer.provideMerge(TestApi.layer({ ATOLL_SANDBOXES_PER_ACCOUNT: "8" })))
 
 layer(service, { excludeTestServices: true })("credit", (it) => {
-  it.effect("used up, refuses every call that costs with 402, in every process; given again, none", () =>
-    withTenant(async ({ send, create, exhaust, plan, sandboxId, key }, { second }) => {
-      const before = await Promise.all(
-        costing.map(({ method, path, ask }) => send(method, `/${sandboxId}${path}`, ask()))
-      )
-      for (const { status, text } of before) assert.notStrictEqual(status, 402, text)
-      await exhaust()
-      for (const { method, path, ask } of costing) {
-        for (const asked of [
-          send,
-          (m: string, p: string, a: Ask) => sendTo(second.port, key)(m, `/api/v2/sandboxes${p}`, a)
-        ]) {
-          const refused = await asked(method, `/${sandboxId}${path}`, ask())
-          assert.deepStrictEqual([refused.status, refused.json.code], [402, "CREDIT_EXHAUSTED"], path)
-          assert.deepStrictEqual(Object.keys(refused.json), ["code", "message", "requestId", "details"])
+  it.effect(
+    "that is used up refuses every call that costs with 402, in every process; restored credit refuses none",
+    () =>
+      withTenant(async ({ send, create, exhaust, plan, sandboxId, key }, { second }) => {
+        const before = await Promise.all(
+          costing.map(({ method, path, ask }) => send(method, `/${sandboxId}${path}`, ask()))
+        )
+        for (const { status, text } of before) assert.notStrictEqual(status, 402, text)
+        await exhaust()
+        for (const { method, path, ask } of costing) {
+          for (const asked of [
+            send,
+            (m: string, p: string, a: Ask) => sendTo(second.port, key)(m, `/api/v2/sandboxes${p}`, a)
+          ]) {
+            const refused = await asked(method, `/${sandboxId}${path}`, ask())
+            assert.deepStrictEqual([refused.status, refused.json.code], [402, "CREDIT_EXHAUSTED"], path)
+            assert.deepStrictEqual(Object.keys(refused.json), ["code", "message", "requestId", "details"])
+          }
         }
-      }
-      const refused = await create()
-      assert.deepStrictEqual([refused.status, refused.json.code], [402, "CREDIT_EXHAUSTED"])
-      await plan(null)
-      for (const { method, path, ask } of costing) {
-        assert.notStrictEqual((await send(method, `/${sandboxId}${path}`, ask())).status, 402, path)
-      }
-      assert.strictEqual((await create()).status, 202)
-    })
+        const refused = await create()
+        assert.deepStrictEqual([refused.status, refused.json.code], [402, "CREDIT_EXHAUSTED"])
+        await plan(null)
+        for (const { method, path, ask } of costing) {
+          assert.notStrictEqual((await send(method, `/${sandboxId}${path}`, ask())).status, 402, path)
+        }
+        assert.strictEqual((await create()).status, 202)
+      })
   )
 
-  it.effect("used up at a planned instant, refuses from that instant on and not before, with nothing written", () =>
+  it.effect("that ends at a planned instant refuses from that instant on and not before, with nothing written", () =>
     withTenant(async ({ send, create, plan, sandboxId }) => {
       const execute = () => send("POST", `/${sandboxId}/execute`, { body: argv })
-      // A slow machine gets longer, until some were answered before the instant.
+      // A slow machine gets longer, until some calls were answered before the instant.
       for (let answeredBefore = 0, withinMs = 1500; answeredBefore <= 3; withinMs *= 2) {
         const at = Date.now() + withinMs
         await plan(at)
@@ -144,7 +148,7 @@ layer(service, { excludeTestServices: true })("credit", (it) => {
     })
   )
 
-  it.effect("never refuses to read, stop, cancel, close, remove or delete, nor what costs nothing", () =>
+  it.effect("is never needed to read, stop, cancel, close, remove or delete, nor for calls that cost nothing", () =>
     withTenant(async ({ send, exhaust, sandboxId, key }, api) => {
       const operation = await send("POST", `/${sandboxId}/operations`, {
         body: { argv: hang },
@@ -186,7 +190,7 @@ layer(service, { excludeTestServices: true })("credit", (it) => {
     })
   )
 
-  it.effect("is looked at after key, scope, media type, size, shape and ownership", () =>
+  it.effect("is checked after key, scope, media type, size, shape and ownership", () =>
     withTenant(async ({ send, create, exhaust, sandboxId }, api) => {
       await exhaust()
       const { secret: stranger } = await api.newKey(scopes, randomUUID())
@@ -202,7 +206,7 @@ layer(service, { excludeTestServices: true })("credit", (it) => {
         assert.strictEqual(await code({}, `/sbx_00000000000000000000000000${path}`), "NOT_FOUND", call)
         const headers = { ...whole.headers, "content-type": "text/plain" }
         assert.strictEqual(await code({ headers, body: whole.body }), "UNSUPPORTED_MEDIA_TYPE", call)
-        // An archive may be of any size, and is not looked into before.
+        // An archive may have any size, and is not read before the check.
         if (path.startsWith("/files/archive")) continue
         const tooLarge = { ...whole.headers, "content-length": String(9 * 1024 * 1024) }
         assert.strictEqual(
@@ -224,7 +228,7 @@ layer(service, { excludeTestServices: true })("credit", (it) => {
     })
   )
 
-  it.effect("is looked at before the state of the Sandbox and before limits", () =>
+  it.effect("is checked before the state of the Sandbox and before limits", () =>
     withTenant(async ({ send, create, exhaust, plan, sandboxId }) => {
       await send("POST", `/${sandboxId}/stop`)
       const stopped = costing.filter(({ path }) => path !== "/start")
@@ -242,14 +246,14 @@ layer(service, { excludeTestServices: true })("credit", (it) => {
       await plan(null)
       await send("DELETE", `/${sandboxId}`)
       await exhaust()
-      // What is gone is gone, whatever the credit.
+      // A deleted Sandbox is 404 with and without credit.
       for (const { method, path, ask } of costing) {
         assert.strictEqual((await send(method, `/${sandboxId}${path}`, ask())).status, 404, path)
       }
     })
   )
 
-  it.effect("does not change what a replay is answered, nor a conflict", () =>
+  it.effect("changes neither the answer of a replay nor a conflict", () =>
     withTenant(async ({ send, create, exhaust, sandboxId }) => {
       const operation = (command: object) =>
         send("POST", `/${sandboxId}/operations`, { body: command, headers: { "idempotency-key": "operation" } })
@@ -270,7 +274,7 @@ layer(service, { excludeTestServices: true })("credit", (it) => {
     })
   )
 
-  it.effect("keeps nothing of a refused call: its key makes the thing once there is credit", () =>
+  it.effect("that is missing stores nothing of the refused call: its key makes the resource once there is credit", () =>
     withTenant(async ({ send, create, exhaust, plan, sandboxId, count }) => {
       const before = [await count("actors"), await count("idempotency_keys")]
       await exhaust()
@@ -289,7 +293,7 @@ layer(service, { excludeTestServices: true })("credit", (it) => {
     })
   )
 
-  it.effect("of a create is looked at in its transaction, so that a fresh lease of the key lets none through", () =>
+  it.effect("is checked in a create's transaction, so that a fresh lease of the key lets no create through", () =>
     withTenant(async ({ send, create, plan }) => {
       for (let round = 0; round < 5; round++) {
         assert.strictEqual((await send("GET", "")).status, 200)

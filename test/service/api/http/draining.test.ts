@@ -1,4 +1,4 @@
-/** A listener's end: nothing that a client sent before it could know is lost, and it comes soon. */
+/** A listener's end: it loses no request that a client sent before it could know of the end, and it is short. */
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
 import { Agent, createServer, get, type IncomingMessage, type Server, type ServerResponse } from "node:http"
@@ -11,7 +11,7 @@ import { protocolServer } from "../../../../src/api/http/ProtocolServer.ts"
 import { selfSigned } from "../../../support/selfSigned.ts"
 
 const withinMs = 3000
-/** Longer than a machine that does much else may hold a test up: for an end that nothing but what is done before it waits for. */
+/** Longer than a busy machine may delay a test: for an end that waits only for work that was under way before it. */
 const atLeisureMs = 60_000
 const servers: Array<Server> = []
 
@@ -49,14 +49,14 @@ describe("a listener that ends", () => {
     const agents = Array.from({ length: 5 }, () => new Agent({ keepAlive: true, maxSockets: 1 }))
     for (const agent of agents) assert.strictEqual((await ask(agent, port)).connection, "keep-alive")
     const ending = closed(server)
-    // All at once: a connection that says nothing for a moment is thought to have nothing on its way.
+    // The requests go out concurrently: the listener considers a connection idle that is silent for a moment.
     for (const answer of await Promise.all(agents.map((agent) => ask(agent, port)))) {
       assert.deepStrictEqual(answer, { status: 200, connection: "close", body: "done" })
     }
     assert.isBelow(await ending, atLeisureMs)
   })
 
-  it("answers what was being done, and says there that the connection closes", async () => {
+  it("answers a request that is under way, with Connection: close", async () => {
     const waiting: Array<ServerResponse> = []
     const { server, port } = await serve(
       (_request, response) => void waiting.push(response),
@@ -72,7 +72,7 @@ describe("a listener that ends", () => {
     assert.isBelow(await ending, atLeisureMs)
   })
 
-  it("waits for no connection on which nothing is on its way, and for no answer that does not come", async () => {
+  it("does not wait for an idle connection, and waits a bounded time for an answer that does not come", async () => {
     const { server, port } = await serve((request, response) => {
       if (request.url === "/quick") response.end("done")
     }, withinMs)
@@ -85,11 +85,11 @@ describe("a listener that ends", () => {
     never.destroy()
   })
 
-  it("refuses with 503 what comes when there is no time left for it", async () => {
+  it("refuses with 503 a request that comes when no time is left", async () => {
     let late: Promise<unknown> = Promise.resolve()
     const { server, port } = await serve((_request, response) => {
       response.writeHead(200, { "content-length": "1" })
-      // The head is out before the end: it could not say that the connection closes.
+      // The head was sent before the end, so it could not announce the close.
       response.flushHeaders()
       late = new Promise((resolve) => setTimeout(resolve, 700)).then(() => response.end("x"))
     }, withinMs)
@@ -106,7 +106,7 @@ describe("a listener that ends", () => {
     await ending
   })
 
-  it("answers over TLS, too, what was being done, however silent the connection was", async () => {
+  it("answers over TLS, too, a request that is under way on a silent connection", async () => {
     const folder = mkdtempSync(join(tmpdir(), "atoll-draining-"))
     try {
       const certificate = selfSigned(folder, "draining", ["IP:127.0.0.1"])

@@ -1,4 +1,7 @@
-/** What every route shares: the Error body, request ids, unknown paths and methods, the order of checks, the bounds of a body. */
+/**
+ * What all routes share: the Error body, request ids, unknown paths and methods, the order of checks, the bounds of a
+ * body.
+ */
 import { connect } from "node:net"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -8,7 +11,7 @@ import { type Answer, type Ask, TestApi } from "../../../support/http/TestApi.ts
 
 const isErrorBody = Schema.is(ErrorBody)
 
-/** An operation of the description, as far as it matters here. */
+/** An operation of the description, reduced to what this test needs. */
 interface Described {
   readonly requestBody?: { readonly content: Readonly<Record<string, unknown>> }
 }
@@ -49,7 +52,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
     })
   )
 
-  it.effect("a browser that opens the address is sent to the console, and nobody else is", () =>
+  it.effect("only a browser that opens the address is redirected to the console", () =>
     withApi(async ({ send }) => {
       const asBrowser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
       const root = (method: string, accept: string) => send(method, "/", { key: null, headers: { accept } })
@@ -94,7 +97,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
     })
   )
 
-  it.effect("HEAD is GET without the body, key and all", () =>
+  it.effect("HEAD is GET without the body, key check included", () =>
     withApi(async ({ send }) => {
       const got = await send("GET", workspaces)
       const head = await send("HEAD", workspaces)
@@ -104,7 +107,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
     })
   )
 
-  it.effect("a usable X-Request-Id is kept, any other is replaced", () =>
+  it.effect("a valid X-Request-Id is kept, any other is replaced", () =>
     withApi(async ({ send }) => {
       for (const id of ["a", "trace 0:1~", "x".repeat(128)]) {
         const answer = await send("GET", "/api/v2/me", { headers: { "x-request-id": id } })
@@ -121,7 +124,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
     })
   )
 
-  it.effect("checks come in the contract's order: each request is wrong in all later ways too", () =>
+  it.effect("checks run in the contract's order: each request also fails all later checks", () =>
     withApi(async ({ send, newKey }) => {
       const { secret } = await newKey(["sandbox:read"])
       const other = { "content-type": "text/plain" }
@@ -138,7 +141,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
     })
   )
 
-  it.effect("401 says Bearer; every form of a missing or wrong key is the same", () =>
+  it.effect("401 says Bearer; every form of a missing or wrong key gets the same body", () =>
     withApi(async ({ send, key }) => {
       const forms = [
         undefined,
@@ -199,7 +202,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
     })
   )
 
-  it.effect("no body: {} where the body is optional, otherwise refused", () =>
+  it.effect("a missing body counts as {} where the body is optional, otherwise it is refused", () =>
     withApi(async ({ send }) => {
       const nowhere = "/api/v2/sandboxes/sbx_00000000000000000000000000"
       refused(await send("POST", `${nowhere}/start`), 404, "NOT_FOUND")
@@ -239,7 +242,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
     })
   )
 
-  it.effect("an endless chunked body is cut off while it comes in", () =>
+  it.effect("an endless chunked body is cut off while it arrives", () =>
     withApi(async ({ port, key }) => {
       const began = performance.now()
       const sent = await new Promise<{ answer: string; bytes: number }>((resolve) => {
@@ -270,7 +273,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
     })
   )
 
-  it.effect("a connection that was refused a body is usable again once the body is through", () =>
+  it.effect("a connection whose body was refused is usable again once the body has arrived", () =>
     withApi(async ({ raw, key }) => {
       const head = (path: string, more: string) =>
         `${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${more}\r\n`
@@ -302,7 +305,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
     })
   )
 
-  it.effect("a word that is none of a few is answered with those few", () =>
+  it.effect("an invalid choice is answered with the valid ones", () =>
     withApi(async ({ send }) => {
       const statuses = /^Expected "pending" \| "running" \| .*"failed"$/
       for (const [query, path, expected] of [
@@ -319,7 +322,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
     })
   )
 
-  it.effect("all issues are told at once, each by its path, none with the value", () =>
+  it.effect("one answer lists all issues, each by its path, none with the value", () =>
     withApi(async ({ send }) => {
       const answer = await send("POST", "/api/v2/sandboxes/sbx_00000000000000000000000000/execute", {
         body: { argv: ["s3cret\0", 1], cwd: "/etc", env: { "A=B": "x" }, timeoutSeconds: 301, encoding: "latin1" }
@@ -360,7 +363,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
       assert.deepStrictEqual(operations, { path: ["status"], message: "Not known. These are: limit, cursor." })
       const { paths } = (await send("GET", "/api/v2/openapi.json")).json
       for (const [path, item] of Object.entries<Record<string, Described>>(paths)) {
-        // The tunnels' gateway is off here; where it is on, it has no route of the API's.
+        // The gateway of tunnels is off here; where it is on, it has no route of the API.
         if (path === "/api/v2/tunnel") continue
         for (const [name, { requestBody }] of Object.entries(item)) {
           const method = name.toUpperCase()
@@ -403,13 +406,13 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
       assert.match(long.message, /^Not known. These are: argv, cwd, env, stdin, encoding, timeoutSeconds\.$/)
       assert.isAtMost(long.path[0].length, 128)
       assert.deepStrictEqual(others, [{ path: ["timeout"], message: "Not known. The nearest name is timeoutSeconds." }])
-      // Nothing was made of the one that was refused.
+      // The refused request made nothing.
       const { json } = await send("GET", `/api/v2/sandboxes?workspaceId=${workspaceId}`)
       assert.deepStrictEqual(json.sandboxes, [])
     })
   )
 
-  it.effect("a path is known by one spelling only", () =>
+  it.effect("a path has one spelling only", () =>
     withApi(async ({ raw, send }) => {
       for (const path of [
         "/%6detrics",
@@ -465,7 +468,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
     })
   )
 
-  it.effect("ids that are no ids are 404, however they are spelled", () =>
+  it.effect("malformed ids are 404 in every spelling", () =>
     withApi(async ({ send }) => {
       for (const id of [
         "x",
@@ -484,12 +487,12 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
     })
   )
 
-  it.effect("what is no HTTP, or too much of it, is answered with the Error body too", () =>
+  it.effect("malformed or oversized HTTP is answered with the Error body", () =>
     withApi(async ({ raw }) => {
       for (const [bytes, status] of [
         ["nonsense\r\n\r\n", 400],
         ["GET / HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n", 400],
-        // RFC 9112 section 3.2; before a gateway goes by one of them.
+        // RFC 9112 section 3.2; the refusal comes before a gateway uses one of the hosts.
         ["GET /api/v2/openapi.json HTTP/1.1\r\nHost: x\r\nhost: y\r\n\r\n", 400],
         ["GET / HTTP/1.1\r\nHost: x\r\nHOST: x\r\n\r\n", 400],
         [`GET / HTTP/1.1\r\nHost: ${"0".repeat(32)}.preview.localhost\r\nHost: x\r\n\r\n`, 400],

@@ -1,5 +1,5 @@
 /** Own process: it counts the streams that the process has open. */
-/** The streams of events over HTTP: what they say, whose they are, and when they end. */
+/** The event streams over HTTP: their content, their owner, and when they end. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
@@ -32,8 +32,8 @@ const runToEnd = async (api: TestApi["Service"], sandboxId: string) => {
   return id as string
 }
 
-layer(TestApi.layer({ ATOLL_STREAMS_PER_ACCOUNT: "8" }), { excludeTestServices: true })("streams of events", (it) => {
-  it.effect("say every transition as its log does, with who it is of", () =>
+layer(TestApi.layer({ ATOLL_STREAMS_PER_ACCOUNT: "8" }), { excludeTestServices: true })("event streams", (it) => {
+  it.effect("carry every transition as the transition log has it, with its resource", () =>
     withApi(async (api) => {
       const workspaceId = await api.newWorkspace()
       const all = await started(open(api, "/events"))
@@ -67,7 +67,7 @@ layer(TestApi.layer({ ATOLL_STREAMS_PER_ACCOUNT: "8" }), { excludeTestServices: 
     })
   )
 
-  it.effect("go on from a position without a gap or a double, given either way", () =>
+  it.effect("resume after a position without a gap or a duplicate, given by header or by query", () =>
     withApi(async (api) => {
       const sandboxId = await api.newSandbox(await api.newWorkspace())
       const first = await started(open(api, `/sandboxes/${sandboxId}/events`))
@@ -94,7 +94,7 @@ layer(TestApi.layer({ ATOLL_STREAMS_PER_ACCOUNT: "8" }), { excludeTestServices: 
     })
   )
 
-  it.effect("show nothing of other accounts, whatever position is brought along", () =>
+  it.effect("show nothing of other accounts, for any position that a client sends", () =>
     withApi(async (api) => {
       const stranger = await api.newKey(
         ["sandbox:read", "sandbox:create", "sandbox:execute", "workspace:create"],
@@ -121,7 +121,7 @@ layer(TestApi.layer({ ATOLL_STREAMS_PER_ACCOUNT: "8" }), { excludeTestServices: 
     })
   )
 
-  it.effect("refuse a position that is none, of another database, or since which something was removed", () =>
+  it.effect("refuse a malformed position, one of another database, and one from before a removal", () =>
     withApi(async (api) => {
       const first = await started(open(api, "/events"))
       const id = first.lastEventId!
@@ -150,7 +150,7 @@ layer(TestApi.layer({ ATOLL_STREAMS_PER_ACCOUNT: "8" }), { excludeTestServices: 
     })
   )
 
-  it.effect("are measured from the commit to the delivery, with what an earlier transaction held up", () =>
+  it.effect("are measured from the commit to the delivery, including the delay by an earlier transaction", () =>
     Effect.gen(function* () {
       const api = yield* TestApi
       const sql = yield* SqlClient.SqlClient
@@ -182,7 +182,7 @@ layer(TestApi.layer({ ATOLL_STREAMS_PER_ACCOUNT: "8" }), { excludeTestServices: 
     })
   )
 
-  it.effect("are so many for an account, and a place is free when its client has gone", () =>
+  it.effect("have a bound per account, and a closed client frees its slot", () =>
     withApi(async (api) => {
       const clients = await Promise.all(Array.from({ length: 8 }, () => started(open(api, "/events"))))
       const refused = await api.send("GET", "/api/v2/events")

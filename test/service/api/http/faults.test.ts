@@ -1,4 +1,4 @@
-/** When something is wrong on our side: what the caller reads, what the log says, and what neither of them may. */
+/** Faults of the service: what the caller reads, what the log says, and what neither may contain. */
 import { randomUUID } from "node:crypto"
 import { PgClient } from "@effect/sql-pg"
 import { assert, it, layer } from "@effect/vitest"
@@ -14,7 +14,7 @@ import { testDatabaseUrl } from "../../../support/TestPostgres.ts"
 
 const logged = TestApi.layer({ ATOLL_LOG_LEVEL: "debug" }).pipe(Layer.provide(rememberAll))
 
-/** All lines of a request, once the last of them is there. */
+/** All log lines of a request, once the last of them is there. */
 const linesOf = async (id: string) => {
   const found = await linesWith(id, (found) => found.some((line) => JSON.parse(line).message === "request"))
   return found.map((line) => JSON.parse(line))
@@ -25,7 +25,7 @@ const secretsIn = (text: string, key: string) =>
     text.toLowerCase().includes(secret.toLowerCase())
   )
 
-it.live("a stop answers what it cuts short, with the Error body", () =>
+it.live("a stop answers the requests that it cuts short with the Error body", () =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
     const context = yield* Layer.buildWithScope(TestApi.layer(), scope)
@@ -43,14 +43,14 @@ it.live("a stop answers what it cuts short, with the Error body", () =>
     yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 100)))
     yield* Effect.exit(Scope.close(scope, Exit.void))
     const { status, json } = yield* Effect.promise(() => waiting.answer)
-    // A service's own listener lets waits end with what there is; the server of this process cuts them.
+    // A service's own listener ends waits with the present state; the server of this process cuts them.
     if (isOverAFleet) assert.deepStrictEqual([status, json.operation?.status], [200, "running"])
     else assert.deepStrictEqual([status, json.code, json.details], [503, "SERVICE_UNAVAILABLE", null])
   })
 )
 
 it.live(
-  "a stop says that the outcome is unknown of a change that it cuts short, and of nothing that had not begun",
+  "a stop reports an unknown outcome for a change that it cuts short, and for no request that had not begun",
   () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
@@ -59,7 +59,7 @@ it.live(
       const cut = yield* Effect.promise(async () => {
         const id = await newSandbox(await newWorkspace())
         const path = `/api/v2/sandboxes/${id}/execute`
-        // Its body does not come to an end.
+        // A request whose body does not end.
         const unread = send("POST", path, { body: "{", headers: { "content-length": "99" } })
         const begun = send("POST", path, { body: { argv: hang } })
         while (!(await send("GET", `/api/v2/sandboxes/${id}/processes`)).text.includes(JSON.stringify(hanging)));
@@ -104,7 +104,7 @@ layer(logged, { excludeTestServices: true })("faults", (it) => {
       })
   )
 
-  it.effect("a defect is 500 INTERNAL without a word of its cause, which the log has under the request id", () =>
+  it.effect("a defect is 500 INTERNAL without its cause, which the log has under the request id", () =>
     Effect.gen(function* () {
       const { send, key } = yield* TestApi
       const sql = yield* SqlClient.SqlClient
@@ -133,7 +133,7 @@ layer(logged, { excludeTestServices: true })("faults", (it) => {
     })
   )
 
-  it.effect("a defect in a tool is told to the model that called it, in the same words", () =>
+  it.effect("a model whose tool call hits a defect gets the same message", () =>
     Effect.gen(function* () {
       const { send, key } = yield* TestApi
       const sql = yield* SqlClient.SqlClient
@@ -165,7 +165,7 @@ layer(logged, { excludeTestServices: true })("faults", (it) => {
     })
   )
 
-  it.effect("without its database the service says so to a load balancer, and recovers with it", () =>
+  it.effect("without its database the service is unavailable to a load balancer, and recovers with it", () =>
     Effect.gen(function* () {
       const { send } = yield* TestApi
       const { name } = yield* TestDatabase

@@ -1,4 +1,4 @@
-/** Whatever is sent, the answer is one that the OpenAPI lists, and never a 500. A failing case prints its seed. */
+/** Every request gets an answer that the OpenAPI lists, and never a 500. A failing case prints its seed. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import fc from "fast-check"
@@ -90,96 +90,108 @@ const sane = (answer: Answer, allowed: ReadonlyArray<number>) => {
   if (answer.status >= 400) assert.isTrue(isErrorBody(answer.json), answer.text)
 }
 
-layer(TestApi.layer({ ATOLL_SANDBOXES_PER_ACCOUNT: "200" }), { excludeTestServices: true })("fuzz", (it) => {
-  const withSandbox = <A>(
-    test: (api: TestApi["Service"], at: (path: string) => string, workspaceId: string) => Promise<A>
-  ) =>
-    Effect.flatMap(TestApi, (api) =>
-      Effect.promise(async () => {
-        const workspaceId = await api.newWorkspace()
-        const id = await api.newSandbox(workspaceId)
-        return test(api, (path) => `/api/v2${path.replace("{id}", id)}`, workspaceId)
-      })
-    )
-
-  it.effect("bodies", () =>
-    withSandbox((api, at, workspaceId) =>
-      fc.assert(
-        fc.asyncProperty(fc.constantFrom(...calls), body, fc.boolean(), async (path, sent, isCompleted) => {
-          // So that half of them are wrong in nothing but what was generated.
-          const completed = (given: string | Buffer) =>
-            isCompleted && typeof given === "string" && given.startsWith('{"')
-              ? `{"workspaceId":"${workspaceId}","argv":["echo"],${given.slice(1)}`
-              : given
-          const headers = { "idempotency-key": Math.random().toString(36) }
-          sane(
-            await api.send("POST", at(path), { body: completed(sent), headers }),
-            [200, 201, 202, 400, 404, 409, 429]
-          )
-        }),
-        { numRuns: 300 }
+layer(TestApi.layer({ ATOLL_SANDBOXES_PER_ACCOUNT: "200" }), { excludeTestServices: true })(
+  "the service answers fuzzed",
+  (it) => {
+    const withSandbox = <A>(
+      test: (api: TestApi["Service"], at: (path: string) => string, workspaceId: string) => Promise<A>
+    ) =>
+      Effect.flatMap(TestApi, (api) =>
+        Effect.promise(async () => {
+          const workspaceId = await api.newWorkspace()
+          const id = await api.newSandbox(workspaceId)
+          return test(api, (path) => `/api/v2${path.replace("{id}", id)}`, workspaceId)
+        })
       )
-    )
-  )
 
-  it.effect("queries", () =>
-    withSandbox((api, at) =>
-      fc.assert(
-        fc.asyncProperty(fc.constantFrom(...lists), query, async (path, sent) => {
-          sane(await api.send("GET", `${at(path)}?${sent}`), [200, 400, 404])
-        }),
-        { numRuns: 200 }
-      )
-    )
-  )
-
-  it.effect("names that are not known", () =>
-    withSandbox((api, at, workspaceId) =>
-      fc.assert(
-        fc.asyncProperty(fc.constantFrom(...calls), text, fc.jsonValue({ maxDepth: 1 }), async (path, name, value) => {
-          const known = ["workspaceId", "argv", "name", "cwd", "env", "stdin", "encoding", "timeoutSeconds"]
-          fc.pre(![...known, "networkEnabled", "metadata", "stdoutOffset", "stderrOffset"].includes(name))
-          const valid = path.endsWith("sandboxes") ? { workspaceId } : path.endsWith("workspaces") ? { name: "n" } : {}
-          const whole = /execute$|operations$/.test(path) ? { argv: ["echo"] } : valid
-          const fields = [...Object.entries(whole), [name, value]].map((pair) =>
-            pair.map((one) => JSON.stringify(one)).join(":")
-          )
-          const headers = { "idempotency-key": Math.random().toString(36) }
-          const ofBody = await api.send("POST", at(path), { body: `{${fields.join(",")}}`, headers })
-          sane(ofBody, [400])
-          assert.deepStrictEqual(ofBody.json.details.issues[0].path, [name])
-          const query = encodeURIComponent(name.toWellFormed())
-          const ofQuery = await api.send("POST", `${at(path)}?${query}=`, { body: whole, headers })
-          sane(ofQuery, [400])
-          assert.deepStrictEqual(ofQuery.json.details.issues[0].path, [name.toWellFormed()])
-        }),
-        { numRuns: 150 }
-      )
-    )
-  )
-
-  it.effect("bytes on the wire", () =>
-    withSandbox((api, at) =>
-      fc.assert(
-        fc.asyncProperty(
-          fc.constantFrom("GET", "POST", "DELETE", "BREW", "get", "OPTIONS"),
-          fc.string({ unit: "binary-ascii", maxLength: 30 }),
-          fc.array(fc.string({ unit: "binary-ascii", maxLength: 20 }), { maxLength: 3 }),
-          async (method, path, headers) => {
-            const target = path.replace(/[\r\n ]/g, "")
-            const answer = await api.raw(
-              `${method} ${at("/sandboxes/")}${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers
-                .map((header) => `x-h: ${header.replace(/[\r\n]/g, "")}\r\n`)
-                .join("")}\r\n`,
-              2000
+    it.effect("bodies", () =>
+      withSandbox((api, at, workspaceId) =>
+        fc.assert(
+          fc.asyncProperty(fc.constantFrom(...calls), body, fc.boolean(), async (path, sent, isCompleted) => {
+            // So that half of them are wrong only in the generated part.
+            const completed = (given: string | Buffer) =>
+              isCompleted && typeof given === "string" && given.startsWith('{"')
+                ? `{"workspaceId":"${workspaceId}","argv":["echo"],${given.slice(1)}`
+                : given
+            const headers = { "idempotency-key": Math.random().toString(36) }
+            sane(
+              await api.send("POST", at(path), { body: completed(sent), headers }),
+              [200, 201, 202, 400, 404, 409, 429]
             )
-            const [, status, payload] = /^HTTP\/1\.1 (\d+).*?\r\n\r\n(.*)$/s.exec(answer) ?? []
-            assert.include(["204", "400", "401", "404", "405"], status, answer)
-            if (status !== "204") assert.isTrue(isErrorBody(JSON.parse(payload!)), answer)
-          }
-        ),
-        { numRuns: 150 }
+          }),
+          { numRuns: 300 }
+        )
       )
     )
-  )
-})
+
+    it.effect("queries", () =>
+      withSandbox((api, at) =>
+        fc.assert(
+          fc.asyncProperty(fc.constantFrom(...lists), query, async (path, sent) => {
+            sane(await api.send("GET", `${at(path)}?${sent}`), [200, 400, 404])
+          }),
+          { numRuns: 200 }
+        )
+      )
+    )
+
+    it.effect("unknown names", () =>
+      withSandbox((api, at, workspaceId) =>
+        fc.assert(
+          fc.asyncProperty(
+            fc.constantFrom(...calls),
+            text,
+            fc.jsonValue({ maxDepth: 1 }),
+            async (path, name, value) => {
+              const known = ["workspaceId", "argv", "name", "cwd", "env", "stdin", "encoding", "timeoutSeconds"]
+              fc.pre(![...known, "networkEnabled", "metadata", "stdoutOffset", "stderrOffset"].includes(name))
+              const valid = path.endsWith("sandboxes")
+                ? { workspaceId }
+                : path.endsWith("workspaces")
+                  ? { name: "n" }
+                  : {}
+              const whole = /execute$|operations$/.test(path) ? { argv: ["echo"] } : valid
+              const fields = [...Object.entries(whole), [name, value]].map((pair) =>
+                pair.map((one) => JSON.stringify(one)).join(":")
+              )
+              const headers = { "idempotency-key": Math.random().toString(36) }
+              const ofBody = await api.send("POST", at(path), { body: `{${fields.join(",")}}`, headers })
+              sane(ofBody, [400])
+              assert.deepStrictEqual(ofBody.json.details.issues[0].path, [name])
+              const query = encodeURIComponent(name.toWellFormed())
+              const ofQuery = await api.send("POST", `${at(path)}?${query}=`, { body: whole, headers })
+              sane(ofQuery, [400])
+              assert.deepStrictEqual(ofQuery.json.details.issues[0].path, [name.toWellFormed()])
+            }
+          ),
+          { numRuns: 150 }
+        )
+      )
+    )
+
+    it.effect("bytes on the wire", () =>
+      withSandbox((api, at) =>
+        fc.assert(
+          fc.asyncProperty(
+            fc.constantFrom("GET", "POST", "DELETE", "BREW", "get", "OPTIONS"),
+            fc.string({ unit: "binary-ascii", maxLength: 30 }),
+            fc.array(fc.string({ unit: "binary-ascii", maxLength: 20 }), { maxLength: 3 }),
+            async (method, path, headers) => {
+              const target = path.replace(/[\r\n ]/g, "")
+              const answer = await api.raw(
+                `${method} ${at("/sandboxes/")}${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${headers
+                  .map((header) => `x-h: ${header.replace(/[\r\n]/g, "")}\r\n`)
+                  .join("")}\r\n`,
+                2000
+              )
+              const [, status, payload] = /^HTTP\/1\.1 (\d+).*?\r\n\r\n(.*)$/s.exec(answer) ?? []
+              assert.include(["204", "400", "401", "404", "405"], status, answer)
+              if (status !== "204") assert.isTrue(isErrorBody(JSON.parse(payload!)), answer)
+            }
+          ),
+          { numRuns: 150 }
+        )
+      )
+    )
+  }
+)

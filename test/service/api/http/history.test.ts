@@ -1,4 +1,7 @@
-/** What has happened to all that lives and lived in a Sandbox: whole, in pages, beside the stream, and at a cost that follows the page. */
+/**
+ * The history of everything that lives or lived in a Sandbox: complete, in pages, equal to the stream, and at a cost
+ * that follows the page's size.
+ */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -14,7 +17,7 @@ const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFamwJMHwchcmLNm7FbRfD7l3
 
 type Told = SandboxHistory["transitions"][number]
 
-/** Everything that can live in a Sandbox, some of it ended. Answers when each has told all that it will. */
+/** Everything that can live in a Sandbox, some of it ended. Returns when each resource has sent its last event. */
 const lived = async (api: TestApi["Service"]) => {
   const id = await api.newSandbox(await api.newWorkspace())
   const path = `/api/v2/sandboxes/${id}`
@@ -55,7 +58,7 @@ const keyOf = ({ actorId, revision }: Told) => `${actorId} ${revision}`
 layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL_SSH_PORT: "0" }), {
   excludeTestServices: true
 })("the history of a Sandbox", (it) => {
-  it.effect("tells each step that the stream told, thing by thing, whatever the size of a page", () =>
+  it.effect("has each transition that the stream had, resource by resource, for every page size", () =>
     Effect.flatMap(TestApi, (api) =>
       Effect.promise(async () => {
         const { path, told, operationIds } = await lived(api)
@@ -71,7 +74,8 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
           "preview",
           "serviceAccess"
         ])
-        // The preview's beginning is written in a transaction of its own: the order of things of one millisecond is that of their ids.
+        // The preview's first transition is written in a separate transaction: within one millisecond the order is that
+        // of the ids.
         assert.deepStrictEqual(
           whole.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1)),
           told.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
@@ -107,7 +111,7 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
     )
   )
 
-  it.effect("is the account's own, needs the scope to read, and outlives the Sandbox", () =>
+  it.effect("is visible to its account only, needs the scope to read, and outlives the Sandbox", () =>
     Effect.flatMap(TestApi, (api) =>
       Effect.promise(async () => {
         const { path, send } = await lived(api)
@@ -128,7 +132,7 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
     )
   )
 
-  it.effect("reads no more than a page holds, however much there is", () =>
+  it.effect("reads no more rows than a page holds, however long it is", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const things = 4000

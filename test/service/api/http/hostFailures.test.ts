@@ -1,4 +1,7 @@
-/** What fails on a host is the operator's to read: its customer sees a code, a sentence and a reference, whichever command it was that failed. */
+/**
+ * Only the operator reads the failures of a host. Its customer sees a code, a sentence and a reference, for every
+ * command that fails.
+ */
 import { randomUUID } from "node:crypto"
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -16,7 +19,7 @@ const secrets = ["hidden-data", "volume.img", "2000017", "host-7", "4711", "ENOE
 const cause =
   "ENOENT: no such file or directory, statfs '/srv/hidden-data/runtime/volume.img' (uid 2000017, inode 4711) on host-7.internal"
 
-/** Each command that a host is given. It fails so often, and then it does not: what is tried until it is done comes to an end. */
+/** Each command of a host. It fails this often and then succeeds, so that retries end. */
 const failing: Readonly<Record<SimulatedCall, number>> = {
   turn: 9,
   provision: 9,
@@ -30,7 +33,10 @@ const failing: Readonly<Record<SimulatedCall, number>> = {
   kill: 3
 }
 
-/** One Sandbox from its creation to its deletion, used in all ways: all that its customer is told meanwhile, and is told afterwards. */
+/**
+ * One Sandbox from its creation to its deletion, used in all ways: everything that its customer is shown meanwhile and
+ * afterwards.
+ */
 const told = async (api: TestApi["Service"], call: SimulatedCall) => {
   let left = failing[call]
   const seen: Array<string> = []
@@ -67,7 +73,7 @@ const told = async (api: TestApi["Service"], call: SimulatedCall) => {
     await has("TREE_SETTLED")
   }
   if (call === "suspend") await has("SUSPEND_FAILED")
-  // It fails when the reconciler asks next, which no event tells.
+  // It fails when the reconciler next asks, which no event shows.
   if (call === "inventory") await untilFound(() => left < failing[call])
   await send("POST", `${path}/stop`)
   await send("POST", `${path}/start?wait=running`)
@@ -84,7 +90,7 @@ const told = async (api: TestApi["Service"], call: SimulatedCall) => {
   return { id, left, seen: [...seen, JSON.stringify(events.events)], statusReason: failed.statusReason }
 }
 
-describe.skipIf(isOverAFleet)("what fails on a host", () => {
+describe.skipIf(isOverAFleet)("a failure on a host", () => {
   const service = TestApi.layer({ ATOLL_SLEEP_AFTER_SECONDS: "1", ATOLL_RECONCILE_INTERVAL_MS: "100" }).pipe(
     Layer.provide(rememberAll)
   )

@@ -1,4 +1,7 @@
-/** Who sends more than is taken reads why: with the clients that people have, not only with one that reads while it sends. */
+/**
+ * A client that sends too much reads the reason. Tested with clients in common use, not only with one that reads while
+ * it sends.
+ */
 import { execFile, execFileSync } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
@@ -36,9 +39,9 @@ connection.request("PUT", path, b"x" * int(size), {"Authorization": "Bearer " + 
 print(connection.getresponse().status)
 `
 
-layer(TestApi.layer(), { excludeTestServices: true })("a file of more than is taken", (it) => {
+layer(TestApi.layer(), { excludeTestServices: true })("a file above the limit", (it) => {
   for (const framing of [`Content-Length: ${sentBytes}`, "Transfer-Encoding: chunked"]) {
-    it.effect(`is answered 413 to one who sends all of it before he reads (${framing.split(":", 1)[0]})`, () =>
+    it.effect(`is answered 413 to a client that sends all of it before it reads (${framing.split(":", 1)[0]})`, () =>
       withApi(async ({ port, key }) => {
         const socket = connect(port, "127.0.0.1")
         let fault: Error | null = null
@@ -55,14 +58,14 @@ layer(TestApi.layer(), { excludeTestServices: true })("a file of more than is ta
         await new Promise((resolve) => socket.write(bytes, resolve))
         assert.isNull(fault)
         const answer = await new Promise<Buffer>((resolve) => socket.once("data", resolve))
-        // The Sandbox is not there: what needs no length to be known comes first.
+        // The Sandbox does not exist: checks that need no length come first.
         assert.match(answer.toString(), chunked ? /^HTTP\/1.1 404 / : /^HTTP\/1.1 413 /)
         socket.destroy()
       })
     )
   }
 
-  it.effect("is answered 413 to one who takes his time", () =>
+  it.effect("is answered 413 to a slow client", () =>
     withApi(async ({ port, key }) => {
       const socket = connect(port, "127.0.0.1")
       let fault: Error | null = null
@@ -100,7 +103,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("a file of more than is ta
     })
   )
 
-  it.effect("is answered 413 to one who asks before he sends, who then need not", () =>
+  it.effect("is answered 413 to a client that sends Expect: 100-continue, which then need not send the file", () =>
     withApi(async ({ raw, key }) => {
       const answer = await raw(
         `PUT ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/octet-stream\r\nExpect: 100-continue\r\nContent-Length: ${sentBytes}\r\n\r\n`
@@ -116,7 +119,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("a file of more than is ta
     })
   )
 
-  it.effect.skipIf(!installed("curl"))("is answered 413 to curl, with and without asking first", () =>
+  it.effect.skipIf(!installed("curl"))("is answered 413 to curl, with and without Expect: 100-continue", () =>
     withApi(async ({ port, key }) => {
       const folder = await mkdtemp(join(tmpdir(), "atoll-large-"))
       try {
@@ -135,14 +138,14 @@ layer(TestApi.layer(), { excludeTestServices: true })("a file of more than is ta
     })
   )
 
-  it.effect("may be sent after asking when it is not too large, and what it asks for is done once", () =>
+  it.effect("a small file is accepted after Expect: 100-continue, and is written once", () =>
     withApi(async ({ raw, key, send, auditWritten }) => {
       const id = randomUUID()
       const answer = await raw(
         `POST /api/v2/workspaces HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nX-Request-Id: ${id}\r\nContent-Type: application/json\r\nIdempotency-Key: asked\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 12\r\n\r\n{"name":"a"}`
       )
       assert.match(answer, /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 201 /)
-      // What began beside it has ended by then.
+      // Work that began beside it has ended by then.
       await send("GET", "/api/v2/workspaces")
       await auditWritten()
       const { events } = (await send("GET", "/api/v2/usage/audit?limit=1000")).json

@@ -1,4 +1,4 @@
-/** The programs of `fixtures/listeners.ts` in a Sandbox, whatever it runs on. */
+/** The programs of `fixtures/listeners.ts` in a Sandbox, for every runtime. */
 import { randomUUID } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { stripTypeScriptTypes } from "node:module"
@@ -16,15 +16,14 @@ export const tcpPort = 5432
 const lookEveryMs = 50
 const marker = "listens"
 
-/** As the program of a command: it says in a file that it listens. */
+/** Runs as a command's program: it writes a file when it listens. */
 const program = () =>
   `${stripTypeScriptTypes(readFileSync(join(import.meta.dirname, "fixtures/listeners.ts"), "utf8"))}
   http.listen(${httpPort}, () => tcp.listen(${tcpPort}, () => process.getBuiltinModule("fs").writeFileSync("${marker}", "")))`
 
 /**
  * Returns once they listen.
- *
- * @param world That the Sandbox is in, unless it is a fleet's.
+ * @param world The Sandbox's world; absent in a fleet.
  */
 export const listenInside = async (
   sandboxId: string,

@@ -1,4 +1,4 @@
-/** The stream of a Sandbox's log over HTTP: whose it is, and that it agrees with the log as it is read. */
+/** The stream of a Sandbox's log over HTTP: its owner, and that it agrees with the stored log. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { EventClient } from "../../../support/http/EventClient.ts"
@@ -8,46 +8,48 @@ const withApi = <A>(test: (api: TestApi["Service"]) => Promise<A>) =>
   Effect.flatMap(TestApi, (api) => Effect.promise(() => test(api)))
 
 layer(TestApi.layer(), { excludeTestServices: true })("the stream of a log", (it) => {
-  it.effect("tells what the log has, goes on from any event, is nobody else's and ends with its key", () =>
-    withApi(async (api) => {
-      const id = await api.newSandbox(await api.newWorkspace())
-      const path = `/api/v2/sandboxes/${id}/logs`
-      const execute = (text: string) =>
-        api.send("POST", `/api/v2/sandboxes/${id}/execute`, { body: { argv: ["echo", text] } })
-      const own = await api.newKey(["sandbox:read"])
-      const follow = (query = "", headers: Readonly<Record<string, string>> = {}) =>
-        new EventClient(api.port, `${path}/stream${query}`, { authorization: `Bearer ${own.secret}`, ...headers })
-      const told = (client: EventClient) => client.events.flatMap(({ data }) => data.entries)
+  it.effect(
+    "has the log's entries, resumes after any event, is visible to its account only and ends with its key",
+    () =>
+      withApi(async (api) => {
+        const id = await api.newSandbox(await api.newWorkspace())
+        const path = `/api/v2/sandboxes/${id}/logs`
+        const execute = (text: string) =>
+          api.send("POST", `/api/v2/sandboxes/${id}/execute`, { body: { argv: ["echo", text] } })
+        const own = await api.newKey(["sandbox:read"])
+        const follow = (query = "", headers: Readonly<Record<string, string>> = {}) =>
+          new EventClient(api.port, `${path}/stream${query}`, { authorization: `Bearer ${own.secret}`, ...headers })
+        const told = (client: EventClient) => client.events.flatMap(({ data }) => data.entries)
 
-      await execute("one")
-      const client = follow("?source=execute")
-      await client.until(() => client.events.length > 0)
-      assert.strictEqual(client.headers["content-type"], "text/event-stream")
-      assert.isFalse(client.events[0]!.data.truncated)
-      const before = client.lastEventId!
-      await execute("two")
-      const stored = async () => (await api.send("GET", `${path}?source=execute`)).json.logs.entries
-      await client.until(() => told(client).length > 1)
-      // The log is in the order of their instants, the stream in that of their storing.
-      assert.sameDeepMembers(told(client), await stored())
+        await execute("one")
+        const client = follow("?source=execute")
+        await client.until(() => client.events.length > 0)
+        assert.strictEqual(client.headers["content-type"], "text/event-stream")
+        assert.isFalse(client.events[0]!.data.truncated)
+        const before = client.lastEventId!
+        await execute("two")
+        const stored = async () => (await api.send("GET", `${path}?source=execute`)).json.logs.entries
+        await client.until(() => told(client).length > 1)
+        // The log is ordered by instant, the stream by storing.
+        assert.sameDeepMembers(told(client), await stored())
 
-      const on = follow("?source=execute", { "last-event-id": before })
-      await on.until(() => told(on).some(({ id: entry }) => entry === told(client).at(-1).id))
-      // As after a restore, which takes the numbers back, and after the clock was set back.
-      for (const number of ["9999999999", "9007199254740992"]) {
-        const { status, json } = await api.send("GET", `${path}/stream?after=${Date.now()}-${number}`)
-        assert.deepStrictEqual([status, json.code], [409, "CURSOR_STALE"])
-      }
-      const late = follow("?source=execute&after=9999999999999-0")
-      await late.until(() => told(late).length > 1)
-      assert.sameDeepMembers(told(late), await stored())
-      const stranger = await api.newKey(["sandbox:read"], "stranger")
-      assert.strictEqual((await api.send("GET", `${path}/stream`, { key: stranger.secret })).status, 404)
-      for (const wrong of ["?after=nonsense", "?limit=1001", "?until=2026-01-01T00:00:00Z", "?operationId=op_1"]) {
-        assert.strictEqual((await api.send("GET", `${path}/stream${wrong}`)).status, 400, wrong)
-      }
-      assert.strictEqual((await api.send("DELETE", "/api/v2/auth", { key: own.secret })).status, 204)
-      await Promise.all([client, on, late].map((open) => open.until(() => open.isOver)))
-    })
+        const on = follow("?source=execute", { "last-event-id": before })
+        await on.until(() => told(on).some(({ id: entry }) => entry === told(client).at(-1).id))
+        // As after a restore, which sets the numbers back, or after the clock was set back.
+        for (const number of ["9999999999", "9007199254740992"]) {
+          const { status, json } = await api.send("GET", `${path}/stream?after=${Date.now()}-${number}`)
+          assert.deepStrictEqual([status, json.code], [409, "CURSOR_STALE"])
+        }
+        const late = follow("?source=execute&after=9999999999999-0")
+        await late.until(() => told(late).length > 1)
+        assert.sameDeepMembers(told(late), await stored())
+        const stranger = await api.newKey(["sandbox:read"], "stranger")
+        assert.strictEqual((await api.send("GET", `${path}/stream`, { key: stranger.secret })).status, 404)
+        for (const wrong of ["?after=nonsense", "?limit=1001", "?until=2026-01-01T00:00:00Z", "?operationId=op_1"]) {
+          assert.strictEqual((await api.send("GET", `${path}/stream${wrong}`)).status, 400, wrong)
+        }
+        assert.strictEqual((await api.send("DELETE", "/api/v2/auth", { key: own.secret })).status, 204)
+        await Promise.all([client, on, late].map((open) => open.until(() => open.isOver)))
+      })
   )
 })

@@ -1,4 +1,4 @@
-/** The machines as data: those of `machines/`, whole, and for everybody. */
+/** The machines as data: all of `machines/`, complete, and without a key. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { MachineList } from "../../../../schemas/Machine.ts"
@@ -15,8 +15,8 @@ interface Shown {
   readonly mermaid: string
 }
 
-layer(TestApi.layer(), { excludeTestServices: true })("the machines", (it) => {
-  it.effect("are all there, with every state, without a key", () =>
+layer(TestApi.layer(), { excludeTestServices: true })("the list of machines", (it) => {
+  it.effect("has all machines with every state, without a key", () =>
     withApi(async ({ send }) => {
       const { status, json, headers } = await send("GET", "/api/v2/machines", { key: null })
       assert.strictEqual(status, 200)
@@ -38,7 +38,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the machines", (it) => {
     })
   )
 
-  it.effect("are told in Mermaid too, and in nothing else", () =>
+  it.effect("is also served as Mermaid, and in no other format", () =>
     withApi(async ({ send }) => {
       const { json } = await send("GET", "/api/v2/machines?format=mermaid", { key: null })
       assert.isTrue(Schema.is(MachineList)(json))

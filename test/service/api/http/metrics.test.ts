@@ -1,5 +1,5 @@
 /** Own process: it reads the metrics of the process. */
-/** What the operator's metrics say of the service: each is there, described, well named, and moves. */
+/** The operator's metrics: each is served, described, well named, and moves. */
 
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
@@ -11,7 +11,7 @@ import { TestApi } from "../../../support/http/TestApi.ts"
 import { families, sampleOf } from "../../../support/Scrape.ts"
 
 layer(TestApi.layer({ ATOLL_PARALLEL_STARTS: "1" }), { excludeTestServices: true })("metrics", (it) => {
-  it.effect("all are described, and named as Prometheus wants it", () =>
+  it.effect("are all described, and named by Prometheus' rules", () =>
     Effect.gen(function* () {
       const { scrapes } = yield* TestApi
       for (const text of yield* Effect.promise(scrapes)) {
@@ -49,7 +49,7 @@ layer(TestApi.layer({ ATOLL_PARALLEL_STARTS: "1" }), { excludeTestServices: true
       })
     )
 
-  it.effect("Sandboxes, operations and the journal move", () =>
+  it.effect("of Sandboxes, operations and the journal move", () =>
     Effect.gen(function* () {
       const { send, newWorkspace, scrapes } = yield* TestApi
       const before = yield* Effect.promise(scrapes)
@@ -86,11 +86,11 @@ layer(TestApi.layer({ ATOLL_PARALLEL_STARTS: "1" }), { excludeTestServices: true
     })
   )
 
-  it.effect("boots that run, wait for their turn and are refused are counted", () =>
+  it.effect("count boots that run, wait in the queue or are refused", () =>
     Effect.gen(function* () {
       const { newWorkspace, world, scrapes } = yield* TestApi
       const workspaceId = yield* Effect.promise(() => newWorkspace())
-      // One, and one that waits for its turn.
+      // One boot runs, and one waits in the queue.
       world.intercept = (call) => (call === "provision" ? Effect.never : Effect.void)
       yield* create(workspaceId)
       yield* create(workspaceId)
@@ -107,7 +107,7 @@ layer(TestApi.layer({ ATOLL_PARALLEL_STARTS: "1" }), { excludeTestServices: true
 })
 
 layer(TestApi.layer(), { excludeTestServices: true })("metrics of what is stored", (it) => {
-  it.effect("show Sandboxes, open operations and what was promised to them, and are kept for a while", () =>
+  it.effect("show Sandboxes, open operations and reserved resources, and are cached for a while", () =>
     Effect.gen(function* () {
       const { send, scrapes, newWorkspace, newSandbox } = yield* TestApi
       const scrape = Effect.promise(async () => (await scrapes())[0]!)

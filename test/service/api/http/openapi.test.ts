@@ -1,4 +1,6 @@
-/** The published description: a linter finds no error in it, it says what the contract says, and the server does what it says. */
+/**
+ * The published description: a linter finds no error in it, it agrees with the contract, and the server agrees with it.
+ */
 import { execFile } from "node:child_process"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { createRequire } from "node:module"
@@ -46,7 +48,7 @@ interface Document {
   }
 }
 
-/** contract.md "Endpoints": success and other statuses; the ones of contract-details.md that it does not have. */
+/** contract.md "Endpoints": success and other statuses; the statuses of contract-details.md that are not among them. */
 const contract: Record<string, ReadonlyArray<number>> = {
   "get /openapi.json": [200],
   "delete /auth": [204, 401, 403],
@@ -104,7 +106,7 @@ const fetched = async ({ send }: TestApi["Service"]): Promise<Document> =>
   (await send("GET", "/api/v2/openapi.json", { key: null })).json
 
 layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description", (it) => {
-  it.effect("a strict linter finds nothing, in the examples neither", () =>
+  it.effect("passes a strict linter, examples included", () =>
     withApi(async (api) => {
       const folder = await mkdtemp(join(tmpdir(), "atoll-openapi-"))
       try {
@@ -126,7 +128,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
     })
   )
 
-  it.effect("it is version 2.0.0, cacheable JSON, the same for everyone", () =>
+  it.effect("is version 2.0.0, cacheable JSON, the same for every caller", () =>
     withApi(async ({ send }) => {
       const open = await send("GET", "/api/v2/openapi.json", { key: null })
       assert.deepStrictEqual([open.status, open.headers["content-type"]], [200, "application/json"])
@@ -136,11 +138,11 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
     })
   )
 
-  it.effect("it is what every exchange of every test is held to (test/support/described/)", () =>
+  it.effect("is the description that every exchange of every test is compared with (test/support/described/)", () =>
     withApi(async (api) => assert.deepStrictEqual(JSON.parse(inject("description")), await fetched(api)))
   )
 
-  it.effect("every endpoint of the contract has all its statuses, each error with the one body", () =>
+  it.effect("has all statuses of every endpoint of the contract, each error with the Error body", () =>
     withApi(async (api) => {
       const document = await fetched(api)
       for (const [call, statuses] of Object.entries(contract)) {
@@ -180,7 +182,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
   )
 
   it.effect(
-    "what changes something says of its 500, 502 and 503 when the outcome is unknown, and nothing else does",
+    "mentions unknown outcomes in the 500, 502 and 503 of each call that changes something, and of no other",
     () =>
       withApi(async (api) => {
         const reads = ["waitOperation", "lookUpServiceAccess", "regrantConnection"]
@@ -201,7 +203,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
       })
   )
 
-  it.effect("402 is an answer of what the contract names, and of nothing else; 403 of all that needs a key", () =>
+  it.effect("lists 402 for the calls that the contract names and no other, and 403 for all that need a key", () =>
     withApi(async (api) => {
       const operations = operationsOf(await fetched(api)).map(({ operation }) => operation)
       const having = (status: string) =>
@@ -228,7 +230,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
   )
 
   it.effect(
-    "schemas bear the contract's names, and no others for the same; answers stay open to fields of later versions, requests are closed",
+    "names schemas as the contract does, once each; answers are open to fields of later versions, requests are closed",
     () =>
       withApi(async (api) => {
         const document = await fetched(api)
@@ -248,7 +250,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
   )
 
   it.effect(
-    "every operation is told apart, summed up, and secured, but for the descriptions of the API and of its machines",
+    "gives every operation a distinct id, a summary and a security scheme, except for the descriptions of the API and of its machines",
     () =>
       withApi(async (api) => {
         const document = await fetched(api)
@@ -271,7 +273,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
       })
   )
 
-  it.effect("parameters have the types that they mean, with their bounds and defaults", () =>
+  it.effect("gives parameters their types, bounds and defaults", () =>
     withApi(async (api) => {
       const document = await fetched(api)
       const parameters = (call: string) => {
@@ -299,7 +301,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
     })
   )
 
-  it.effect("numbers are numbers, and an answer's headers have the contract's names and types", () =>
+  it.effect("gives an answer's headers the contract's names and types, and numbers are finite", () =>
     withApi(async (api) => {
       const document = await fetched(api)
       assert.notInclude(JSON.stringify(document), "Infinity")
@@ -315,7 +317,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
   )
 
   it.effect(
-    "headers that every answer has, or every 401, are required; Allow is told of for what no endpoint answers",
+    "requires headers that every answer or every 401 has; Allow is documented for requests that no endpoint takes",
     () =>
       withApi(async (api) => {
         const document = await fetched(api)
@@ -328,7 +330,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
       })
   )
 
-  it.effect("an instant in a query may come without seconds, as the contract has it", () =>
+  it.effect("allows an instant in a query without seconds, as the contract does", () =>
     withApi(async (api) => {
       const { parameters } = (await fetched(api)).paths["/api/v2/sandboxes/{id}/logs"]!["get"]!
       const { schema } = parameters.find(({ name }) => name === "since")!
@@ -341,7 +343,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
     })
   )
 
-  it.effect("what is checked by a pattern is published with it", () =>
+  it.effect("publishes each pattern that the service checks", () =>
     withApi(async (api) => {
       const document = await fetched(api)
       const schemas = document.components.schemas as Record<string, { readonly pattern?: string }>
@@ -353,7 +355,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
     })
   )
 
-  it.effect("each code is listed with its status and what its details hold", () =>
+  it.effect("lists each code with its status and its details", () =>
     withApi(async (api) => {
       const { description } = (await fetched(api)).components.schemas["Error"] as { readonly description: string }
       for (const [code, status] of Object.entries(errorStatus)) {
@@ -363,7 +365,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
     })
   )
 
-  it.effect("whatever it lists is there and wants a key; it lists whatever is there", () =>
+  it.effect("lists exactly the endpoints that exist, each with the key that it needs", () =>
     withApi(async (api) => {
       const { "/api/v2/tunnel": _ofAGateway, ...paths } = (await fetched(api)).paths
       for (const { path, method, operation } of operationsOf({ paths })) {

@@ -1,6 +1,7 @@
 /**
- * The examples of the published description: every request and every answer has one, answers' are what the endpoint's own schema
- * takes, and the requests are sent as they stand. (A linter holds them to the published schemas in openapi.test.ts.)
+ * The examples of the published description: every request and every answer has one, the endpoint's own schema accepts
+ * those of answers, and the service accepts the requests as they stand. (A linter compares them with the published
+ * schemas in openapi.test.ts.)
  */
 import { randomUUID } from "node:crypto"
 import { once } from "node:events"
@@ -54,11 +55,11 @@ const operationsOf = ({ paths }: Document) =>
     Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation }))
   )
 
-/** What an endpoint answers when all is well, as it goes over the wire. */
+/** A successful answer of an endpoint, as it is encoded on the wire. */
 const answersOf = (operationId: string) =>
   [...endpointNamed(operationId).success].map(({ ast }) => Schema.make<Schema.Codec<unknown>>(SchemaAST.toEncoded(ast)))
 
-/** Null when it is an answer of the endpoint, with no field that is not described; else what is wrong. */
+/** Null for an answer of the endpoint without undescribed fields; else the fault. */
 const faultOf = (operationId: string, given: unknown): string | null => {
   const faults = answersOf(operationId).map((schema) =>
     Result.getFailure(Schema.decodeUnknownResult(schema, { onExcessProperty: "error" })(given))
@@ -77,7 +78,7 @@ const fieldsOf = ({ components }: Document, { operation }: Described): ReadonlyA
   return Object.keys(components.schemas[$ref?.split("/").at(-1) ?? ""]?.["properties"] ?? {})
 }
 
-/** Path and query of the examples, and what else is asked. */
+/** Path and query of the examples, and the query's other parameters. */
 const targetOf = (one: Described, more?: string): string => {
   const query = required(one, "query").map(({ name, example }) => `${name}=${encodeURIComponent(String(example))}`)
   const path = required(one, "path").reduce(
@@ -87,7 +88,7 @@ const targetOf = (one: Described, more?: string): string => {
   return `${path}?${[...query, ...(more === undefined ? [] : [more])].join("&")}`
 }
 
-/** The request that the examples make, and `change` in them. */
+/** The request that the examples make, with `change` applied. */
 const sent = (
   api: TestApi["Service"],
   one: Described,
@@ -107,7 +108,7 @@ const sent = (
   })
 }
 
-/** The status of what is no simple call: one would end all others, one never ends, and one wants a handshake. */
+/** The status for calls that are not simple: one would end all others, one never ends, and one needs a handshake. */
 const special: Readonly<Record<string, (api: TestApi["Service"], one: Described) => Promise<number>>> = {
   revokeKey: async (api, one) => {
     const { secret: key } = await api.newKey(["sandbox:read"])
@@ -129,38 +130,42 @@ const special: Readonly<Record<string, (api: TestApi["Service"], one: Described)
 }
 
 layer(TestApi.layer(), { excludeTestServices: true })("the description's examples", (it) => {
-  it.effect("every property, parameter and tag is described; integers have a width; no field has a default", () =>
-    withDocument((document) => {
-      const { schemas } = document.components
-      const isDescribed = (schema: Record<string, unknown>): boolean =>
-        typeof schema["description"] === "string" ||
-        (typeof schema["$ref"] === "string" && isDescribed(schemas[schema["$ref"].split("/").at(-1)!]!))
-      const walk = (schema: unknown, at: string): void => {
-        if (typeof schema !== "object" || schema === null) return
-        const { properties, type, format } = schema as Record<string, unknown>
-        if (type === "integer") assert.include(["int32", "int64"], format, at)
-        assert.notInclude(["byte"], format, at)
-        for (const [name, property] of Object.entries((properties ?? {}) as Record<string, Record<string, unknown>>)) {
-          assert.isTrue(isDescribed(property), `${at}.${name}`)
-          assert.notProperty(property, "default", `${at}.${name}`)
+  it.effect(
+    "come with a description of every property, parameter and tag; integers have a width; no field has a default",
+    () =>
+      withDocument((document) => {
+        const { schemas } = document.components
+        const isDescribed = (schema: Record<string, unknown>): boolean =>
+          typeof schema["description"] === "string" ||
+          (typeof schema["$ref"] === "string" && isDescribed(schemas[schema["$ref"].split("/").at(-1)!]!))
+        const walk = (schema: unknown, at: string): void => {
+          if (typeof schema !== "object" || schema === null) return
+          const { properties, type, format } = schema as Record<string, unknown>
+          if (type === "integer") assert.include(["int32", "int64"], format, at)
+          assert.notInclude(["byte"], format, at)
+          for (const [name, property] of Object.entries(
+            (properties ?? {}) as Record<string, Record<string, unknown>>
+          )) {
+            assert.isTrue(isDescribed(property), `${at}.${name}`)
+            assert.notProperty(property, "default", `${at}.${name}`)
+          }
+          for (const [key, part] of Object.entries(schema)) if (key !== "examples") walk(part, `${at}.${key}`)
         }
-        for (const [key, part] of Object.entries(schema)) if (key !== "examples") walk(part, `${at}.${key}`)
-      }
-      walk(schemas, "schemas")
-      for (const { description } of document.tags) assert.isString(description)
-      for (const { operation } of operationsOf(document)) {
-        assert.match(operation.operationId, /^[a-z]+([A-Z][a-z]*)*$/)
-        for (const parameter of operation.parameters) {
-          assert.isTrue(
-            isDescribed({ ...parameter.schema, ...parameter }),
-            `${operation.operationId} ${parameter.name}`
-          )
+        walk(schemas, "schemas")
+        for (const { description } of document.tags) assert.isString(description)
+        for (const { operation } of operationsOf(document)) {
+          assert.match(operation.operationId, /^[a-z]+([A-Z][a-z]*)*$/)
+          for (const parameter of operation.parameters) {
+            assert.isTrue(
+              isDescribed({ ...parameter.schema, ...parameter }),
+              `${operation.operationId} ${parameter.name}`
+            )
+          }
         }
-      }
-    })
+      })
   )
 
-  it.effect("every content has an example, and every object that is answered a name", () =>
+  it.effect("cover every content, and every object in an answer has a name", () =>
     withDocument((document) => {
       for (const { operation } of operationsOf(document)) {
         const answers = Object.entries(operation.responses)
@@ -179,7 +184,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
     })
   )
 
-  it.effect("examples of answers are what the endpoint's own schemas take, those of errors too", () =>
+  it.effect("of answers, errors included, are accepted by the endpoint's own schemas", () =>
     withDocument((document) => {
       for (const { operation } of operationsOf(document)) {
         for (const [status, { content = {} }] of Object.entries(operation.responses)) {
@@ -196,12 +201,12 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
   )
 
   it.effect(
-    "the service takes the shape of every request, and names the nearest to each field or parameter that is misspelt",
+    "of requests are accepted by the service, which names the nearest field or parameter for a misspelt one",
     () =>
       withDocument(async (document, api) => {
         for (const one of operationsOf(document)) {
           const { operationId, requestBody, parameters } = one.operation
-          // Its gateway stands before the API, and has tests of its own.
+          // Its gateway stands before the API and has its own tests.
           if (operationId === "openTunnel") continue
           const status = (await special[operationId]?.(api, one)) ?? (await sent(api, one)).status
           assert.isTrue(status < 300 || status === 404, `${operationId}: ${status}`)
@@ -235,7 +240,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
       })
   )
 
-  it.effect("what the service answers has the fields that are described, and no others", () =>
+  it.effect("list exactly the fields that the service answers", () =>
     withDocument(async (document, { send, newWorkspace, newSandbox }) => {
       const workspaceId = await newWorkspace()
       const id = await newSandbox(workspaceId)
@@ -263,7 +268,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
       await held("waitOperation", "POST", `${started}/wait`, { body: { timeoutSeconds: 1 } })
       await held("cancelOperation", "POST", `${started}/cancel`)
       await held("createPreview", "POST", `${sandbox}/previews`, { body: { port: 3000 } })
-      // Not of a simulated machine, or no answer with an end.
+      // Simulated machines cannot answer it, or its answer does not end.
       const others = ["getOpenApi", "openTerminal", "openTunnel", "statFile", "listFiles", "listProcesses"]
       for (const { path, method, operation: one } of operationsOf(document)) {
         if (method !== "GET" || others.includes(one.operationId)) continue
@@ -295,7 +300,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
     })
   )
 
-  it.effect("status takes several values, repeated or with commas", () =>
+  it.effect("the filter status takes several values, repeated or with commas", () =>
     withDocument(async (_, api) => {
       const workspaceId = await api.newWorkspace()
       const [first, second, third] = [

@@ -52,7 +52,7 @@ const badCommands: ReadonlyArray<readonly [object, ReadonlyArray<string | number
 ]
 
 layer(TestApi.layer(), { excludeTestServices: true })("commands", (it) => {
-  it.effect("execute answers what the command did", () =>
+  it.effect("execute answers with the command's result", () =>
     withSandbox(async ({ send }) => {
       const run = (body: object) => send("POST", "/execute", { body })
       const echoed = await run({ argv: ["echo", "hello", "wörld"] })
@@ -77,7 +77,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("commands", (it) => {
     })
   )
 
-  it.effect("a command that takes too long is 408, with what it had said", () =>
+  it.effect("a command that exceeds its time-out is 408, with its output so far", () =>
     withSandbox(async ({ send }) => {
       const answer = await send("POST", "/execute", { body: { argv: hang, timeoutSeconds: 1 } })
       assert.deepStrictEqual([answer.status, answer.json.code], [408, "EXECUTION_TIMEOUT"])
@@ -85,7 +85,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("commands", (it) => {
     })
   )
 
-  it.effect("a time-out with a fraction is a whole number of milliseconds wherever it becomes a deadline", () =>
+  it.effect("a time-out with a fraction becomes a whole number of milliseconds in each deadline", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const operationId = yield* withSandbox(async ({ send, start, wait }) => {
@@ -127,7 +127,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("commands", (it) => {
 })
 
 layer(TestApi.layer(), { excludeTestServices: true })("processes", (it) => {
-  it.effect("are listed with what they are, and one is ended by its id", () =>
+  it.effect("are listed with their fields, and DELETE ends the process with that id", () =>
     withSandbox(async ({ id, send, start, wait }, api) => {
       const operation = (await start({ argv: hang })).json.operation
       const list = async () => (await send("GET", "/processes")).json
@@ -147,9 +147,9 @@ layer(TestApi.layer(), { excludeTestServices: true })("processes", (it) => {
       const ended = await send("DELETE", `/processes/${process.id}?graceSeconds=0`)
       assert.deepStrictEqual([ended.status, ended.text], [204, ""])
       let last = (await wait(operation.id)).json.operation
-      // The process is there before it is told that the operation runs, which is a change that ends a wait, too.
+      // The process exists before the operation learns that it runs; that change ends a wait, too.
       while (last.status === "queued" || last.status === "running") last = (await wait(operation.id)).json.operation
-      // Without a grace; simulated ones know one signal.
+      // Without a grace period; simulated processes know one signal.
       assert.deepInclude(last, { status: "completed", signal: isOverAFleet ? "SIGKILL" : "SIGTERM" })
       assert.deepStrictEqual((await list()).processes, [])
       assert.strictEqual((await send("DELETE", `/processes/${process.id}`)).status, 404)
@@ -167,7 +167,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("processes", (it) => {
 })
 
 layer(TestApi.layer(), { excludeTestServices: true })("operations", (it) => {
-  it.effect("one is accepted with 202, completes, and its output is read by offset", () =>
+  it.effect("an operation is accepted with 202, completes, and its output is read by offset", () =>
     withSandbox(async ({ send, start, wait, id }) => {
       const started = await start({ argv: ["echo", "hello"] })
       assert.strictEqual(started.status, 202)
@@ -210,7 +210,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("operations", (it) => {
     })
   )
 
-  it.effect("one that fails is completed with its exit code", () =>
+  it.effect("an operation whose command fails is completed with its exit code", () =>
     withSandbox(async ({ start, wait }) => {
       for (const [argv, exitCode] of [
         [exit(3), 3],
@@ -223,7 +223,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("operations", (it) => {
     })
   )
 
-  it.effect("output that was read to where it is now has its end only once the operation has ended", () =>
+  it.effect("output that was read to its present end reports eof only once the operation has ended", () =>
     withSandbox(async ({ send, start, wait }) => {
       const { operation } = (await start({ argv: hang })).json
       while ((await wait(operation.id, { stdoutOffset: 0 })).json.operation.output.stdoutBytes < 8) {}
@@ -235,7 +235,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("operations", (it) => {
     })
   )
 
-  it.effect("a key is required; repeated it recovers the operation, with another body it is a conflict", () =>
+  it.effect("the key is required; repeated it recovers the operation, with another body it is a conflict", () =>
     withSandbox(async ({ send, start }) => {
       assert.strictEqual((await send("POST", "/operations", { body: { argv: ["true"] } })).status, 400)
       const key = randomUUID()
@@ -247,7 +247,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("operations", (it) => {
     })
   )
 
-  it.effect("cancel ends it once; repeated, or after completion, the result stands", () =>
+  it.effect("cancel ends an operation once; repeated, or after completion, the result stands", () =>
     withSandbox(async ({ send, start, wait }) => {
       const { operation } = (await start({ argv: hang })).json
       const cancel = (operationId: string) => send("POST", `/operations/${operationId}/cancel`)
@@ -265,9 +265,9 @@ layer(TestApi.layer(), { excludeTestServices: true })("operations", (it) => {
     })
   )
 
-  it.effect("what it did not take is told with the reason, those that came first", () =>
+  it.effect("the first rejected events of an operation are listed with their reasons", () =>
     withSandbox(async ({ send, start, wait }) => {
-      /** What another process has noted is there a moment later. */
+      /** An event that another process rejected appears a moment later. */
       const declined = async (operationId: string, count: number): Promise<DeclinedEventList> => {
         for (;;) {
           const { json, text } = await send("GET", `/operations/${operationId}/declined`)
@@ -278,7 +278,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("operations", (it) => {
       const cancel = (operationId: string, requestId: string) =>
         send("POST", `/operations/${operationId}/cancel`, { headers: { "x-request-id": requestId } })
       const { operation } = (await start({ argv: hang })).json
-      // One that is cancelled before it runs is told afterwards that it began, and that is declined, too.
+      // An operation that is cancelled before it runs later gets the event of its start, and rejects that, too.
       while ((await send("GET", `/operations/${operation.id}`)).json.operation.status === "queued") {}
       assert.deepStrictEqual(await declined(operation.id, 0), { declined: [], truncated: false })
       await cancel(operation.id, "in-time")
@@ -306,7 +306,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("operations", (it) => {
     })
   )
 
-  it.effect("wait takes 0 to 30 seconds, and may come without a body", () =>
+  it.effect("wait takes 0 to 30 seconds, and an optional body", () =>
     withSandbox(async ({ send, start, wait }) => {
       const { operation } = (await start({ argv: hang })).json
       assert.strictEqual((await wait(operation.id, { timeoutSeconds: 0 })).status, 200)
@@ -323,13 +323,13 @@ layer(TestApi.layer(), { excludeTestServices: true })("operations", (it) => {
       const waiting = send("POST", `/operations/${operation.id}/wait`)
       await send("POST", `/operations/${operation.id}/cancel`)
       assert.strictEqual((await waiting).json.operation.status, "cancelled")
-      // Its tree is gone: nothing can happen to it any more.
+      // Its process tree is gone: no further event can apply.
       while ((await send("GET", `/operations/${operation.id}`)).json.operation.processTree === "running") {}
       assert.deepStrictEqual((await send("GET", `/operations/${operation.id}/transitions`)).json.nextEvents, [])
     })
   )
 
-  it.effect("the list is newest first and paged; the transition log is there for each", () =>
+  it.effect("the list is newest first and paged; each operation has its transition log", () =>
     withSandbox(async ({ send, start }) => {
       const made: Array<string> = []
       for (let at = 0; at < 3; at++) made.unshift((await start({ argv: ["true"] })).json.operation.id)

@@ -1,4 +1,4 @@
-/** The stream of an operation's output: every byte once, from any offset on, and the operation at last. */
+/** The stream of an operation's output: every byte once, from any offset on, and the operation last. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { EventClient } from "../../../support/http/EventClient.ts"
@@ -26,7 +26,7 @@ const textOf = (client: EventClient, stream: string) =>
   ).toString()
 
 layer(TestApi.layer(), { excludeTestServices: true })("the stream of an operation's output", (it) => {
-  it.effect("tells every byte once, then the operation, and goes on from any event", () =>
+  it.effect("carries every byte once, then the operation, and resumes after any event", () =>
     withApi(async (api) => {
       const sandboxId = await api.newSandbox(await api.newWorkspace())
       const operationId = await start(api, sandboxId, ["echo", "hello"])
@@ -57,7 +57,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the stream of an operatio
     })
   )
 
-  it.effect("is nobody else's, ends with its key, and waits while the command runs", () =>
+  it.effect("is visible to its account only, ends with its key, and waits while the command runs", () =>
     withApi(async (api) => {
       const sandboxId = await api.newSandbox(await api.newWorkspace())
       const operationId = await start(api, sandboxId, ["sleep", "60"])

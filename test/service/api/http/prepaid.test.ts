@@ -1,4 +1,7 @@
-/** A prepaid account over HTTP, with the ledger that plans when its credit ends: nothing, then a grant, then the grant's end. */
+/**
+ * A prepaid account over HTTP, with the ledger that plans the end of its credit: no grant, then a grant, then the
+ * grant's end.
+ */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -39,7 +42,7 @@ const newPayer = Effect.gen(function* () {
 })
 
 layer(service, { excludeTestServices: true })("a prepaid account", (it) => {
-  it.effect("has no credit until it is given some, and then has it in the next request", () =>
+  it.effect("has no credit before a grant, and has it in the next request after one", () =>
     Effect.gen(function* () {
       const { create, execute, give } = yield* newPayer
       const refused = yield* create
@@ -51,7 +54,7 @@ layer(service, { excludeTestServices: true })("a prepaid account", (it) => {
     })
   )
 
-  it.effect("has none from the instant on at which the last of it expires, though nobody looks", () =>
+  it.effect("has no credit from the instant at which its last grant expires, without any poll", () =>
     Effect.gen(function* () {
       const { create, execute, give } = yield* newPayer
       const expiresAt = Date.now() + 2500

@@ -1,4 +1,4 @@
-/** The service behind proxies: whom it holds for the caller, in all the places that remember or count callers. */
+/** The service behind proxies: which address it takes for the caller's, wherever it stores or counts callers. */
 import { randomUUID } from "node:crypto"
 import { once } from "node:events"
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type Server } from "node:http"
@@ -16,11 +16,11 @@ import { lines, linesWith, remember } from "../../../support/serviceLog.ts"
 import { TestDatabase } from "../../../support/TestDatabase.ts"
 import { httpPort, listenInside, tcpPort } from "./listenInside.ts"
 
-/** Each address of 127.0.0.0/8 is one of this machine's; those that come to a fleet's services are lodged. */
+/** Each address of 127.0.0.0/8 belongs to this machine; those that connect to a fleet's services are lodged. */
 const own = (last: number): string => `${isOverAFleet ? "192.0.2" : "127.0.0"}.${last}`
 const [inner, outer, visitor] = [own(2), own(3), own(9)]
 const visitor6 = isOverAFleet ? "2001:db8::9" : "::1"
-/** Each has tries of its own. */
+/** Each has its own budget of tries. */
 const [first, second, liar, stranger] = [own(21), own(22), own(23), own(24)]
 const callers = [inner, outer, visitor, visitor6, first, second, liar, stranger]
 
@@ -30,7 +30,7 @@ interface At {
 }
 
 interface Sent {
-  /** Whom it comes from. */
+  /** The address that the request comes from. */
   readonly from: string
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
@@ -59,13 +59,13 @@ const ask = async (
   return { status: answer.statusCode!, text, headers: answer.headers }
 }
 
-/** The service's own listener; of a fleet, each service's in turn. */
+/** The service's own listener; in a fleet, each service's in turn. */
 const inTurn = ({ listeners }: ServedAtoll["Service"]) => {
   let turn = 0
   return (): ServedAtoll["Service"]["listeners"][number] => listeners[turn++ % listeners.length]!
 }
 
-/** A small proxy at an address, from which it asks, and adds whom it was asked by. */
+/** A small proxy at an address, which sends from that address and adds the address of its caller. */
 const proxyTo = (next: () => At, from: string) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -99,7 +99,7 @@ const proxyTo = (next: () => At, from: string) =>
 class World extends Context.Service<World, SimulatedWorld>()("atoll/test/World") {}
 
 const environment = {
-  // Both families on one socket: addresses of IPv4 come to it as ::ffff:127.0.0.2.
+  // Both families on one socket: IPv4 addresses reach it as ::ffff:127.0.0.2.
   ATOLL_HOST: "::",
   ATOLL_TRUSTED_PROXIES: `${inner}, ${outer},fd00::/8`,
   ATOLL_SERVICE_ACCESS: "on"
@@ -111,8 +111,8 @@ const served = ServedAtoll.layer(Layer.effect(Runtime, Effect.map(World, simulat
   Layer.provide(Logger.layer([remember]))
 )
 
-layer(served, { excludeTestServices: true })("behind proxies", (it) => {
-  /** As the audit log has it of a call that was refused. */
+layer(served, { excludeTestServices: true })("a service behind proxies", (it) => {
+  /** The source address of a refused call in the audit log. */
   const audited = async (api: ServedAtoll["Service"], at: At, sent: Sent): Promise<string | null | undefined> => {
     const id = randomUUID()
     const { status, text } = await ask(at, "/api/v2/workspaces", {
@@ -127,7 +127,7 @@ layer(served, { excludeTestServices: true })("behind proxies", (it) => {
     return (json.events as ReadonlyArray<AuditEvent>).find(({ requestId }) => requestId === id)?.sourceIp
   }
 
-  it.effect("the audit log names whom the proxies name, and a stranger by the stranger's address", () =>
+  it.effect("audits the address that trusted proxies name, and a stranger by the stranger's address", () =>
     Effect.gen(function* () {
       const api = yield* ServedAtoll
       const next = inTurn(api)
@@ -153,7 +153,7 @@ layer(served, { excludeTestServices: true })("behind proxies", (it) => {
     })
   )
 
-  it.effect("a proxy that lets a visitor's other header through is not believed, and the log says so", () =>
+  it.effect("does not believe a proxy that passes on a visitor's other header, and logs so", () =>
     Effect.gen(function* () {
       const api = yield* ServedAtoll
       const proxy = yield* proxyTo(inTurn(api), inner)
@@ -164,14 +164,14 @@ layer(served, { excludeTestServices: true })("behind proxies", (it) => {
         for (let time = 0; time < 2 * services; time++) {
           assert.strictEqual(await audited(api, proxy, { from: visitor, headers: lie }), inner)
         }
-        // Each says so once.
+        // Each service logs it once.
         const told = await linesWith("name different clients", ({ length }) => length >= services)
         assert.lengthOf(told, services, lines.join("\n"))
       })
     })
   )
 
-  it.effect("the limit of tries is each caller's behind the proxy, and no header gets a stranger more of them", () =>
+  it.effect("limits the tries of each caller behind the proxy, and no header gets a stranger more of them", () =>
     Effect.gen(function* () {
       const api = yield* ServedAtoll
       const next = inTurn(api)
@@ -197,7 +197,7 @@ layer(served, { excludeTestServices: true })("behind proxies", (it) => {
     })
   )
 
-  it.effect("sessions and keys remember whom the proxy names", () =>
+  it.effect("stores with sessions and keys the address that the proxy names", () =>
     Effect.gen(function* () {
       const api = yield* ServedAtoll
       const next = inTurn(api)
@@ -226,7 +226,7 @@ layer(served, { excludeTestServices: true })("behind proxies", (it) => {
     })
   )
 
-  it.effect("terminals and tunnels, which no route serves, are noted with whom the proxy names", () =>
+  it.effect("audits terminals and tunnels, which no route serves, with the address that the proxy names", () =>
     Effect.gen(function* () {
       const api = yield* ServedAtoll
       const next = inTurn(api)
@@ -256,7 +256,7 @@ layer(served, { excludeTestServices: true })("behind proxies", (it) => {
     })
   )
 
-  it.effect("a preview's program hears of the visitor and of https, as the proxy knows them", () =>
+  it.effect("passes to a preview's program the visitor and https as the proxy names them", () =>
     Effect.gen(function* () {
       const api = yield* ServedAtoll
       const world = yield* World

@@ -1,4 +1,4 @@
-/** The line of a request in the service's log: which requests have one at which level, and what may never stand in it. */
+/** The log line of a request: which requests have one at which level, and what it never holds. */
 import { randomUUID } from "node:crypto"
 import { IncomingMessage } from "node:http"
 import { Socket } from "node:net"
@@ -17,8 +17,8 @@ interface Line {
 
 const logged = TestApi.layer({ ATOLL_LOG_LEVEL: "debug" }).pipe(Layer.provide(rememberAll))
 
-layer(logged, { excludeTestServices: true })("a request's line", (it) => {
-  /** The answer, and the one line that the request had. It is written before the answer. */
+layer(logged, { excludeTestServices: true })("the log line of a request", (it) => {
+  /** The answer, and the request's one line. The line is written before the answer. */
   const asked = async (send: TestApi["Service"]["send"], method: string, path: string, ask: Ask = {}) => {
     const id = randomUUID()
     const answer = await send(method, path, { ...ask, headers: { ...ask.headers, "x-request-id": id } })
@@ -32,7 +32,7 @@ layer(logged, { excludeTestServices: true })("a request's line", (it) => {
     return { answer, line, text: JSON.stringify(line) } satisfies { answer: Answer; line: Line; text: string }
   }
 
-  it.effect("of a change is told at info: who, from where, what for, how it ended, and what it made", () =>
+  it.effect("is info for a change: caller, address, target, status, and the id of what it made", () =>
     Effect.gen(function* () {
       const { send, key, accountId, sourceIp } = yield* TestApi
       yield* Effect.promise(async () => {
@@ -71,7 +71,7 @@ layer(logged, { excludeTestServices: true })("a request's line", (it) => {
     })
   )
 
-  it.effect("of a read, and of what nobody known asked for, is told at debug", () =>
+  it.effect("is debug for a read and for an unauthenticated request", () =>
     Effect.gen(function* () {
       const { send } = yield* TestApi
       yield* Effect.promise(async () => {
@@ -89,7 +89,7 @@ layer(logged, { excludeTestServices: true })("a request's line", (it) => {
     })
   )
 
-  it.effect("has no capability: neither the key, nor a preview's id", () =>
+  it.effect("holds no capability: neither the key nor a preview's id", () =>
     Effect.gen(function* () {
       const { send, key, newWorkspace, newSandbox } = yield* TestApi
       yield* Effect.promise(async () => {
@@ -108,7 +108,7 @@ layer(logged, { excludeTestServices: true })("a request's line", (it) => {
     })
   )
 
-  it.effect("of a 5xx is a warning, which a call of a Sandbox that does not run is", () =>
+  it.effect("is a warning for a 5xx, such as a call of a Sandbox that does not run", () =>
     Effect.gen(function* () {
       const { send, newWorkspace, newSandbox } = yield* TestApi
       yield* Effect.promise(async () => {
@@ -123,7 +123,7 @@ layer(logged, { excludeTestServices: true })("a request's line", (it) => {
   )
 })
 
-describe("what is below the level that is logged", () => {
+describe("a request below the logged level", () => {
   const change: KnownCall = {
     credential: { source: "console", accountId: "acc_1", apiKeyId: null, sessionId: "ses_1", hint: null, name: null },
     action: "createWorkspace",
@@ -137,7 +137,7 @@ describe("what is below the level that is logged", () => {
   const answered = (status: number, call: KnownCall | null) =>
     ({ request, method: "POST", route: "/", status, errorCode: null, durationMs: 1, traceId: null, call }) as const
 
-  it("costs nothing", () => {
+  it("builds no line", () => {
     assert.isNull(requestLog("info")(answered(200, null)))
     assert.isNull(requestLog("info")(answered(200, { ...change, changes: false })))
     assert.isNotNull(requestLog("info")(answered(201, change)))
@@ -146,12 +146,12 @@ describe("what is below the level that is logged", () => {
     assert.isNull(requestLog("error")(answered(500, change)))
   })
 
-  it("an outage is told once, and not for each request that meets it", () => {
+  it("an outage is logged once, not for each request during it", () => {
     assert.isNull(requestLog("info")(answered(503, null)))
     assert.isNull(requestLog("warn")(answered(503, change)))
   })
 
-  it.effect("a session is named where there is no key", () =>
+  it.effect("a request without a key is logged with its session", () =>
     Effect.gen(function* () {
       lines.length = 0
       yield* (requestLog("info")(answered(201, change)) ?? Effect.void).pipe(Effect.provide(Logger.layer([remember])))

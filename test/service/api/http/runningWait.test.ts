@@ -1,4 +1,7 @@
-/** `wait=running` on create and start: answered once the Sandbox runs or will not by itself, and never later than the bound. */
+/**
+ * `wait=running` on create and start: the answer comes once the Sandbox runs or cannot run any more, and never later
+ * than the bound.
+ */
 
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
@@ -12,13 +15,13 @@ import { isOverAFleet } from "../../../support/fleet/isOverAFleet.ts"
 import { type Answer, type Ask, sendTo, TestApi } from "../../../support/http/TestApi.ts"
 
 const path = "/api/v2/sandboxes"
-/** Real Sandboxes boot as fast as they do. */
+/** Real Sandboxes boot at their own speed. */
 const bootMs = isOverAFleet ? 5 : 300
-/** Longer than any boot here on any machine; and of a service whose boots take longer than it waits. */
+/** Longer than any boot here on any machine; and for a service whose boots take longer than its bound. */
 const boundMs = 60_000
 const shortMs = isOverAFleet ? 1000 * runningWaitSeconds : 1000
 
-/** Returns when every host of the fleet is in that state. */
+/** Returns when every host of the fleet has that state. */
 const askHosts = Effect.fnUntraced(function* (asked: "CORDON" | "UNCORDON", state: string) {
   const hosts = Context.get(yield* Layer.build(Hosts.layer), Hosts)
   for (const { id } of yield* hosts.list) yield* hosts.ask(id, asked)
@@ -36,7 +39,7 @@ const silence = Effect.flatMap(TestApi, ({ freezeHosts }) =>
   )
 )
 
-/** `during`: how every boot goes while the test runs; `fleet`: what makes a fleet's go so. */
+/** `during`: how every boot goes while the test runs; `fleet`: makes a fleet's boots go so. */
 const withBoots = <A, R = never>(
   during: Effect.Effect<void, RuntimeRefused>,
   test: (tenant: {
@@ -75,7 +78,7 @@ const slowly = Effect.sleep(bootMs)
 layer(TestApi.layer().pipe(Layer.provide(Layer.succeed(RunningWait, boundMs))), { excludeTestServices: true })(
   "wait=running",
   (it) => {
-    it.effect("a create answers 201 with what runs, as late as it runs, and a replay of it the same", () =>
+    it.effect("makes a create answer 201 with the running Sandbox once it runs, and a replay of it alike", () =>
       withBoots(slowly, async ({ create }) => {
         const made = await timed(create("?wait=running", "slow"))
         assert.deepStrictEqual([made.status, made.json.sandbox.status], [201, "running"])
@@ -90,7 +93,7 @@ layer(TestApi.layer().pipe(Layer.provide(Layer.succeed(RunningWait, boundMs))), 
       })
     )
 
-    it.effect("a replay waits for what a create without it began, also through another listener", () =>
+    it.effect("makes a replay wait for a create without it, also through another listener", () =>
       withBoots(slowly, async ({ create, api }) => {
         const first = await create("", "begun")
         assert.deepStrictEqual([first.status, first.json.sandbox.status], [202, "pending"])
@@ -108,7 +111,7 @@ layer(TestApi.layer().pipe(Layer.provide(Layer.succeed(RunningWait, boundMs))), 
       })
     )
 
-    it.effect("what ends while it is waited for is answered at once with its end", () =>
+    it.effect("answers immediately with the end of a Sandbox that ends during the wait", () =>
       withBoots(Effect.never, async ({ create, send }) => {
         for (const [method, call, status] of [
           ["POST", "/stop", "stopped"],
@@ -127,7 +130,7 @@ layer(TestApi.layer().pipe(Layer.provide(Layer.succeed(RunningWait, boundMs))), 
       })
     )
 
-    it.effect("a limit that refuses the boot is answered to the create that waited, as to every replay: 429", () =>
+    it.effect("answers 429 when a limit refuses the boot, to the waiting create and to every replay", () =>
       withBoots(
         Effect.andThen(slowly, new RuntimeRefused({ code: "HOST_FULL", message: publicText`No room.` })),
         async ({ create }) => {
@@ -141,20 +144,22 @@ layer(TestApi.layer().pipe(Layer.provide(Layer.succeed(RunningWait, boundMs))), 
       )
     )
 
-    it.effect("a start waits for its boot, with a key and without, and a repeated one boots no second time", () =>
-      withBoots(slowly, async ({ create, send }) => {
-        const { id } = (await create("?wait=running")).json.sandbox
-        await send("POST", `/${id}/stop`)
-        const keyed = { headers: { "idempotency-key": "start" } }
-        for (const ask of [{}, keyed, keyed]) {
-          if (ask !== keyed) await send("POST", `/${id}/stop`)
-          const { status, json } = await send("POST", `/${id}/start?wait=running`, ask)
-          assert.deepStrictEqual([status, json.sandbox.status, json.sandbox.generation], [201, "running", 2])
-        }
-      })
+    it.effect(
+      "makes a start wait for its boot, with a key and without, and a repeated start boots no second time",
+      () =>
+        withBoots(slowly, async ({ create, send }) => {
+          const { id } = (await create("?wait=running")).json.sandbox
+          await send("POST", `/${id}/stop`)
+          const keyed = { headers: { "idempotency-key": "start" } }
+          for (const ask of [{}, keyed, keyed]) {
+            if (ask !== keyed) await send("POST", `/${id}/stop`)
+            const { status, json } = await send("POST", `/${id}/start?wait=running`, ask)
+            assert.deepStrictEqual([status, json.sandbox.status, json.sandbox.generation], [201, "running", 2])
+          }
+        })
     )
 
-    it.effect("nothing but `running` can be waited for", () =>
+    it.effect("is refused for any other status than `running`", () =>
       withBoots(Effect.void, async ({ create, send }) => {
         const { id, workspaceId } = (await create("?wait=running")).json.sandbox
         for (const query of ["?wait=stopped", "?wait=", "?wait", "?wait=Running", "?wait=running&wait=running"]) {
@@ -170,7 +175,7 @@ layer(TestApi.layer().pipe(Layer.provide(Layer.succeed(RunningWait, boundMs))), 
       })
     )
 
-    it.effect("the description says so, with the bound", () =>
+    it.effect("is in the description, with its bound", () =>
       withBoots(Effect.void, async ({ api }) => {
         const { paths } = (await api.send("GET", "/api/v2/openapi.json")).json
         for (const operation of [paths[path].post, paths[`${path}/{id}/start`].post]) {
@@ -185,34 +190,32 @@ layer(TestApi.layer().pipe(Layer.provide(Layer.succeed(RunningWait, boundMs))), 
   }
 )
 
-/** Longer than that is waited for. */
+/** Longer than the wait. */
 const patient = { ATOLL_BOOT_TIMEOUT_MS: "600000", ATOLL_HOST_LEASE_MS: "600000" }
 
 layer(TestApi.layer(isOverAFleet ? patient : {}).pipe(Layer.provide(Layer.succeed(RunningWait, shortMs))), {
   excludeTestServices: true
 })("wait=running, and its bound", (it) => {
-  it.effect(
-    "a boot that takes longer is answered at the bound: a create with 202, a start with 201, both pending",
-    () =>
-      withBoots(
-        Effect.never,
-        async ({ create, send }) => {
-          const made = await timed(create("?wait=running"))
-          assert.deepStrictEqual([made.status, made.json.sandbox.status], [202, "pending"])
-          const starts = await Promise.all(
-            [{}, { "idempotency-key": "s" }].map((headers) =>
-              timed(send("POST", `/${made.json.sandbox.id}/start?wait=running`, { headers }))
-            )
+  it.effect("a boot beyond the bound is answered at the bound: a create with 202, a start with 201, both pending", () =>
+    withBoots(
+      Effect.never,
+      async ({ create, send }) => {
+        const made = await timed(create("?wait=running"))
+        assert.deepStrictEqual([made.status, made.json.sandbox.status], [202, "pending"])
+        const starts = await Promise.all(
+          [{}, { "idempotency-key": "s" }].map((headers) =>
+            timed(send("POST", `/${made.json.sandbox.id}/start?wait=running`, { headers }))
           )
-          for (const { status, json } of starts) {
-            assert.deepStrictEqual([status, json.sandbox.status], [201, "pending"])
-          }
-          for (const { tookMs } of [made, ...starts]) {
-            assert.isAtLeast(tookMs, shortMs - 5)
-            assert.isBelow(tookMs, shortMs + boundMs)
-          }
-        },
-        silence
-      )
+        )
+        for (const { status, json } of starts) {
+          assert.deepStrictEqual([status, json.sandbox.status], [201, "pending"])
+        }
+        for (const { tookMs } of [made, ...starts]) {
+          assert.isAtLeast(tookMs, shortMs - 5)
+          assert.isBelow(tookMs, shortMs + boundMs)
+        }
+      },
+      silence
+    )
   )
 })

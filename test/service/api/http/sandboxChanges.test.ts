@@ -1,4 +1,7 @@
-/** PATCH of a Sandbox over HTTP, and the variables of its commands: who gets them, and who never sees them. */
+/**
+ * PATCH of a Sandbox over HTTP, and the variables of its commands: which commands get them, and which answers never
+ * show them.
+ */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schedule, Schema } from "effect"
@@ -14,12 +17,12 @@ import { type Answer, type Ask, TestApi } from "../../../support/http/TestApi.ts
 
 const path = "/api/v2/sandboxes"
 const auditPath = "/api/v2/usage/audit"
-/** Variables that a real command has by itself. */
+/** Variables that a real command has without any setting. */
 const ofEveryCommand = new Set(
   "PATH HOME PWD OLDPWD SHLVL _ LANG USER LOGNAME SHELL TERM OMP_NUM_THREADS GOMAXPROCS PYTHON_CPU_COUNT".split(" ")
 )
 
-/** A new account with one Sandbox that runs. */
+/** A new account with one running Sandbox. */
 const newTenant = async (api: TestApi["Service"], body: object) => {
   const account = randomUUID()
   const key = (await api.newKey(scopes, account)).secret
@@ -32,7 +35,7 @@ const newTenant = async (api: TestApi["Service"], body: object) => {
   const { id } = made.json.sandbox
   const update = (body: unknown, ask: Ask = {}) => send("PATCH", `/${id}`, { body, ...ask })
   const get = async () => (await send("GET", `/${id}`)).json.sandbox
-  /** What a command of it has for variables. */
+  /** The variables that a command of the Sandbox sees. */
   const seen = async (env: object = {}): Promise<Record<string, string>> => {
     const { json } = await send("POST", `/${id}/execute`, { body: { argv: ["env"], env } })
     return Object.fromEntries(
@@ -57,7 +60,7 @@ const issuesOf = ({ status, json }: Answer) => [
 ]
 
 layer(TestApi.layer(), { excludeTestServices: true })("a change of a Sandbox", (it) => {
-  it.effect("gives its variables to commands: what a command brings itself wins, in operations too", () =>
+  it.effect("gives its variables to commands and operations; a command's own variable takes precedence", () =>
     withTenant(
       async ({ seen, send, id }) => {
         assert.deepInclude(await seen({ A: "own" }), { A: "own", B: "2" })
@@ -77,7 +80,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("a change of a Sandbox", (
     )
   )
 
-  it.effect("leaves what is absent, removes what is null, and merges metadata and variables by key", () =>
+  it.effect("keeps absent fields, removes null ones, and merges metadata and variables by key", () =>
     withTenant(
       async ({ made, update, get, send, id }) => {
         assert.isTrue(Schema.is(SandboxResponse)(made.json), made.text)
@@ -101,7 +104,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("a change of a Sandbox", (
         })
         assert.deepInclude(first.json.sandbox.lifetime, { deleteAfterStoppedSeconds: null, stopAfterSeconds: 7200 })
         assert.deepStrictEqual(await get(), first.json.sandbox)
-        // Lists find it by what it is now.
+        // Lists find it by its present values.
         const found = await send("GET", "?metadata.added=a")
         assert.deepStrictEqual(
           found.json.sandboxes.map((one: { id: string }) => one.id),
@@ -122,7 +125,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("a change of a Sandbox", (
     )
   )
 
-  it.effect("loses none of several that come at once", () =>
+  it.effect("loses none of several concurrent ones", () =>
     withTenant(async ({ update, get, seen }) => {
       const keys = Array.from({ length: 8 }, (_, at) => `K${at}`)
       const answers = await Promise.all(keys.map((key) => update({ metadata: { [key]: key }, env: { [key]: key } })))
@@ -134,7 +137,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("a change of a Sandbox", (
     })
   )
 
-  it.effect("has the bounds of a create, with what is there already", () =>
+  it.effect("has the bounds of a create, applied to the result", () =>
     withTenant(async ({ update, create, send }) => {
       const pairs = (count: number, prefix = "k") =>
         Object.fromEntries(Array.from({ length: count }, (_, at) => [`${prefix}${at}`, "v"]))
@@ -171,7 +174,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("a change of a Sandbox", (
     })
   )
 
-  it.effect("is taken in every state that it can matter in", () =>
+  it.effect("is accepted in every state but deleted", () =>
     withTenant(async ({ id, send, update }) => {
       await send("POST", `/${id}/stop`)
       assert.strictEqual((await update({ name: "stopped", env: { A: "1" } })).json.sandbox.name, "stopped")
@@ -181,7 +184,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("a change of a Sandbox", (
     })
   )
 
-  it.effect("needs the scope of a create, and to say when it is deleted that of a deletion too", () =>
+  it.effect("needs the scope of a create, and to schedule the deletion the scope of a deletion too", () =>
     withTenant(async ({ account, update }, api) => {
       const keyOf = async (...granted: ReadonlyArray<Scope>) => ({ key: (await api.newKey(granted, account)).secret })
       const others = await keyOf(...scopes.filter((scope) => scope !== "sandbox:create"))
@@ -195,7 +198,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("a change of a Sandbox", (
     })
   )
 
-  it.effect("gives variables to every command that begins afterwards, and a command's own win by name", () =>
+  it.effect("gives variables to every later command, and a command's own take precedence by name", () =>
     withTenant(
       async ({ id, send, update, seen }) => {
         const operation = async () => {
@@ -228,52 +231,50 @@ layer(TestApi.layer(), { excludeTestServices: true })("a change of a Sandbox", (
     )
   )
 
-  it.effect(
-    "tells variables by name only: in no answer, no log and no row of the database; none is left of what is gone",
-    () =>
-      withTenant(
-        async ({ id, send, update, seen, account }, api) => {
-          assert.strictEqual((await seen())["SECRET"], "hidden-first")
-          await update({ env: { OTHER: "hidden-second" } })
-          const log = await send("GET", `/${id}/transitions`)
-          const { context, status, revision } = log.json.stored
-          assert.deepStrictEqual(context.env.names, ["OTHER", "SECRET"])
-          // Whoever folds the log begins with what it was made with.
-          const steps = log.json.transitions.slice(1, revision).map(({ event }: { event: AnyEvent }) => event)
-          assert.deepStrictEqual(replay(sandboxMachine, inputOf(context), steps), { value: status, context })
-          assert.deepStrictEqual(inputOf(context).env?.names, ["SECRET"])
-          await api.auditWritten()
-          const reader = (await api.newKey(["usage:read"], account)).secret
-          const audit = await api.send("GET", auditPath, { key: reader })
-          assert.include(audit.text, "updateSandbox")
-          for (const { text } of [log, audit, await send("GET", `/${id}`), await send("GET", "")]) {
-            assert.notInclude(text, "hidden-")
-          }
-          return { id, remove: () => send("DELETE", `/${id}`) }
-        },
-        { env: { SECRET: "hidden-first" } }
-      ).pipe(
-        Effect.flatMap(({ id, remove }) =>
-          Effect.gen(function* () {
-            const sql = yield* SqlClient.SqlClient
-            const tables = yield* sql<{ readonly name: string }>`
+  it.effect("hides the values of variables from every answer, log and database row; removed values are erased", () =>
+    withTenant(
+      async ({ id, send, update, seen, account }, api) => {
+        assert.strictEqual((await seen())["SECRET"], "hidden-first")
+        await update({ env: { OTHER: "hidden-second" } })
+        const log = await send("GET", `/${id}/transitions`)
+        const { context, status, revision } = log.json.stored
+        assert.deepStrictEqual(context.env.names, ["OTHER", "SECRET"])
+        // A fold of the log begins with the input of the creation.
+        const steps = log.json.transitions.slice(1, revision).map(({ event }: { event: AnyEvent }) => event)
+        assert.deepStrictEqual(replay(sandboxMachine, inputOf(context), steps), { value: status, context })
+        assert.deepStrictEqual(inputOf(context).env?.names, ["SECRET"])
+        await api.auditWritten()
+        const reader = (await api.newKey(["usage:read"], account)).secret
+        const audit = await api.send("GET", auditPath, { key: reader })
+        assert.include(audit.text, "updateSandbox")
+        for (const { text } of [log, audit, await send("GET", `/${id}`), await send("GET", "")]) {
+          assert.notInclude(text, "hidden-")
+        }
+        return { id, remove: () => send("DELETE", `/${id}`) }
+      },
+      { env: { SECRET: "hidden-first" } }
+    ).pipe(
+      Effect.flatMap(({ id, remove }) =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const tables = yield* sql<{ readonly name: string }>`
             select tablename::text as name from pg_tables where schemaname = current_schema()`
-            const holding = yield* Effect.filter(tables, ({ name }) =>
-              Effect.map(
-                sql.unsafe(`select 1 from "${name}" t where t::text like any($1::text[]) limit 1`, [
-                  textColumn(["hidden-", Buffer.from("hidden-").toString("hex")].map((text) => `%${text}%`))
-                ]),
-                (rows) => rows.length > 0
-              )
+          const holding = yield* Effect.filter(tables, ({ name }) =>
+            Effect.map(
+              sql.unsafe(`select 1 from "${name}" t where t::text like any($1::text[]) limit 1`, [
+                textColumn(["hidden-", Buffer.from("hidden-").toString("hex")].map((text) => `%${text}%`))
+              ]),
+              (rows) => rows.length > 0
             )
-            // What the command printed is its output.
-            assert.deepStrictEqual(holding, [{ name: "output_chunks" }].slice(0, holding.length))
-            const kept = sql`select 1 from sandbox_envs where sandbox_id = ${id}`
-            assert.lengthOf(yield* kept, 1, "what was replaced is gone")
-            yield* Effect.promise(remove)
-            yield* Effect.repeat(kept, { schedule: Schedule.spaced(5), until: (rows) => rows.length === 0 })
-          })
-        )
+          )
+          // The command's output holds what it printed.
+          assert.deepStrictEqual(holding, [{ name: "output_chunks" }].slice(0, holding.length))
+          const kept = sql`select 1 from sandbox_envs where sandbox_id = ${id}`
+          assert.lengthOf(yield* kept, 1, "what was replaced is gone")
+          yield* Effect.promise(remove)
+          yield* Effect.repeat(kept, { schedule: Schedule.spaced(5), until: (rows) => rows.length === 0 })
+        })
       )
+    )
   )
 })

@@ -1,4 +1,4 @@
-/** Sandboxes over HTTP: shapes and bounds of requests, statuses, replays, filters and pages, and whose is whose. */
+/** Sandboxes over HTTP: shapes and bounds of requests, statuses, replays, filters, pages and ownership. */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -28,7 +28,7 @@ const newTenant = async (api: TestApi["Service"]) => {
 const withTenant = <A>(test: (tenant: Awaited<ReturnType<typeof newTenant>>, api: TestApi["Service"]) => Promise<A>) =>
   Effect.flatMap(TestApi, (api) => Effect.promise(async () => test(await newTenant(api), api)))
 
-/** While a fleet's hosts do nothing, nobody says otherwise of them. */
+/** Idle hosts of a fleet send no report of their own accord. */
 const withoutNetwork = (why: string) =>
   Effect.flatMap(TestApi, ({ freezeHosts, world }) =>
     Effect.acquireRelease(
@@ -39,7 +39,7 @@ const withoutNetwork = (why: string) =>
         }
         const sql = yield* SqlClient.SqlClient
         freezeHosts(true)
-        // What they said last has come by then.
+        // Their last report has arrived by then.
         yield* Effect.sleep("500 millis")
         yield* sql`update hosts set network_refused = ${why}`
       }),
@@ -89,7 +89,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("Sandboxes", (it) => {
       })
   )
 
-  it.effect("absent and null are the same, and have the contract's defaults", () =>
+  it.effect("absent and null fields are the same, and get the contract's defaults", () =>
     withTenant(async ({ create }) => {
       for (const body of [{}, { name: null, networkEnabled: null, metadata: null }]) {
         const { status, json } = await create(body)
@@ -145,7 +145,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("Sandboxes", (it) => {
     })
   )
 
-  it.effect("a workspace of someone else, or of nobody, is 404", () =>
+  it.effect("an unknown workspace, or another account's, is 404", () =>
     withTenant(async ({ create }, api) => {
       const other = await newTenant(api)
       for (const workspaceId of [other.workspaceId, "wsp_00000000000000000000000000", "x"]) {
@@ -155,7 +155,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("Sandboxes", (it) => {
     })
   )
 
-  it.effect("nobody else sees or touches it, and its absence looks the same as its not being there", () =>
+  it.effect("other accounts neither see nor touch a Sandbox, and get the same 404 as for one that does not exist", () =>
     withTenant(async ({ running }, api) => {
       const other = await newTenant(api)
       const ids = [await running(), "sbx_00000000000000000000000000"]
@@ -185,38 +185,40 @@ layer(TestApi.layer(), { excludeTestServices: true })("Sandboxes", (it) => {
     })
   )
 
-  it.effect("start, stop and delete answer with the state they reach; a deleted one is read, but not acted on", () =>
-    withTenant(async ({ send, running }) => {
-      const id = await running()
-      const start = await send("POST", `/${id}/start`, { headers: { "idempotency-key": "s" } })
-      assert.deepStrictEqual(
-        [start.status, start.json.sandbox.status, start.json.sandbox.generation],
-        [201, "running", 1]
-      )
-      const stopped = await send("POST", `/${id}/stop`, { body: {} })
-      assert.deepStrictEqual([stopped.status, stopped.json.sandbox.status], [200, "stopped"])
-      const refused = await send("POST", `/${id}/execute`, { body: { argv: ["true"] } })
-      assert.deepStrictEqual(
-        [refused.status, refused.json.code, refused.json.details],
-        [502, "SANDBOX_UNAVAILABLE", { status: "stopped" }]
-      )
-      const again = await send("POST", `/${id}/start`, { headers: { "idempotency-key": "t" } })
-      assert.deepStrictEqual(
-        [again.status, again.json.sandbox.status, again.json.sandbox.generation],
-        [201, "running", 2]
-      )
-      for (let repeat = 0; repeat < 2; repeat++) {
-        const deleted = await send("DELETE", `/${id}`)
-        assert.deepStrictEqual([deleted.status, deleted.text], [204, ""])
-      }
-      const got = await send("GET", `/${id}`)
-      assert.deepStrictEqual([got.status, got.json.sandbox.status], [200, "deleted"])
-      for (const call of ["start", "stop"]) assert.strictEqual((await send("POST", `/${id}/${call}`)).status, 404)
-      assert.strictEqual((await send("POST", `/${id}/execute`, { body: { argv: ["true"] } })).status, 404)
-    })
+  it.effect(
+    "start, stop and delete answer with the state they reach; a deleted Sandbox can be read, but not changed",
+    () =>
+      withTenant(async ({ send, running }) => {
+        const id = await running()
+        const start = await send("POST", `/${id}/start`, { headers: { "idempotency-key": "s" } })
+        assert.deepStrictEqual(
+          [start.status, start.json.sandbox.status, start.json.sandbox.generation],
+          [201, "running", 1]
+        )
+        const stopped = await send("POST", `/${id}/stop`, { body: {} })
+        assert.deepStrictEqual([stopped.status, stopped.json.sandbox.status], [200, "stopped"])
+        const refused = await send("POST", `/${id}/execute`, { body: { argv: ["true"] } })
+        assert.deepStrictEqual(
+          [refused.status, refused.json.code, refused.json.details],
+          [502, "SANDBOX_UNAVAILABLE", { status: "stopped" }]
+        )
+        const again = await send("POST", `/${id}/start`, { headers: { "idempotency-key": "t" } })
+        assert.deepStrictEqual(
+          [again.status, again.json.sandbox.status, again.json.sandbox.generation],
+          [201, "running", 2]
+        )
+        for (let repeat = 0; repeat < 2; repeat++) {
+          const deleted = await send("DELETE", `/${id}`)
+          assert.deepStrictEqual([deleted.status, deleted.text], [204, ""])
+        }
+        const got = await send("GET", `/${id}`)
+        assert.deepStrictEqual([got.status, got.json.sandbox.status], [200, "deleted"])
+        for (const call of ["start", "stop"]) assert.strictEqual((await send("POST", `/${id}/${call}`)).status, 404)
+        assert.strictEqual((await send("POST", `/${id}/execute`, { body: { argv: ["true"] } })).status, 404)
+      })
   )
 
-  it.effect("a start's key is its Sandbox's own: the same key starts another Sandbox, and each of them once", () =>
+  it.effect("a start's key belongs to its Sandbox: the same key starts another Sandbox, and each of them once", () =>
     withTenant(async ({ send, running }) => {
       const ids = [await running(), await running()]
       const start = async (id: string) => {
@@ -230,7 +232,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("Sandboxes", (it) => {
     })
   )
 
-  it.effect("the transition log is paged from the first revision on, and tells what may come next", () =>
+  it.effect("the transition log is paged from the first revision on, and lists the events that may come next", () =>
     withTenant(async ({ send, running }) => {
       const id = await running()
       const all = await send("GET", `/${id}/transitions`)
@@ -292,7 +294,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("Sandboxes", (it) => {
       assert.deepStrictEqual(await ids(""), made)
       assert.deepStrictEqual(await ids("?status=deleted"), [made[0]])
       assert.deepStrictEqual(await ids(`?workspaceId=${workspaceId}`), made.slice(1))
-      assert.deepStrictEqual(await ids("?workspaceId=nobody"), [])
+      assert.deepStrictEqual(await ids("?workspaceId=unknown"), [])
       assert.deepStrictEqual(await ids("?metadata.even=true"), [made[0], made[2], made[4]])
       assert.deepStrictEqual(await ids("?metadata.even=true&metadata.at=2"), [made[2]])
       assert.deepStrictEqual(await ids("?metadata.even=maybe"), [])
@@ -308,31 +310,33 @@ layer(TestApi.layer(), { excludeTestServices: true })("Sandboxes", (it) => {
     })
   )
 
-  it.effect("where Sandboxes cannot have a network, one with network is refused at once, and says what to send", () =>
+  it.effect("a server without network for Sandboxes refuses one with network immediately, and says what to send", () =>
     Effect.gen(function* () {
       yield* withoutNetwork("missing on this host: apt-get install slirp4netns")
       yield* withTenant(async ({ create }) => {
         const { status, json } = await create({})
         assert.deepStrictEqual([status, json.code], [501, "UNSUPPORTED_BY_RUNTIME"])
-        // What the host lacks is the operator's to know.
+        // Only the operator learns what the host lacks.
         assert.strictEqual(json.message, "Sandboxes of this server cannot have a network. Send networkEnabled false.")
         assert.strictEqual((await create({ networkEnabled: false })).status, 202)
       })
     })
   )
 
-  it.effect("a runtime that this server does not have is refused at once, keeps nothing, and its own is taken", () =>
-    withTenant(async ({ create }) => {
-      const { status, json } = await create({ runtime: "vm" }, "of a kind")
-      assert.deepStrictEqual([status, json.code], [501, "UNSUPPORTED_BY_RUNTIME"])
-      const made = await create({ runtime: "namespace" }, "of a kind")
-      assert.deepStrictEqual([made.status, made.json.sandbox.runtime], [202, "namespace"])
-      assert.strictEqual((await create({ runtime: null })).status, 202)
-      assert.strictEqual((await create({ runtime: "container" })).status, 400)
-    })
+  it.effect(
+    "a create for another runtime is refused immediately and stores nothing; one for the server's own is accepted",
+    () =>
+      withTenant(async ({ create }) => {
+        const { status, json } = await create({ runtime: "vm" }, "of a kind")
+        assert.deepStrictEqual([status, json.code], [501, "UNSUPPORTED_BY_RUNTIME"])
+        const made = await create({ runtime: "namespace" }, "of a kind")
+        assert.deepStrictEqual([made.status, made.json.sandbox.runtime], [202, "namespace"])
+        assert.strictEqual((await create({ runtime: null })).status, 202)
+        assert.strictEqual((await create({ runtime: "container" })).status, 400)
+      })
   )
 
-  it.effect("the account's limit is 429, also for creates at once", () =>
+  it.effect("the account's limit is 429, also for concurrent creates", () =>
     withTenant(async ({ create }) => {
       const answers = await Promise.all(Array.from({ length: 26 }, () => create({})))
       const refused = answers.filter(({ status }) => status === 429)

@@ -1,4 +1,4 @@
-/** A stream was let in once and goes on for hours: all that ends it, and that nothing else does. */
+/** A stream is authorised once and lasts for hours: everything that ends it, and that nothing else does. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { Accounts } from "../../../../src/account/Accounts.ts"
@@ -24,8 +24,8 @@ const signIn = Effect.fnUntraced(function* (port: number, email: string) {
   return browser
 })
 
-layer(TestApi.layer(), { excludeTestServices: true })("a stream of events ends", (it) => {
-  it.effect("with its session, whichever way that ends and wherever it was ended; those of others go on", () =>
+layer(TestApi.layer(), { excludeTestServices: true })("an event stream ends", (it) => {
+  it.effect("with its session, in whichever way and process the session ends; streams of other sessions go on", () =>
     Effect.gen(function* () {
       const { port, second } = yield* TestApi
       const { browser: stranger } = yield* registered(port)

@@ -1,4 +1,7 @@
-/** HTTPS that Atoll serves by itself: every way in over it, certificates that change under it, and what is said of ones that are no good. */
+/**
+ * HTTPS served by Atoll itself: every entry over it, certificates that are replaced while it serves, and the messages
+ * about unusable ones.
+ */
 import { randomUUID } from "node:crypto"
 import { once } from "node:events"
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
@@ -36,7 +39,7 @@ const first = selfSigned(folder, "first", names)
 const second = selfSigned(folder, "second", names)
 const served = { certFile: join(folder, "served.crt"), keyFile: join(folder, "served.key") }
 
-/** As certbot and Kubernetes do: the whole file at once. */
+/** Like certbot and Kubernetes: replaces the whole file in one step. */
 const put = (path: string, text: string): void => {
   writeFileSync(`${path}.new`, text)
   renameSync(`${path}.new`, path)
@@ -100,7 +103,7 @@ const servedNow = async (at: At): Promise<string> => {
   return String(subject.CN)
 }
 
-/** Within a few looks at the files. */
+/** Within a few polls of the files. */
 const until = (what: string, holds: () => Promise<boolean> | boolean) =>
   untilFound(holds, { withinMs: 30_000, otherwise: () => `${what}\n${lines.join("\n")}` })
 
@@ -117,7 +120,7 @@ const service = ServedAtoll.layer(Layer.effect(Runtime, Effect.map(World, simula
   Layer.provide(Logger.layer([remember]))
 )
 
-/** A Sandbox; ServedAtoll's own client speaks in clear. */
+/** A Sandbox; ServedAtoll's own client uses plain HTTP. */
 const newSandbox = async (port: number, key: string): Promise<string> => {
   const once = () => ({ "idempotency-key": randomUUID() })
   const made = await send(port, "POST", "/api/v2/workspaces", { key, body: { name: "tls" }, headers: once() })
@@ -137,7 +140,7 @@ const echoed = async (socket: WebSocket): Promise<string> => {
 }
 
 layer(service, { excludeTestServices: true })("HTTPS", (it) => {
-  it.effect("the API, a stream of events, a preview, its WebSocket and a tunnel are served over it", () =>
+  it.effect("serves the API, an event stream, a preview, its WebSocket and a tunnel", () =>
     Effect.gen(function* () {
       const { port, key } = yield* ServedAtoll
       const world = yield* World
@@ -168,7 +171,7 @@ layer(service, { excludeTestServices: true })("HTTPS", (it) => {
         })
         const { url, hostname } = made.json.preview
         assert.strictEqual(url, `https://${hostname}:${port}/`)
-        // The name is checked against the certificate's wildcard.
+        // The client checks the name against the certificate's wildcard.
         const { text } = await send(port, "GET", "/", { headers: { host: `${hostname}:${port}` } })
         assert.strictEqual(JSON.parse(text)["x-forwarded-proto"], "https")
         const named = { ca, servername: hostname, headers: { host: hostname } }
@@ -190,7 +193,7 @@ layer(service, { excludeTestServices: true })("HTTPS", (it) => {
     })
   )
 
-  it.effect("who speaks plain HTTP there is told so, and what is neither is cut", () =>
+  it.effect("answers plain HTTP with 400 and a reason, and cuts other protocols", () =>
     Effect.gen(function* () {
       const { port, key, listeners } = yield* ServedAtoll
       const said = ({ host, port }: At, bytes: string): Promise<string> =>
@@ -225,7 +228,7 @@ layer(service, { excludeTestServices: true })("HTTPS", (it) => {
     })
   )
 
-  it.effect("the console's cookie can be sent over nothing else, nor set by a subdomain", () =>
+  it.effect("restricts the console's cookie to itself, and a subdomain cannot set it", () =>
     Effect.gen(function* () {
       const { port, newLink } = yield* ServedAtoll
       yield* Effect.promise(async () => {
@@ -239,7 +242,7 @@ layer(service, { excludeTestServices: true })("HTTPS", (it) => {
     })
   )
 
-  it.effect("a certificate that changes is served from then on; a bad one is not, and the log says why once", () =>
+  it.effect("serves a replaced certificate from then on; it does not serve a bad one, and logs the reason once", () =>
     Effect.gen(function* () {
       const { key, listeners } = yield* ServedAtoll
       const allServe = async (name: string) =>
@@ -249,16 +252,16 @@ layer(service, { excludeTestServices: true })("HTTPS", (it) => {
         assert.isTrue(await allServe("first"))
         const open = await Promise.all(listeners.map(connected))
         put(served.certFile, second.cert)
-        // For as long as the key is the old one, both stay what they were. Each service says so.
+        // While the key is the old one, both stay as they were. Each service logs it.
         const told = () => lines.filter((line) => line.includes("The previous certificate stays in use"))
         const tellAll = (why: string) => told().filter((line) => line.includes(why)).length >= services
-        await until("the wrong key is told", () => tellAll("is not that of the first certificate"))
+        await until("the wrong key is logged", () => tellAll("is not that of the first certificate"))
         assert.isTrue(await allServe("first"))
         put(served.keyFile, second.key)
         await until("the second is served", () => allServe("second"))
 
         put(served.certFile, "nothing")
-        await until("the bad one is told", () => tellAll("holds no certificate"))
+        await until("the bad one is logged", () => tellAll("holds no certificate"))
         await new Promise((resolve) => setTimeout(resolve, 1500))
         assert.strictEqual(told().length, 2 * services, "told once")
         assert.isTrue(await allServe("second"))
@@ -266,7 +269,7 @@ layer(service, { excludeTestServices: true })("HTTPS", (it) => {
         put(served.keyFile, first.key)
         await until("the first is served again", () => allServe("first"))
 
-        // What was open all the while goes on.
+        // Connections that were open all the while go on.
         for (const socket of open) {
           socket.write(`GET /api/v2/me HTTP/1.1\r\nHost: atoll.test\r\nAuthorization: Bearer ${key}\r\n\r\n`)
           const [answer] = await once(socket, "data")
@@ -289,7 +292,7 @@ describe("settings of HTTPS", () => {
       return error.message
     })
 
-  test("one file needs the other", async () => {
+  test("the certificate's file and the key's file need each other", async () => {
     for (const alone of [
       { ...plain, tlsCertFile: "a" },
       { ...plain, tlsKeyFile: "a" }
@@ -301,7 +304,7 @@ describe("settings of HTTPS", () => {
     assert.isNull(await Effect.runPromise(certificateFiles(plain)))
   })
 
-  test("a file that is missing, a folder, or not what it should be is named with what is wrong", async () => {
+  test("a missing file, a folder, or a wrong content is named with the fault", async () => {
     const missing = join(folder, "missing.pem")
     assert.strictEqual(
       await refused(missing, first.keyFile),
@@ -319,7 +322,7 @@ describe("settings of HTTPS", () => {
     )
   })
 
-  test("a certificate without the previews' wildcard name is served, and said to be so", async () => {
+  test("a certificate without the previews' wildcard name is served with a warning", async () => {
     const narrow = selfSigned(folder, "narrow", ["DNS:atoll.test"])
     lines.length = 0
     await Effect.runPromise(readCertificate(narrow, previewDomain).pipe(Effect.provide(Logger.layer([remember]))))
@@ -329,7 +332,7 @@ describe("settings of HTTPS", () => {
     assert.notInclude(lines.join("\n"), "not for")
   })
 
-  test("keys that travel in clear are said to, but not on the loopback", () => {
+  test("unencrypted keys get a warning, but not on the loopback", () => {
     for (const host of ["0.0.0.0", "::", "10.0.0.7", "atoll.example.org", "127.example.org"]) {
       assert.include(clearTextWarning({ host, tlsCertFile: null }), "API keys are not encrypted")
       assert.isNull(clearTextWarning({ host, tlsCertFile: first.certFile }))
@@ -339,7 +342,7 @@ describe("settings of HTTPS", () => {
     }
   })
 
-  test("links to the console and to previews say how they are served", () => {
+  test("links to the console and to previews have the served scheme and port", () => {
     const at = { publicUrl: null, host: "0.0.0.0" }
     assert.strictEqual(publicUrl({ ...at, ...both, port: 8443 }), "https://127.0.0.1:8443")
     assert.strictEqual(publicUrl({ ...at, ...both, port: 443 }), "https://127.0.0.1")

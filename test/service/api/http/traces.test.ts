@@ -1,4 +1,4 @@
-/** One trace from a request over the commits and commands that it leads to, down to the runtime and the guest. */
+/** One trace from a request through its commits and commands to the runtime and the guest. */
 import { randomBytes, randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Cause, Effect, Exit, Layer, Logger } from "effect"
@@ -12,7 +12,7 @@ import { linesWith, remember } from "../../../support/serviceLog.ts"
 import { untilFound } from "../../../support/until.ts"
 
 const recorder = new SpanRecorder()
-/** Of all processes of a fleet. */
+/** The spans of all processes of a fleet. */
 const collector = new SpanCollector()
 const collectorAddress = "192.0.2.80"
 const recorded: SpansSeen = isOverAFleet ? collector : recorder
@@ -35,7 +35,7 @@ const until = (what: string, holds: () => boolean, seen: () => unknown = () => "
 layer(traced, { excludeTestServices: true })("a trace", (it) => {
   const of = (traceId: string) => recorded.seen.filter((span) => span.traceId === traceId)
 
-  /** The ways of all spans of that name in that trace, whichever processes they lead through. */
+  /** The paths of all spans of that name in that trace, through every process. */
   const ways = (traceId: string, name: string) =>
     of(traceId)
       .filter((span) => span.name === name)
@@ -46,7 +46,7 @@ layer(traced, { excludeTestServices: true })("a trace", (it) => {
           .join(" < ")
       )
 
-  /** Of a span of that name there is that way; the spans of another process come a moment later. */
+  /** Waits for a span of that name with that path; the spans of another process arrive a moment later. */
   const untilWay = (traceId: string, name: string, way: string) => {
     const found = () => ways(traceId, name)
     return until(way, () => found().includes(way), found)
@@ -62,7 +62,7 @@ layer(traced, { excludeTestServices: true })("a trace", (it) => {
     return made.json.sandbox.id as string
   }
 
-  it.effect("of a create has the boot, what came of it, and the statement that stored it", () =>
+  it.effect("of a create has the boot, its result, and the statement that stored it", () =>
     Effect.gen(function* () {
       const api = yield* TestApi
       yield* Effect.promise(async () => {
@@ -70,7 +70,7 @@ layer(traced, { excludeTestServices: true })("a trace", (it) => {
         await create(api, `00-${traceId}-${spanId}-01`)
         const request = `POST /api/v2/sandboxes < ${spanId}`
         const command = `ActorHost.command < Sandboxes.create < ${request}`
-        // The request's span is called by its route once it ends, and the command ends by itself.
+        // The request's span gets its route as its name when it ends, and the command ends by itself.
         await until("the request's span has ended", () => ways(traceId, "POST /api/v2/sandboxes").length === 1)
         await untilWay(traceId, "Runtime.provision", `Runtime.provision < ${command}`)
         await untilWay(traceId, "ActorHost.commit", `ActorHost.commit < ${command}`)
@@ -82,7 +82,7 @@ layer(traced, { excludeTestServices: true })("a trace", (it) => {
     })
   )
 
-  it.effect("goes on when its request has been answered, and ends with what that started", () =>
+  it.effect("goes on after its request was answered, and ends with the work that the request started", () =>
     Effect.gen(function* () {
       const api = yield* TestApi
       const sandboxId = yield* Effect.promise(() => create(api, ""))
@@ -106,7 +106,7 @@ layer(traced, { excludeTestServices: true })("a trace", (it) => {
         const commits = () => ways(cancel.traceId, "ActorHost.commit")
         const ofCancel = new RegExp(`^ActorHost.commit < .*POST /api/v2/.*/cancel < ${cancel.spanId}$`)
         await until("it is the request's", () => ofCancel.test(commits()[0]!), commits)
-        // The spans of a command that runs come from another process once it is over.
+        // The spans of a running command arrive from another process once it has ended.
         const wanted = `ActorHost.command < Operations.start < ${request}`
         await until("it was asked for that request", () => asked()[0]!.endsWith(wanted), asked)
         await until("what the first request started is over", () => of(traceId).every(({ hasEnded }) => hasEnded))
@@ -114,7 +114,7 @@ layer(traced, { excludeTestServices: true })("a trace", (it) => {
     })
   )
 
-  it.effect("is what the log says of its request, and knows the request's id", () =>
+  it.effect("has its id in the log line of its request, and has the request's id", () =>
     Effect.gen(function* () {
       const api = yield* TestApi
       yield* Effect.promise(async () => {
@@ -131,7 +131,7 @@ layer(traced, { excludeTestServices: true })("a trace", (it) => {
   )
 
   it.effect(
-    "is the caller's only where its traceparent is well formed, and none where the caller does not sample",
+    "takes the caller's id only from a well-formed traceparent, and does not exist where the caller does not sample",
     () =>
       Effect.gen(function* () {
         const { send } = yield* TestApi
@@ -152,7 +152,7 @@ layer(traced, { excludeTestServices: true })("a trace", (it) => {
             "x".repeat(10_000)
           ]) {
             const own = await ask(garbage)
-            await until("the request has a trace of its own", () => own() !== undefined)
+            await until("the request has a separate trace", () => own() !== undefined)
             assert.notStrictEqual(own()!.traceId, traceId, garbage)
           }
           assert.isUndefined(unsampled())
@@ -163,7 +163,7 @@ layer(traced, { excludeTestServices: true })("a trace", (it) => {
       })
   )
 
-  it.effect("has no path, no query, no key, no body and no capability", () =>
+  it.effect("holds no path, query, key, body or capability", () =>
     Effect.gen(function* () {
       const api = yield* TestApi
       yield* Effect.promise(async () => {
@@ -182,7 +182,7 @@ layer(traced, { excludeTestServices: true })("a trace", (it) => {
     })
   )
 
-  it.effect("says of a request that was answered 5xx only that it was", () =>
+  it.effect("of a request answered 5xx holds only that fact", () =>
     Effect.sync(() => {
       const mine = new SpanRecorder()
       const span = mine.request("http.server DELETE")
@@ -196,7 +196,7 @@ layer(traced, { excludeTestServices: true })("a trace", (it) => {
     })
   )
 
-  it.effect("is none of the service's own work", () =>
+  it.effect("does not exist for the service's background work", () =>
     Effect.sync(() => {
       const parts = recorded.seen.filter(({ name }) => /^(?:sql|Guest|Runtime|Journal)\b/.test(name))
       assert.isNotEmpty(parts)

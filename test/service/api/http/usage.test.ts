@@ -1,4 +1,7 @@
-/** Usage, costs and the wallet over HTTP: shapes, bounds, whose they are, and the life of a Sandbox from its first boot to its deletion. */
+/**
+ * Usage, costs and the wallet over HTTP: shapes, bounds, ownership, and the life of a Sandbox from its first boot to
+ * its deletion.
+ */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Schema } from "effect"
@@ -43,7 +46,7 @@ const insertEntries = (sql: SqlClient.SqlClient, accountId: string, first: numbe
 const size = { ATOLL_VOLUME_BYTES: String(4 * 1024 ** 3), ATOLL_SANDBOX_MEMORY_BYTES: String(512 * 1024 ** 2) }
 
 layer(TestApi.layer(size), { excludeTestServices: true })("usage over HTTP", (it) => {
-  it.effect("an account without anything: a month of zeros, no CPU time, no costs, an empty wallet", () =>
+  it.effect("of a new account is a month of zeros, no CPU time, no costs and an empty wallet", () =>
     withTenant(async ({ get }) => {
       const { usage } = (await get("/usage")).json
       assert.isTrue(Schema.is(Usage)(usage))
@@ -85,7 +88,7 @@ layer(TestApi.layer(size), { excludeTestServices: true })("usage over HTTP", (it
     })
   )
 
-  it.effect("the scope usage:read is needed, and enough; without a key it is 401", () =>
+  it.effect("needs the scope usage:read and no other; without a key it is 401", () =>
     withTenant(async ({ get }, api) => {
       const name = randomUUID()
       const { secret: reader } = await api.newKey(["usage:read"], name)
@@ -102,7 +105,7 @@ layer(TestApi.layer(size), { excludeTestServices: true })("usage over HTTP", (it
     })
   )
 
-  it.effect("refuses what is no window, too long a window, unknown parameters and groupings", () =>
+  it.effect("refuses a malformed or too long window, unknown parameters and groupings", () =>
     withTenant(async ({ get }) => {
       const from = "2026-01-01T00:00:00Z"
       const refused = [
@@ -139,7 +142,7 @@ layer(TestApi.layer(size), { excludeTestServices: true })("usage over HTTP", (it
     })
   )
 
-  it.effect("transactions: pages stay what they are while others are added", () =>
+  it.effect("keeps pages of transactions as they are while others are added", () =>
     withTenant(async ({ get, accountId }, _, sql) => {
       await insertEntries(sql, accountId, 1, 25)
       const seen: Array<string> = []
@@ -179,7 +182,7 @@ layer(TestApi.layer(size), { excludeTestServices: true })("usage over HTTP", (it
     })
   )
 
-  it.effect("more costs than fit an answer are refused, with what to ask instead; one less is not", () =>
+  it.effect("refuses a list of costs beyond its bound, with a request that fits; it answers the bound itself", () =>
     withTenant(async ({ get, accountId }, _, sql) => {
       const day = Date.UTC(2026, 4, 5)
       const insert = (first: number, count: number) =>
@@ -216,11 +219,11 @@ layer(TestApi.layer(size), { excludeTestServices: true })("usage over HTTP", (it
     })
   )
 
-  it.effect("the life of a Sandbox: what it used, what that cost, and what left the wallet", () =>
+  it.effect("covers the life of a Sandbox: its usage, the cost of that, and the wallet's debits", () =>
     withTenant(async ({ get, key, accountId }, api, sql) => {
       const other: Tenant["key"] = (await api.newKey(scopes, randomUUID())).secret
       const workspaceId = await api.newWorkspace(key)
-      // Rates at which a millisecond can be seen.
+      // Rates at which a millisecond is visible.
       await Effect.runPromise(sql`
         insert into rate_cards values (${BigInt(Date.now())}, 5000000000, 3000000000, 7000000, 0) on conflict do nothing`)
       await Effect.runPromise(

@@ -1,5 +1,8 @@
 /** Own process: it reads the metrics of the process. */
-/** The dashboard and the alert rules ask for what `/metrics` has: each name, each label, and each value that is spelt out. */
+/**
+ * The dashboard and the alert rules use what `/metrics` serves: each name, each label, and each value that is spelt
+ * out.
+ */
 import { randomUUID } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -30,7 +33,7 @@ const rules = file("prometheus/alerts.yml")
     text
   }))
 
-/** What Prometheus itself adds to every series. */
+/** Labels that Prometheus itself adds to every series. */
 const own = new Set(["job", "instance"])
 
 const suffixes = /_(?:bucket|sum|count)$/
@@ -38,7 +41,7 @@ const suffixes = /_(?:bucket|sum|count)$/
 const labelsOf = (series: string): ReadonlyMap<string, string> =>
   new Map(Array.from(series.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g), ([, name, value]) => [name!, value!]))
 
-/** One sentence for each thing that the expression asks for and nobody tells. */
+/** One sentence for each name, label or value of the expression that no series has. */
 const faults = (expression: string, known: ReadonlyMap<string, Family>): ReadonlyArray<string> =>
   Array.from(
     expression.matchAll(/\b((?:atoll|process|nodejs|effect_cluster)_[a-z0-9_]+)(?:\{([^}]*)\})?/g),
@@ -58,7 +61,7 @@ const faults = (expression: string, known: ReadonlyMap<string, Family>): Readonl
     }
   ).flat()
 
-/** Labels that are kept: `sum by (a, b)`. */
+/** Labels of a grouping: `sum by (a, b)`. */
 const groupings = (expression: string): ReadonlyArray<string> =>
   Array.from(expression.matchAll(/\bby \(([^)]*)\)/g), ([, names]) =>
     names!.split(",").map((name) => name.trim())
@@ -68,12 +71,12 @@ const isBalanced = (expression: string): boolean =>
   expression.split("(").length === expression.split(")").length &&
   expression.split("{").length === expression.split("}").length
 
-layer(TestApi.layer(), { excludeTestServices: true })("what watches Atoll", (it) => {
-  it.effect("asks for metrics, labels and values that there are", () =>
+layer(TestApi.layer(), { excludeTestServices: true })("the dashboard and the alert rules", (it) => {
+  it.effect("use only metrics, labels and values that exist", () =>
     Effect.gen(function* () {
       const { send, scrapes, newWorkspace, newSandbox } = yield* TestApi
       const sql = yield* SqlClient.SqlClient
-      // A fleet has hosts of its own.
+      // A fleet reports its own hosts.
       if (!isOverAFleet)
         yield* sql`
         insert into hosts (id, label, address_host, address_port, boot, version, driver, kind, vcpus, memory_bytes, disk_bytes, parallel_starts,
@@ -97,7 +100,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("what watches Atoll", (it)
         ...[...known.values()].flatMap(({ series }) => series.flatMap((one) => [...labelsOf(one).keys()]))
       ])
 
-      // The check itself bites.
+      // The check itself finds a fault.
       assert.deepStrictEqual(
         faults('atoll_sandboxen + atoll_sandboxes{state="running"} + atoll_boot_duration_seconds{outcome="up"}', known),
         [
@@ -128,28 +131,26 @@ layer(TestApi.layer(), { excludeTestServices: true })("what watches Atoll", (it)
     })
   )
 
-  it.effect(
-    "every rule says what is the matter, how urgent it is and what mends it; no two panels lie on each other",
-    () =>
-      Effect.sync(() => {
-        assert.isAbove(rules.length, 10)
-        assert.strictEqual(new Set(rules.map(({ name }) => name)).size, rules.length)
-        for (const { name, expression, text } of rules) {
-          assert.isNotEmpty(expression, name)
-          assert.match(text, /^ {8}labels: \{ severity: (page|ticket) \}$/m, name)
-          assert.match(text, /^ {10}summary: ".+"$/m, name)
-          assert.match(text, /^ {10}mend: ".+"$/m, name)
-        }
-        const places = dashboard.panels.map(({ gridPos }) => gridPos)
-        for (const [index, one] of places.entries())
-          for (const other of places.slice(index + 1))
-            assert.isFalse(
-              one.x < other.x + other.w &&
-                other.x < one.x + one.w &&
-                one.y < other.y + other.h &&
-                other.y < one.y + one.h,
-              `${JSON.stringify(one)} and ${JSON.stringify(other)}`
-            )
-      })
+  it.effect("say for each rule the fault, its urgency and the remedy; no two panels overlap", () =>
+    Effect.sync(() => {
+      assert.isAbove(rules.length, 10)
+      assert.strictEqual(new Set(rules.map(({ name }) => name)).size, rules.length)
+      for (const { name, expression, text } of rules) {
+        assert.isNotEmpty(expression, name)
+        assert.match(text, /^ {8}labels: \{ severity: (page|ticket) \}$/m, name)
+        assert.match(text, /^ {10}summary: ".+"$/m, name)
+        assert.match(text, /^ {10}mend: ".+"$/m, name)
+      }
+      const places = dashboard.panels.map(({ gridPos }) => gridPos)
+      for (const [index, one] of places.entries())
+        for (const other of places.slice(index + 1))
+          assert.isFalse(
+            one.x < other.x + other.w &&
+              other.x < one.x + one.w &&
+              one.y < other.y + other.h &&
+              other.y < one.y + one.h,
+            `${JSON.stringify(one)} and ${JSON.stringify(other)}`
+          )
+    })
   )
 })

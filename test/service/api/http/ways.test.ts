@@ -20,7 +20,7 @@ const uuid = (key: string) => ({ headers: { "idempotency-key": key } })
 
 layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL_SSH_PORT: "0" }), {
   excludeTestServices: true
-})("the ways into a Sandbox over HTTP", (it) => {
+})("ingress to a Sandbox over HTTP", (it) => {
   it.effect("a preview is opened once, closed, and closed again", () =>
     withSandbox(async ({ send, api }) => {
       for (const port of [0, 65_536, "80", 1.5, null]) {
@@ -48,7 +48,7 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
     })
   )
 
-  it.effect("previews are listed without what lets one in, and closed without an id", () =>
+  it.effect("previews are listed without their capability, and closed without an id", () =>
     withSandbox(async ({ send, api }) => {
       const list = async () => Schema.decodeUnknownSync(PreviewList)((await send("GET", "/previews")).json).previews
       assert.deepStrictEqual(await list(), [])
@@ -90,7 +90,7 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
     })
   )
 
-  it.effect("an access is made once for its key, looked up and revoked", () =>
+  it.effect("a service access is made once for its key, looked up and revoked", () =>
     withSandbox(async ({ send }) => {
       const key = randomUUID()
       const requested_at = new Date().toISOString()
@@ -125,7 +125,7 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
     })
   )
 
-  it.effect("a grant is recovered with the same keys and revoked, never confirmed", () =>
+  it.effect("an SSH grant is recovered with the same keys and revoked, and its cleanup is never confirmed", () =>
     withSandbox(async ({ send }) => {
       const path = "/cooperative-connection"
       for (const publicKeys of [
@@ -152,7 +152,7 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
   )
 })
 
-layer(TestApi.layer(), { excludeTestServices: true })("what is not switched on", (it) => {
+layer(TestApi.layer(), { excludeTestServices: true })("ingress that is not switched on", (it) => {
   it.effect("answers 501 after shape and ownership", () =>
     withSandbox(async ({ send, api }) => {
       const body = { requested_at: new Date().toISOString(), ports: [80] }

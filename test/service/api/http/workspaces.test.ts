@@ -1,4 +1,4 @@
-/** Workspaces: bounds, replays, the quota under concurrency and over two processes, and that accounts do not see each other. */
+/** Workspaces: bounds, replays, the quota under concurrency and over two processes, and the separation of accounts. */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
@@ -19,7 +19,7 @@ const volumeBytes = 64 * 1024 ** 2
 const settings = { ATOLL_WORKSPACE_STORAGE_BYTES: "8589934592", ATOLL_VOLUME_BYTES: String(volumeBytes) }
 
 layer(TestApi.layer(settings), { excludeTestServices: true })("workspaces", (it) => {
-  it.effect("one is created empty, listed newest first, and counts its Sandboxes and their volumes", () =>
+  it.effect("a workspace is created empty, listed newest first, and counts its Sandboxes and their volumes", () =>
     withApi(async (api) => {
       const key = await account(api)
       const create = (name: string) =>
@@ -46,7 +46,7 @@ layer(TestApi.layer(settings), { excludeTestServices: true })("workspaces", (it)
     })
   )
 
-  it.effect("a name has 1 to 128 characters, whatever the characters are", () =>
+  it.effect("a name has 1 to 128 characters of any kind", () =>
     withApi(async (api) => {
       const key = await account(api)
       const create = async (name: unknown) =>
@@ -107,7 +107,7 @@ layer(TestApi.layer(settings), { excludeTestServices: true })("workspaces", (it)
       })
   )
 
-  it.effect("the same key at once, over two processes, makes one workspace and one answer", () =>
+  it.effect("concurrent creates with one key, over two processes, make one workspace and one answer", () =>
     withApi(async (api) => {
       const key = await account(api)
       const processes = [sendTo(api.port, key), sendTo(api.second.port, key)]
@@ -123,7 +123,7 @@ layer(TestApi.layer(settings), { excludeTestServices: true })("workspaces", (it)
   )
 
   it.effect(
-    "the quota holds for creates at once, over two processes; a replay still answers, and a refused key is free",
+    "the quota holds for concurrent creates over two processes; a replay still answers, and a refused key is free",
     () =>
       withApi(async (api) => {
         const key = await account(api)
@@ -155,7 +155,7 @@ layer(TestApi.layer(settings), { excludeTestServices: true })("workspaces", (it)
       })
   )
 
-  it.effect("one is read and renamed by its account alone; who may only read may not rename, nor delete", () =>
+  it.effect("only its account reads and renames a workspace; a read-only key can neither rename nor delete it", () =>
     withApi(async (api) => {
       const key = await account(api)
       const id = await api.newWorkspace(key)
@@ -179,35 +179,33 @@ layer(TestApi.layer(settings), { excludeTestServices: true })("workspaces", (it)
     })
   )
 
-  it.effect(
-    "only an empty one is deleted; it is gone then, its room in the quota is free, and its key still replays",
-    () =>
-      withApi(async (api) => {
-        const key = await account(api)
-        const create = () =>
-          api.send("POST", path, { key, body: { name: "first" }, headers: { "idempotency-key": "first" } })
-        const made = await create()
-        const at = `${path}/${made.json.workspace.id}`
-        const sandboxId = await api.newSandbox(made.json.workspace.id, key)
-        const refused = await api.send("DELETE", at, { key })
-        assert.deepStrictEqual(
-          [refused.status, refused.json.code, refused.json.details],
-          [409, "WORKSPACE_NOT_EMPTY", { sandboxCount: 1 }]
-        )
-        assert.strictEqual((await api.send("DELETE", `/api/v2/sandboxes/${sandboxId}`, { key })).status, 204)
-        assert.strictEqual((await api.send("DELETE", at, { key })).status, 204)
-        assert.deepStrictEqual((await api.send("GET", path, { key })).json.workspaces, [])
-        for (const [method, body] of [["GET"], ["PATCH", { name: "x" }], ["DELETE"]] as const) {
-          assert.strictEqual((await api.send(method, at, { key, body })).status, 404, method)
-        }
-        assert.deepStrictEqual((await create()).json, made.json)
-        const { sandbox } = (await api.send("GET", `/api/v2/sandboxes/${sandboxId}`, { key })).json
-        assert.deepStrictEqual([sandbox.status, sandbox.workspaceId], ["deleted", made.json.workspace.id])
-      })
+  it.effect("only an empty workspace is deleted; that frees its quota, and its key still replays", () =>
+    withApi(async (api) => {
+      const key = await account(api)
+      const create = () =>
+        api.send("POST", path, { key, body: { name: "first" }, headers: { "idempotency-key": "first" } })
+      const made = await create()
+      const at = `${path}/${made.json.workspace.id}`
+      const sandboxId = await api.newSandbox(made.json.workspace.id, key)
+      const refused = await api.send("DELETE", at, { key })
+      assert.deepStrictEqual(
+        [refused.status, refused.json.code, refused.json.details],
+        [409, "WORKSPACE_NOT_EMPTY", { sandboxCount: 1 }]
+      )
+      assert.strictEqual((await api.send("DELETE", `/api/v2/sandboxes/${sandboxId}`, { key })).status, 204)
+      assert.strictEqual((await api.send("DELETE", at, { key })).status, 204)
+      assert.deepStrictEqual((await api.send("GET", path, { key })).json.workspaces, [])
+      for (const [method, body] of [["GET"], ["PATCH", { name: "x" }], ["DELETE"]] as const) {
+        assert.strictEqual((await api.send(method, at, { key, body })).status, 404, method)
+      }
+      assert.deepStrictEqual((await create()).json, made.json)
+      const { sandbox } = (await api.send("GET", `/api/v2/sandboxes/${sandboxId}`, { key })).json
+      assert.deepStrictEqual([sandbox.status, sandbox.workspaceId], ["deleted", made.json.workspace.id])
+    })
   )
 
   it.effect(
-    "of a delete and creates of Sandboxes at once, over two processes, no Sandbox is without its workspace",
+    "concurrent deletes and creates of Sandboxes, over two processes, leave no Sandbox without its workspace",
     () =>
       withApi(async (api) => {
         const key = await account(api)

@@ -1,4 +1,7 @@
-/** `atoll mcp` before a service that does what no real one does on demand: cut a connection at a known moment, refuse, answer as a stream. */
+/**
+ * `atoll mcp` before a service that misbehaves on demand, as no real one does: it cuts a connection at a known moment,
+ * refuses, answers as a stream.
+ */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
@@ -20,7 +23,7 @@ const tools = [
   { name: "edit", annotations: { readOnlyHint: false, idempotentHint: false } }
 ]
 
-/** How the service meets one request; `done` is what it does when it is let. */
+/** How the service treats one request; `done` is its answer when it does not interfere. */
 type Meeting = (request: IncomingMessage, response: ServerResponse, done: () => void) => void
 
 const cut: Meeting = (request) => request.socket.destroy()
@@ -35,11 +38,11 @@ const unavailable = (details: object | null) =>
 
 interface Service {
   readonly url: string
-  /** All that was done, and so answered. */
+  /** All requests that were applied and answered. */
   readonly done: Array<Message>
-  /** All that arrived. */
+  /** All requests that arrived. */
   readonly seen: Array<{ readonly message: Message; readonly headers: IncomingMessage["headers"] }>
-  /** Of the next requests, one after the other; those behind them are answered. */
+  /** The treatment of the next requests, in order; later ones are answered. */
   readonly meetings: Array<Meeting>
 }
 
@@ -65,7 +68,7 @@ const service = async (port = 0): Promise<Service> => {
         response.writeHead(200, { "content-type": "application/json" })
         response.end(JSON.stringify({ jsonrpc: "2.0", id: message.id, result }))
       }
-      // What the bridge wants to know for itself.
+      // The requests that the bridge makes for itself.
       if (message.id === 0) return answer()
       seen.push({ message, headers: request.headers })
       const meet = meetings.shift()
@@ -96,8 +99,8 @@ const call = (name: string, given: object = {}, id: number | string = 1) => ({
   params: { name, arguments: given }
 })
 
-describe("the bridge of atoll mcp", () => {
-  it("asks again what is safe, and what it has given a key, with that key", async () => {
+describe("atoll mcp", () => {
+  it("repeats safe requests, and those that it gave a key, with that key", async () => {
     const { url, meetings, seen, done } = await service()
     const { take, written } = bridgeTo(url)
     meetings.push(cut, unavailable({ outcome: "unknown" }), cut)
@@ -121,7 +124,7 @@ describe("the bridge of atoll mcp", () => {
     )
   })
 
-  it("says that it is not known what became of what may not be asked again", async () => {
+  it("reports an unknown outcome for a request that may not be repeated", async () => {
     const { url, meetings, seen, done } = await service()
     const { take, written } = bridgeTo(url)
     meetings.push((request, _, answer) => {
@@ -144,7 +147,7 @@ describe("the bridge of atoll mcp", () => {
     assert.strictEqual(written[2].error.data.code, "SERVICE_UNAVAILABLE")
   })
 
-  it("waits for a service that is away, whatever is asked: nothing was done", async () => {
+  it("waits for a service that is away, with every request: nothing was applied", async () => {
     const port = await freePort()
     const { take, written } = bridgeTo(`http://127.0.0.1:${port}`)
     const asked = take(call("edit"))
@@ -155,7 +158,7 @@ describe("the bridge of atoll mcp", () => {
     assert.lengthOf(seen, 2)
   })
 
-  it("tells a client in its own protocol what the service refuses, or that there is none", async () => {
+  it("reports in the client's protocol what the service refuses, or that it is away", async () => {
     const { url, meetings } = await service()
     const { take, written } = bridgeTo(url)
     meetings.push(refuse(401, { code: "UNAUTHENTICATED", message: "No.", requestId: "req_1", details: null }))
@@ -173,7 +176,7 @@ describe("the bridge of atoll mcp", () => {
     assert.strictEqual(away.written[0].error.data.outcome, "notApplied")
   })
 
-  it("says in headers what the specification wants there, and reads an answer that comes as a stream", async () => {
+  it("sends the headers of the specification, and reads an answer that is a stream", async () => {
     const { url, seen, meetings } = await service()
     const { take, written } = bridgeTo(url)
     meetings.push((_, response) => {
@@ -202,7 +205,7 @@ describe("the bridge of atoll mcp", () => {
     })
   })
 
-  it("answers what is no message, keeps to itself what wants no answer, and gives up what is cancelled", async () => {
+  it("answers malformed messages, sends no answer to notifications, and abandons cancelled requests", async () => {
     const { url, seen, meetings } = await service()
     const { take, written, raw } = bridgeTo(url)
     await take("{")
@@ -229,7 +232,7 @@ describe("the bridge of atoll mcp", () => {
     assert.lengthOf(written, 0)
   })
 
-  it("ends with its input once all is answered, and with a signal at once", async () => {
+  it("ends with its input once all requests are answered, and immediately on a signal", async () => {
     const { url } = await service()
     const start = () =>
       spawn(process.execPath, [resolve("clients/typescript/src/cli/main.ts"), "mcp"], {

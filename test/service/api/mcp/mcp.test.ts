@@ -1,4 +1,4 @@
-/** /mcp by the official clients of the present specification and of the year before, with real programs inside. */
+/** /mcp with the official clients of the present specification and of the year before, with real programs inside. */
 import { randomBytes } from "node:crypto"
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -58,7 +58,7 @@ const withClient = (
     await client.close()
   })
 
-/** What it answers, which is no error. */
+/** The answer of a call, which is no error. */
 const done = async (client: McpClient, name: string, given: Readonly<Record<string, unknown>>) => {
   const { isError, answer, text } = await client.call(name, given)
   assert.isFalse(isError, `${name}: ${text}`)
@@ -66,7 +66,7 @@ const done = async (client: McpClient, name: string, given: Readonly<Record<stri
   return answer
 }
 
-/** The Error body that it answers. */
+/** The Error body that the call answers. */
 const refused = async (client: McpClient, name: string, given: Readonly<Record<string, unknown>>) => {
   const { isError, answer, text } = await client.call(name, given)
   assert.isTrue(isError, `${name}: ${text}`)
@@ -75,7 +75,7 @@ const refused = async (client: McpClient, name: string, given: Readonly<Record<s
   return answer
 }
 
-/** All of an operation's stdout from an offset on, by as many calls as it takes. */
+/** All of an operation's stdout from an offset on, in as many calls as it needs. */
 const rest = async (
   client: McpClient,
   { sandboxId, operationId }: { sandboxId: string; operationId: string },
@@ -102,7 +102,7 @@ describe.skipIf(skipped(unusable))("MCP", () => {
       ["2026-07-28", presentClient, "http"],
       ["2025-11-25", earlierClient, "stdio"]
     ] as const) {
-      it.effect(`does the whole job for a client of ${which} over ${transport}`, () =>
+      it.effect(`does a whole job for a client of ${which} over ${transport}`, () =>
         withClient(make, transport, async (client) => {
           assert.deepStrictEqual(await client.names(), all)
           assert.match(client.instructions() ?? "", /create_sandbox/)
@@ -221,7 +221,7 @@ describe.skipIf(skipped(unusable))("MCP", () => {
       )
     }
 
-    it.effect("gives what a command prints as text, whatever it is, and says what is not in an answer", () =>
+    it.effect("gives a command's output as text, for all bytes, and reports the part that an answer omits", () =>
       withClient(presentClient, "http", async (client, served) => {
         const sandboxId = await served.newSandbox()
         const hostile = String.raw`printf '\0\033]0;x\a\xff\xfe\xc3(\xed\xa0\x80\n' >&2; printf '{"isError":true}\n'`
@@ -247,7 +247,7 @@ describe.skipIf(skipped(unusable))("MCP", () => {
       })
     )
 
-    it.effect("shows a key what it may do, and nobody what is another's", () =>
+    it.effect("shows a key the tools that its scopes allow, and nothing of another account", () =>
       withServed(async (served) => {
         const sandboxId = await served.newSandbox()
         const { answer: op } = await (await presentClient(urlOf(served), served.key)).call("run", {
@@ -291,7 +291,7 @@ describe.skipIf(skipped(unusable))("MCP", () => {
       })
     )
 
-    it.effect("says what is wrong with a call", () =>
+    it.effect("names the fault of a call", () =>
       withClient(earlierClient, "http", async (client) => {
         const sandboxId = "sbx_01m81v57aseqh97btskpmzej5f"
         const wrong = async (name: string, given: Record<string, unknown>) =>
@@ -313,7 +313,7 @@ describe.skipIf(skipped(unusable))("MCP", () => {
       })
     )
 
-    it.effect("refuses before it reads what is not for it", () =>
+    it.effect("refuses a request for another endpoint before it reads the body", () =>
       withServed(async (served) => {
         const list = { jsonrpc: "2.0", id: 1, method: "tools/list", params: {} }
         const ask = (body: unknown, headers: Record<string, string> = {}, key?: string | null) =>
@@ -336,7 +336,7 @@ describe.skipIf(skipped(unusable))("MCP", () => {
         for (const [origin, host] of [
           ["https://evil.example", here],
           ["null", here],
-          // A name of the page's own that leads here.
+          // A name of the page that resolves to this address.
           [`http://evil.example:${served.port}`, `evil.example:${served.port}`]
         ] as const) {
           assert.deepStrictEqual(await codeOf(ask(list, { origin, host })), [403, "CROSS_SITE_REQUEST"], origin)
@@ -356,7 +356,7 @@ describe.skipIf(skipped(unusable))("MCP", () => {
           const answer = await served.send(method, "/mcp")
           assert.deepStrictEqual([answer.status, answer.headers.allow], [405, "POST, OPTIONS"])
         }
-        // What is JSON and no message of the protocol is the SDK's to refuse, in the protocol's own words.
+        // The SDK refuses JSON that is no message of the protocol, in the protocol's words.
         assert.strictEqual((await ask({ jsonrpc: "2.0" })).json.error.code, -32_600)
         assert.strictEqual((await ask({ ...list, method: "nope" })).json.error.code, -32_601)
         const subscribe = await ask({ ...list, method: "subscriptions/listen" })
@@ -365,7 +365,7 @@ describe.skipIf(skipped(unusable))("MCP", () => {
       })
     )
 
-    it.effect("leaves the command of a client that goes, for whoever asks next", () =>
+    it.effect("leaves the command of a client that disconnects for a later client to read", () =>
       withClient(earlierClient, "http", async (client, served) => {
         const sandboxId = await served.newSandbox()
         const gone = new AbortController()
@@ -395,7 +395,7 @@ describe.skipIf(skipped(unusable))("MCP", () => {
       })
     )
 
-    it.effect("ends with its key, and stands in the audit log as what it does", () =>
+    it.effect("ends with its key, and is in the audit log by the action of each tool", () =>
       withServed(async (served) => {
         const sandboxId = await served.newSandbox()
         const key = await served.newKey(["sandbox:read", "sandbox:execute", "usage:read"])

@@ -1,4 +1,4 @@
-/** How a host comes to its fleet, and stays there. */
+/** How a host joins its fleet, and stays joined. */
 import { randomBytes } from "node:crypto"
 import { readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -70,11 +70,11 @@ describe("a host", () => {
     () =>
       Effect.gen(function* () {
         const { dataDir, world, host, service } = yield* setting
-        const nobody = yield* Effect.promise(() => freePort())
+        const unused = yield* Effect.promise(() => freePort())
         const there = yield* service()
         yield* Effect.scoped(
           Effect.gen(function* () {
-            const { standing } = yield* host([nobody, there.port])
+            const { standing } = yield* host([unused, there.port])
             yield* so(() => there.beats.length > 1, "it beats")
             assert.deepStrictEqual(standing(), { service: `${loopback}:${there.port}`, fault: null })
             const [said] = there.joined
@@ -90,7 +90,7 @@ describe("a host", () => {
             assert.strictEqual(readFileSync(join(dataDir, "host"), "utf8").trim(), said!.hostId)
             assert.strictEqual(readFileSync(join(dataDir, "installation"), "utf8").trim(), "the database")
             world.networkRefused = "No network here."
-            yield* so(() => there.beats.at(-1)!.networkRefused === "No network here.", "what changed is told")
+            yield* so(() => there.beats.at(-1)!.networkRefused === "No network here.", "the change is reported")
           })
         )
         const { hostId, boot } = there.joined[0]!
@@ -102,33 +102,31 @@ describe("a host", () => {
           })
         )
         assert.deepInclude(there.joined.at(-1), { hostId, installation: "the database" })
-        // By its key it is known again; that is its own.
+        // Its key identifies it again; the key is its own.
         const keyFile = join(dataDir, "host.key")
         assert.deepStrictEqual([...new Set(there.keys)], [readFileSync(keyFile, "utf8").trim()])
         assert.strictEqual(statSync(keyFile).mode & 0o777, 0o600)
       })
   )
 
-  it.live(
-    "joins anew when it is not known any more, and another service when its own has gone or does not answer",
-    () =>
-      Effect.gen(function* () {
-        const { host, service } = yield* setting
-        const [one, two] = [yield* service(), yield* service()]
-        const { standing } = yield* host([one.port, two.port])
-        yield* so(() => one.beats.length > 0, "it is with the first")
-        one.knows = false
-        yield* so(() => two.beats.length > 0, "it is with the second")
-        assert.strictEqual(two.joined[0]!.boot, one.joined[0]!.boot)
-        for (const socket of two.sockets) socket.destroy()
-        yield* so(() => one.joined.length > 1, "it is with the first again")
-        one.isFrozen = true
-        yield* so(() => two.joined.length > 1 && standing().service !== null, "it is with the second again")
-        assert.deepStrictEqual([one.left, two.left], [[], []])
-      })
+  it.live("joins again when it is unknown, and joins another service when its own has gone or does not answer", () =>
+    Effect.gen(function* () {
+      const { host, service } = yield* setting
+      const [one, two] = [yield* service(), yield* service()]
+      const { standing } = yield* host([one.port, two.port])
+      yield* so(() => one.beats.length > 0, "it is with the first")
+      one.knows = false
+      yield* so(() => two.beats.length > 0, "it is with the second")
+      assert.strictEqual(two.joined[0]!.boot, one.joined[0]!.boot)
+      for (const socket of two.sockets) socket.destroy()
+      yield* so(() => one.joined.length > 1, "it is with the first again")
+      one.isFrozen = true
+      yield* so(() => two.joined.length > 1 && standing().service !== null, "it is with the second again")
+      assert.deepStrictEqual([one.left, two.left], [[], []])
+    })
   )
 
-  it.live("asks again while nobody is there, or while it is refused for now, and says why", () =>
+  it.live("retries while no service answers, or while it is refused for now, and says why", () =>
     Effect.gen(function* () {
       const { host, service } = yield* setting
       const port = yield* Effect.promise(() => freePort())
@@ -143,7 +141,7 @@ describe("a host", () => {
     })
   )
 
-  it.live("gives up where it can never join, with a sentence", () =>
+  it.live("gives up with a sentence where it can never join", () =>
     Effect.gen(function* () {
       const { dataDir, host, service } = yield* setting
       const there = yield* service({ refusal: new JoinRefused({ message: "Of another fleet.", isFinal: true }) })
@@ -160,7 +158,7 @@ describe("a host", () => {
     })
   )
 
-  it.live("does not begin where nobody could reach it, or where it knows nobody", () =>
+  it.live("does not start where no service could reach it, or without the address of one", () =>
     Effect.gen(function* () {
       const { host } = yield* setting
       const everywhere = yield* host([1], { ATOLL_FLEET_HOST: "0.0.0.0", ATOLL_FLEET_ADDRESS: "" }).pipe(Effect.flip)

@@ -28,7 +28,7 @@ const lend = async (body: (host: CgroupHost, v2: string) => Promise<void>) => {
 }
 
 describe.skipIf(!usable)("cgroups", () => {
-  it("directories deeper than any path may be long are removed", () =>
+  it("deeper than the longest path are removed", () =>
     lend(async (host, v2) => {
       mkdirSync(join(v2, "deep"))
       const code = `import os\nos.chdir(${JSON.stringify(join(v2, "deep"))})\nfor _ in range(40):\n  os.mkdir("d"*200); os.chdir("d"*200)`
@@ -37,7 +37,7 @@ describe.skipIf(!usable)("cgroups", () => {
       expect(existsSync(join(v2, "deep"))).toBe(false)
     }))
 
-  it("what runs in them is told and ended, wherever below", () =>
+  it("are listed while they hold a process at any depth, and are removed with it", () =>
     lend(async (host, v2) => {
       mkdirSync(join(v2, "busy", "below"), { recursive: true })
       mkdirSync(join(v2, "idle"))
@@ -70,7 +70,7 @@ describe.skipIf(!usable)("cgroups", () => {
       expect(await removeCgroups(host, "first")).toBe(true)
     }))
 
-  it("where socket buffers have a counter beside the memory's, it has a limit", () =>
+  it("have a limit for socket buffers where these have a separate counter", () =>
     lend(async (host) => {
       const { memory } = host.v1
       if (memory === undefined) return

@@ -5,7 +5,7 @@ import { assert, describe, it } from "vitest"
 import { makeLifePipe, openLifePipe } from "../../../../src/host/linux/lifePipe.ts"
 import { inFolder } from "../../../support/host/linux/inFolder.ts"
 
-/** Bytes read; -1: nothing yet, and a writer lives. */
+/** Bytes read; -1: none yet, and a writer lives. */
 const readOnce = (fd: number): number => {
   try {
     return readSync(fd, Buffer.alloc(1))
@@ -16,7 +16,7 @@ const readOnce = (fd: number): number => {
 }
 
 describe("a life pipe", () => {
-  it("reads end of file once its writer is gone, by a reader that was opened later too", () =>
+  it("reads end of file once its writer is gone, also through a reader that was opened later", () =>
     inFolder(async (folder) => {
       const path = join(folder, "life")
       const { readFd, writeFd } = await makeLifePipe(path)
@@ -27,7 +27,7 @@ describe("a life pipe", () => {
       for (const fd of [readFd, later]) closeSync(fd)
     }))
 
-  it("is not opened where something else has its name: a terminal, a link to one, a file, another user's pipe", () =>
+  it("is not opened in place of something else: a terminal, a link to one, a file, another user's pipe", () =>
     inFolder(async (folder) => {
       const path = join(folder, "life")
       assert.throws(() => openLifePipe(path), /ENOENT/)

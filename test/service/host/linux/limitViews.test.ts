@@ -1,4 +1,4 @@
-/** The views by lxcfs, with a real lxcfs and a real cgroup. */
+/** The views of lxcfs, with a real lxcfs and a real cgroup. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -30,7 +30,7 @@ describe.skipIf(!isUsable)("views of limits", () => {
     for (const path of [mount, `${mount}.pid`]) rmSync(path, { recursive: true, force: true })
   })
 
-  /** What the first process of a pid namespace reads once it is in the cgroup, as a Sandbox's does. */
+  /** The /proc file as the first process of a pid namespace reads it in the cgroup, as a Sandbox's does. */
   const inside = (command: string): string =>
     spawnSync(
       "sh",
@@ -46,7 +46,7 @@ describe.skipIf(!isUsable)("views of limits", () => {
     assert.match(inside(`cat ${view!.from}`), new RegExp(`^MemTotal: +${(100 * MiB) / 1024} kB$`, "m"))
   })
 
-  it("are none where lxcfs does not run", () => {
+  it("are absent where lxcfs does not run", () => {
     assert.deepStrictEqual(lxcfsViews(`${mount}-absent`), [])
   })
 

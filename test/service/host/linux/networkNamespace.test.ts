@@ -15,7 +15,7 @@ const { ok } = await Effect.runPromise(probe)
 
 const uncounted = unusable ?? (isRoot ? (networkObstacle() ?? flowObstacle()) : "another process's network needs root")
 
-/** Sends from one socket to so many addresses. Prints how often the kernel took it, and what it said last. */
+/** Sends from one socket to so many addresses. Prints how often the kernel accepted it, and its last error. */
 const sendToMany = (count: number): string => `
 import errno, socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -27,7 +27,7 @@ for i in range(${count}):
 print(taken, errno.errorcode.get(last))`
 
 describe("network namespace", () => {
-  it.runIf(ok && process.getuid?.() === 0)("the machine's named network namespaces stay where they are", async () => {
+  it.runIf(ok && process.getuid?.() === 0)("leaves the machine's named network namespaces mounted", async () => {
     const name = `atoll-test-${randomBytes(6).toString("hex")}`
     execFileSync("ip", ["netns", "add", name])
     const lifeFd = openSync("/dev/null", "r")
@@ -45,7 +45,7 @@ describe("network namespace", () => {
   })
 
   it.skipIf(skipped(uncounted))(
-    "a program has so many connections at a time and no more, before and after its way out died",
+    "limits a program's concurrent connections, before and after slirp4netns died",
     async () => {
       const lifeFd = openSync("/dev/null", "r")
       const child = spawn("unshare", ["--net", "sleep", "60"], { stdio: "ignore" })
@@ -54,7 +54,7 @@ describe("network namespace", () => {
           const slirp = await connectNetwork({ pid: child.pid!, throughUserNamespace: false, lifeFd })
           const inside = (...argv: ReadonlyArray<string>) =>
             execFileSync("nsenter", ["--net", `--target=${child.pid}`, ...argv], { encoding: "utf8" })
-          // Nothing of this reaches the internet: every packet is dropped behind the count.
+          // No packet reaches the internet: every one is dropped after the count.
           const drop = ["pref", "1", "protocol", "ip", "bpf", "da", "bytecode", "1,6 0 0 2,"]
           inside("tc", "filter", "add", "dev", "tap0", "egress", ...drop)
           const said = inside("python3", "-c", sendToMany(FLOWS_MAX + 100))
@@ -68,7 +68,7 @@ describe("network namespace", () => {
     }
   )
 
-  it("nothing is done for a process that has not entered a network namespace of its own", async () => {
+  it("changes nothing for a process that has not entered a new network namespace", async () => {
     const before = Object.keys(networkInterfaces())
     const lifeFd = openSync("/dev/null", "r")
     const child = spawn("sleep", ["60"], { stdio: "ignore" })
@@ -82,12 +82,12 @@ describe("network namespace", () => {
     }
   })
 
-  it("the host's own addresses and every range of a special purpose are refused, and only the name server is let through", () => {
+  it("refuses the host's own addresses and every special-purpose range, except the name server", () => {
     const commands = routeCommands(["192.88.99.7", "192.88.99.7"])
     for (const range of specialRanges) expect(commands).toContain(`route replace prohibit ${range}\n`)
     expect(commands.match(/192\.88\.99\.7/g)?.length).toBe(1)
     expect(commands).toContain("route replace 10.0.2.3/32 dev tap0\n")
-    // A wider address of its own would bring a route to the gateway.
+    // A wider address would bring a route to the gateway.
     expect(commands.match(/address add \S+/g)).toEqual(["address add 10.0.2.100/32"])
     expect(commands.indexOf("prohibit")).toBeLessThan(commands.indexOf("tap0"))
   })

@@ -7,16 +7,16 @@ import { findByArgument, goneWithin, identify, isAlive, signal } from "../../../
 import { WrittenProcess } from "../../../../src/host/linux/SandboxRecords.ts"
 
 describe("process identity", () => {
-  it("a process is told from another that got its pid, and from one of an earlier boot", () => {
+  it("distinguishes a process from another that got its pid, and from one of an earlier boot", () => {
     const own = identify(process.pid)!
     expect(isAlive(own)).toBe(true)
     expect(isAlive({ ...own, startTime: own.startTime - 1 })).toBe(false)
     expect(isAlive({ ...own, bootId: "another" })).toBe(false)
-    // Would end this test if it looked at the pid alone.
+    // Would end this test if it checked the pid alone.
     signal({ ...own, startTime: own.startTime - 1 }, "SIGKILL")
   })
 
-  it("a process that ended is gone, its zombie too", async () => {
+  it("a process that ended is gone, also as a zombie", async () => {
     const child = spawn("sleep", ["60"], { stdio: "ignore" })
     const it = identify(child.pid!)!
     signal(it, "SIGKILL")
@@ -24,10 +24,10 @@ describe("process identity", () => {
     expect(await goneWithin(() => true, 5)).toBe(false)
   })
 
-  it("a process is found by its command line only where no Sandbox's process can be", async () => {
+  it("a process is found by its command line only where it cannot be a Sandbox's", async () => {
     const word = randomUUID()
     const isOwn = (uid: number) => uid === process.getuid!()
-    // The word is put together inside: unshare's own command line, out here, has none of it.
+    // The word is built inside: unshare's own command line, outside, does not contain it.
     const [first, rest] = [word.slice(0, 8), word.slice(8)]
     const forge = `sh -c "echo up; sleep 60" sh "$1$2"; :`
     const inside = spawn("unshare", ["--user", "--pid", "--fork", "--kill-child", "sh", "-c", forge, "sh", first, rest])
@@ -41,7 +41,7 @@ describe("process identity", () => {
     outside.kill("SIGKILL")
   })
 
-  it("what earlier versions wrote down is still the same process", () => {
+  it("identities that earlier versions stored still match the same process", () => {
     const decode = Schema.decodeUnknownOption(WrittenProcess)
     const it = { pid: 7, startTime: 1234, bootId: "b" }
     const written = [it, { pid: 7, startTime: "1234", bootId: "b" }, { pid: 7, startTime: 1234, hostBootId: "b" }]

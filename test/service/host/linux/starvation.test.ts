@@ -1,4 +1,4 @@
-/** What is waited for from a process does not count while the host has no processor for it. */
+/** A time-out for a process does not run while the host gives that process no processor. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
@@ -10,7 +10,7 @@ import { Effect } from "effect"
 import { Patience, patienceEnds } from "../../../../src/host/linux/starvation.ts"
 import { BootPort } from "../../../../src/host/qemu/BootPort.ts"
 
-/** Shares of one processor: the first, of least weight, gets hardly any of it. */
+/** Sharers of one processor: the first, of least weight, gets hardly any of it. */
 const spinners: Array<ChildProcess> = []
 const spin = async (nice: number): Promise<ChildProcess> => {
   const child = spawn("taskset", ["-c", "0", "nice", "-n", String(nice), "sh", "-c", "echo; while :; do :; done"])
@@ -30,7 +30,7 @@ afterAll(() => {
 })
 
 describe("patience", () => {
-  it("is kept with a process that has no processor, and runs out with one that does nothing", async () => {
+  it("lasts for a process that gets no processor, and runs out for an idle one", async () => {
     const idle = spawn("sleep", ["100"])
     spinners.push(idle)
     const [kept, spent] = [new Patience(starved, 400), new Patience({ pid: idle.pid! }, 400)]
@@ -40,12 +40,12 @@ describe("patience", () => {
     expect(kept.leftMs()).toBeGreaterThan(0)
   })
 
-  it("runs out with a process that is gone", () => Effect.runPromise(patienceEnds({ pid: 2 ** 22 + 1 }, 10)))
+  it("runs out for a process that is gone", () => Effect.runPromise(patienceEnds({ pid: 2 ** 22 + 1 }, 10)))
 
-  it("ends for a process that never gets a processor, too", async () => {
+  it("also ends for a process that never gets a processor", async () => {
     const began = performance.now()
     await Effect.runPromise(patienceEnds(starved, 60))
-    // Ten time-outs, and what the host adds.
+    // Ten time-outs, and the host's own delay.
     expect(performance.now() - began).toBeGreaterThan(60)
   })
 

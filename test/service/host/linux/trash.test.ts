@@ -7,7 +7,7 @@ import { Trash } from "../../../../src/host/linux/Trash.ts"
 import { inFolder } from "../../../support/host/linux/inFolder.ts"
 import { eventually } from "../../../support/runtime/contract/commands.ts"
 
-/** Deeper than a path may be long. */
+/** Deeper than the longest path. */
 const deep = (folder: string) =>
   execFileSync("python3", [
     "-c",
@@ -17,7 +17,7 @@ const deep = (folder: string) =>
 const isEmpty = (folder: string) => eventually(Effect.sync(() => readdirSync(folder).length === 0))
 
 describe("trash", () => {
-  it("what is discarded is out of the way at once and gone soon, at any depth", () =>
+  it("discarded files leave their place immediately and are deleted soon, at any depth", () =>
     inFolder(async (folder) => {
       const trash = new Trash(join(folder, ".trash"))
       for (const name of ["a", "b"]) {
@@ -31,7 +31,7 @@ describe("trash", () => {
       await trash.close()
     }))
 
-  it("what one service could not finish the next one does", () =>
+  it("the next service deletes what an earlier one left", () =>
     inFolder(async (folder) => {
       const before = new Trash(join(folder, ".trash"))
       await before.close()

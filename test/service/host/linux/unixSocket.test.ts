@@ -6,7 +6,7 @@ import { connectUnix } from "../../../../src/host/linux/unixSocket.ts"
 import { inFolder } from "../../../support/host/linux/inFolder.ts"
 
 describe("unix sockets", () => {
-  it("one is reached below a path that no address can hold, and never by a link", () =>
+  it("a socket is reached below a path that no address can hold, and never through a link", () =>
     inFolder(async (folder) => {
       const deep = join(folder, "x".repeat(120))
       execFileSync("mkdir", [deep])

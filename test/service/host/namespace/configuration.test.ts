@@ -1,4 +1,7 @@
-/** The /etc of a Sandbox: the programs of the host find their configuration, and nothing that the host's operator wrote is among it. */
+/**
+ * The /etc of a Sandbox: the programs of the host find their configuration, and no file of the host's operator is in
+ * it.
+ */
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -20,7 +23,7 @@ describe("the public part of a host's /etc", () => {
   }
   const md5 = (text: string) => createHash("md5").update(text).digest("hex")
 
-  it("is what packages brought and nobody changed, and links to it and into /usr", async () => {
+  it("holds the unchanged files of packages, and links among them and into /usr", async () => {
     put("etc/as-shipped.conf", "shipped\n")
     put("etc/changed.conf", "password=1\n")
     put("etc/closed.conf", "shipped\n", 0o600)
@@ -92,13 +95,13 @@ describe.skipIf(skipped(unusable))("the /etc of a Sandbox", () => {
       const broken = listed.stdout
         .split("\n")
         .filter((path) => path !== "" && existsSync(path) && (statSync(path).mode & 0o004) !== 0)
-        // The operator's own file: it is not for Sandboxes.
+        // The operator's own file: Sandboxes must not see it.
         .filter((path) => realpathSync(path) !== "/etc/environment")
       assert.deepStrictEqual(broken, [])
     })
   )
 
-  it.live("is closed to change and shows nothing of the host's accounts or keys", () =>
+  it.live("is read-only and shows neither accounts nor keys of the host", () =>
     Effect.gen(function* () {
       const guest = yield* Effect.flatMap(driver, (it) => it.guest("configured", 1))
       const { stdout } = yield* run(

@@ -10,7 +10,7 @@ const MiB = 1024 ** 2
 
 describe.skipIf(unusable !== null || !isRoot)("namespace driver on a small disk", () => {
   it.live(
-    "every volume is promised its whole size, and whoever has none yet is refused in plain words when the disk has promised all",
+    "every volume has its whole size reserved, and a new one is refused in plain words once the disk is fully reserved",
     () =>
       Effect.scoped(
         Effect.gen(function* () {
@@ -21,14 +21,15 @@ describe.skipIf(unusable !== null || !isRoot)("namespace driver on a small disk"
           const spec = (sandboxId: string) => sandboxSpec(sandboxId, { volumeBytes: 128 * MiB })
           const body = Effect.gen(function* () {
             const driver = yield* Runtime
-            // The program of the agent and its Node are on another disk; what the file system keeps for itself is less than one volume.
+            // The program of the agent and its Node are on another disk; the file system's own share is less than one
+            // volume.
             yield* driver.provision(spec("one"))
             yield* driver.provision(spec("two"))
             const refused = yield* Effect.flip(driver.provision(spec("three")))
             expect(refused).toMatchObject({ _tag: "RuntimeRefused", code: "HOST_FULL" })
             expect(refused.message).not.toMatch(/ATOLL_|MiB|\d/)
             expect((yield* driver.inventory).map(({ sandboxId }) => sandboxId).toSorted()).toEqual(["one", "two"])
-            // A volume that is there has its room.
+            // A volume that exists keeps its room.
             yield* driver.stop("one", 1)
             yield* driver.provision({ ...spec("one"), generation: 2 })
             yield* driver.destroy("two")

@@ -1,4 +1,4 @@
-/** What a Sandbox can read of its host: no path of its data, no name, no user, no disk, no boot line. */
+/** What a Sandbox can read about its host: no path of its data, no name, no user, no disk, no boot line. */
 import { existsSync, readFileSync, realpathSync } from "node:fs"
 import { hostname } from "node:os"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
@@ -17,7 +17,8 @@ import { commandSpec, output, run } from "../../../support/runtime/contract/comm
 import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
 
 /**
- * Prints `path: secret` for each file, link and name below these folders that has one of the secrets in it. It does not look for the user in mount tables:
+ * Prints `path: secret` for each file, link and name below these folders that contains one of the secrets. It does not
+ * look for the user in mount tables:
  * the kernel writes it there for each tmpfs of a user namespace.
  */
 const search = `
@@ -76,7 +77,7 @@ describe.skipIf(skipped(unusable) || !isRoot)("names of the host", () => {
     await host.dispose()
   })
 
-  it.live("are in nothing that a Sandbox can read", () =>
+  it.live("are in no file that a Sandbox can read", () =>
     Effect.gen(function* () {
       const { uid }: { readonly uid: number } = JSON.parse(
         readFileSync(`${folder}/runtime/namespace/reader/spec.json`, "utf8")
@@ -95,7 +96,7 @@ describe.skipIf(skipped(unusable) || !isRoot)("names of the host", () => {
     })
   )
 
-  it.live("are not in what /proc says of disks, boot and devices, which programs read as before", () =>
+  it.live("are not in /proc's files about disks, boot and devices, which programs read as before", () =>
     Effect.gen(function* () {
       const masked = yield* output(
         yield* guest,
@@ -109,7 +110,7 @@ describe.skipIf(skipped(unusable) || !isRoot)("names of the host", () => {
 python3 -c 'import os, resource, multiprocessing; open("/proc/self/maps").read(); print("python runs", multiprocessing.cpu_count() > 0)'`
       )
       assert.include(tried, "programs run\nnode runs\npython runs True")
-      // By its path within what is mounted, and not by the host's.
+      // By its path within the mount, not by the host's.
       assert.match(tried, /^\/etc-\w+ \/etc tmpfs/m)
       assert.match(tried, /^\/workspace \/workspace ext4 \/dev\/loop\d+$/m)
     })

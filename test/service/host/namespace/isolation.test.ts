@@ -1,5 +1,5 @@
-/** Own process: its attackers load the machine, and it counts what they leave. */
-/** Attempts to get out of a Sandbox, or to hurt what is beside it. Each must fail, and the Sandbox and its host must be well afterwards. */
+/** Own process: its attackers load the machine, and it counts their leftovers. */
+/** Attempts to escape from a Sandbox or harm others. Each must fail, and leave Sandbox and host well. */
 
 import { createSocket } from "node:dgram"
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
@@ -21,7 +21,7 @@ const MiB = 1024 ** 2
 const SECRET = `secret-${process.pid}-${Date.now()}`
 const ABSTRACT = `\0atoll-isolation-${process.pid}`
 
-/** Runs Python in the guest; what it prints. */
+/** Runs Python in the guest; returns its output. */
 const python = (guest: Guest, code: string) =>
   Effect.map(run(guest, commandSpec(["python3", "-c", code])), (ended) => `${ended.stdout}${ended.stderr}`.trim())
 
@@ -116,7 +116,7 @@ describe.skipIf(skipped(unusable))("isolation of namespaces", () => {
         "import os\nfor f in sorted(map(int, os.listdir('/proc/self/fd'))):\n  try: print(f, os.readlink(f'/proc/self/fd/{f}'))\n  except OSError: pass"
       )
       const others = links.split("\n").filter((line) => !/^[012] /.test(line))
-      // What the test's own runner left open is there as /dev/null.
+      // A descriptor that the test's own runner left open is /dev/null there.
       expect(others.filter((line) => !line.endsWith(" /dev/null"))).toEqual([])
       expect(
         yield* python(
@@ -144,7 +144,7 @@ describe.skipIf(skipped(unusable))("isolation of namespaces", () => {
     })
   )
 
-  attempt("there are no capabilities and no way to new ones", (guest) =>
+  attempt("commands have no capabilities and cannot gain any", (guest) =>
     Effect.gen(function* () {
       const status = yield* output(guest, "cat /proc/self/status")
       for (const set of ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"])
@@ -201,7 +201,7 @@ describe.skipIf(skipped(unusable))("isolation of namespaces", () => {
     })
   )
 
-  attempt("the kernel's rarely needed doors are shut", (guest) =>
+  attempt("rarely needed system calls are refused", (guest) =>
     Effect.gen(function* () {
       const numbers =
         process.arch === "x64"
@@ -222,7 +222,7 @@ describe.skipIf(skipped(unusable))("isolation of namespaces", () => {
     })
   )
 
-  attempt("a file cannot be given away, and programs are told so as everywhere", (guest) =>
+  attempt("a file cannot be given to another user, with the usual error", (guest) =>
     Effect.gen(function* () {
       const code = [
         "import os",
@@ -242,7 +242,7 @@ describe.skipIf(skipped(unusable))("isolation of namespaces", () => {
     })
   )
 
-  attempt("whoever opens all terminals that it can takes none from others", (guest) =>
+  attempt("a Sandbox that opens all terminals that it can takes none from others", (guest) =>
     Effect.gen(function* () {
       if (!isRoot) return
       const hoard =
@@ -278,7 +278,7 @@ describe.skipIf(skipped(unusable))("isolation of namespaces", () => {
       expect(ended.stderr).toContain("No such process")
       expect(() => process.kill(process.pid, 0)).not.toThrow()
     }).pipe(
-      // `kill -1` reaches everything of the Sandbox's own, its agent included: that Sandbox is down, and nothing else is.
+      // `kill -1` reaches everything of the Sandbox, its agent included: that Sandbox is down, and nothing else is.
       Effect.catch(() => Effect.void),
       Effect.andThen(
         Effect.gen(function* () {
@@ -297,7 +297,7 @@ describe.skipIf(skipped(unusable))("isolation of namespaces", () => {
   )
 
   attempt(
-    "neither the agent nor what starts its commands can be taken over: their memory is their own, and no signal opens an inspector",
+    "neither the agent nor its spawner can be taken over: their memory is private, and no signal opens an inspector",
     (guest) =>
       Effect.gen(function* () {
         const said = yield* python(
@@ -361,7 +361,7 @@ os.kill(int(running[b'/opt/atoll/node'][6:]), signal.SIGUSR1)`
     })
   )
 
-  attempt("the kernel's controls cannot be turned", (guest) =>
+  attempt("kernel settings cannot be changed", (guest) =>
     Effect.gen(function* () {
       const controls = [
         "/proc/sysrq-trigger",
@@ -377,14 +377,14 @@ os.kill(int(running[b'/opt/atoll/node'][6:]), signal.SIGUSR1)`
       expect(
         (yield* run(guest, shell("head -c 1 /proc/kcore; head -c 1 /dev/mem; head -c 1 /dev/kmsg; dmesg"))).stdout
       ).toBe("")
-      // What it shows of itself: its own limits.
+      // What it may show: its own limits.
       expect(yield* output(guest, "ls /sys /sys/fs")).toBe("/sys:\nfs\n\n/sys/fs:\ncgroup")
       expect((yield* run(guest, commandSpec(["hostname", "mine"]))).exited.exitCode).not.toBe(0)
       expect(yield* output(guest, "hostname")).toBe("sandbox")
     })
   )
 
-  attempt("there are no devices of the host's", (guest) =>
+  attempt("the host's devices are absent", (guest) =>
     Effect.gen(function* () {
       const devices = (yield* output(guest, "cd /dev; find . -type b -o -type c | sort")).split("\n")
       expect(devices.filter((it) => !/^\.\/(full|null|ptmx|pts\/.*|random|tty|urandom|zero)$/.test(it))).toEqual([])
@@ -418,7 +418,7 @@ os.kill(int(running[b'/opt/atoll/node'][6:]), signal.SIGUSR1)`
   )
 
   it.live.skipIf(networkUnusable !== null)(
-    "with network neither the host, private ranges nor the metadata address can be reached",
+    "a Sandbox with network reaches neither the host, private ranges nor the metadata address",
     () =>
       Effect.gen(function* () {
         const it = yield* driver
@@ -453,7 +453,7 @@ os.kill(int(running[b'/opt/atoll/node'][6:]), signal.SIGUSR1)`
           expect((yield* run(guest, shell(change))).exited.exitCode, change).not.toBe(0)
         }
         expect(yield* output(guest, "ip route show default")).toContain("tap0")
-        // A socket that names the device itself is asked no route. The group is one that this host has joined.
+        // A socket that is bound to the device needs no route. The group is one that this host has joined.
         const heard: Array<string> = []
         const group = "239.255.77.1"
         const udp = createSocket({ type: "udp4", reuseAddr: true })
@@ -479,7 +479,7 @@ for way in ways:
             guest,
             `import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(5)\ntry:\n  s.sendto(bytes.fromhex("123401000001000000000000076578616d706c6503636f6d0000010001"), ("10.0.2.3", 53)); s.recv(500)\nexcept OSError: pass`
           )
-          // And this host hears what is sent to that group at all.
+          // The control: this host does receive what is sent to that group.
           outside.send("control", port, group)
           yield* eventually(Effect.sync(() => heard.includes("control")))
           expect(heard).toEqual(["control"])
@@ -540,7 +540,7 @@ for way in ways:
       const it = yield* driver
       if (!isRoot || it.capabilities.statements.some((line) => /not enforced.*memory|memory.*not enforced/.test(line)))
         return
-      // Each is smaller than the agent, so that by size alone it would be the first to go.
+      // Each is smaller than the agent, so that by size alone the agent would be killed first.
       const hogs =
         "import os, time\nfor _ in range(120):\n  if os.fork() == 0:\n    hog = bytearray(8 * 1024 * 1024)\n    time.sleep(600)\ntime.sleep(600)"
       yield* guest.processes.start("hogs", commandSpec(["python3", "-c", hogs], { timeoutMs: null }))
@@ -553,7 +553,7 @@ for way in ways:
     })
   )
 
-  attempt("a full disk is the Sandbox's own", (guest) =>
+  attempt("a full disk affects only its Sandbox", (guest) =>
     Effect.gen(function* () {
       if (!isRoot) return
       const filled = yield* run(guest, shell("head -c 200000000 /dev/zero > big"))
@@ -564,7 +564,7 @@ for way in ways:
     })
   )
 
-  attempt("what is delegated of the cgroups gives no more than that", (guest) =>
+  attempt("the delegated cgroups grant nothing beyond them", (guest) =>
     Effect.gen(function* () {
       if (!isRoot) return
       const cgroup = "/opt/atoll/cgroup"
@@ -590,7 +590,7 @@ for way in ways:
     })
   )
 
-  it.live.skipIf(!isRoot)("each Sandbox is a user of its own on the host, of no use outside", () =>
+  it.live.skipIf(!isRoot)("each Sandbox has a separate host user without rights outside", () =>
     Effect.gen(function* () {
       const uids = new Set<number>()
       for (const pid of readdirSync("/proc").filter((it) => /^\d+$/.test(it))) {

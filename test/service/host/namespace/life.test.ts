@@ -11,7 +11,7 @@ describe.skipIf(skipped(unusable))("namespace driver", () => {
   layer(freshDriver({ ATOLL_PARALLEL_STARTS: "1" }), { excludeTestServices: true })(
     "that boots one at a time",
     (it) => {
-      it.effect("does not begin a boot that nobody wants any more when its turn comes", () =>
+      it.effect("skips a boot that was abandoned while it waited in the queue", () =>
         Effect.gen(function* () {
           const runtime = yield* Runtime
           const began: Array<string> = []

@@ -37,7 +37,7 @@ describe.skipIf(skipped(unusable) || !isRoot)("limits that programs can see", ()
     })
   )
 
-  it.live("nproc and other counters of processors say what the Sandbox has", () =>
+  it.live("nproc and other counters of processors show the Sandbox's processors", () =>
     Effect.gen(function* () {
       assert.strictEqual(yield* says(["nproc"]), "1")
       const { stdout } = yield* run(yield* guest, shell("echo $GOMAXPROCS $PYTHON_CPU_COUNT"))
@@ -69,7 +69,7 @@ describe.skipIf(skipped(unusable) || !isRoot)("limits that programs can see", ()
     })
   )
 
-  it.live("a Sandbox that commands left full of processes is looked into, and each of them is ended", () =>
+  it.live("a Sandbox that commands left full of processes can be listed, and each process can be ended", () =>
     Effect.gen(function* () {
       const { processes } = yield* guest
       const full =
@@ -77,7 +77,7 @@ describe.skipIf(skipped(unusable) || !isRoot)("limits that programs can see", ()
       const key = freshKey()
       const { exitCode } = yield* processes.execute(key, commandSpec(["python3", "-c", full]))
       assert.strictEqual(exitCode, 3)
-      // One place is free, and a shell needs two.
+      // One slot is free, and a shell needs two.
       const forks = commandSpec(["sh", "-c", "sleep 0 & wait $!"])
       assert.notStrictEqual((yield* processes.execute(freshKey(), forks)).exitCode, 0)
       const left = (yield* processes.every).processes
@@ -89,12 +89,12 @@ describe.skipIf(skipped(unusable) || !isRoot)("limits that programs can see", ()
     })
   )
 
-  it.live("a command that the kernel killed for want of memory is told apart from one that was killed", () =>
+  it.live("a command that the kernel killed for lack of memory is distinguished from one that a signal killed", () =>
     Effect.gen(function* () {
       const hog = shell("exec python3 -c 'b=[]\nwhile True: b.append(bytearray(1<<24))'")
       const { exited } = yield* run(yield* guest, hog)
       assert.deepInclude(exited, { exitCode: null, signal: "SIGKILL", outOfMemory: true })
-      // By way of a shell that reports it.
+      // Through a shell that reports it.
       const child = yield* run(
         yield* guest,
         shell("python3 -c 'b=[]\nwhile True: b.append(bytearray(1<<24))'; exit $?")

@@ -9,11 +9,14 @@ import { probe } from "../../../../src/host/namespace/probe.ts"
 
 const canMount = process.getuid?.() === 0
 
-/** Many mounts that stay, which make a walk over all of them slow, and some behind them that come and go until the scope ends. */
+/**
+ * Many permanent mounts, which make a walk over all of them slow, and some behind them that come and go until the scope
+ * ends.
+ */
 const churningMounts = Effect.acquireRelease(
   Effect.sync(() => {
     const folder = mkdtempSync("/run/atoll-probe-test-")
-    // bubblewrap skips what it may not enter.
+    // bubblewrap skips mounts that it may not enter.
     chmodSync(folder, 0o755)
     const stay = `for i in $(seq 200); do mkdir ${folder}/stays-$i; mount -t tmpfs none ${folder}/stays-$i; done`
     spawnSync("sh", ["-c", stay], { stdio: "ignore" })

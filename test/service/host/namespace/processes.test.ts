@@ -15,6 +15,6 @@ describe.skipIf(skipped(unusable))("commands in a namespace", () => {
   beforeAll(() => host.runPromise(Effect.flatMap(Runtime, (driver) => driver.provision(sandboxSpec("commands")))))
   afterAll(() => host.dispose())
   processContract("namespace, trees by cgroup", guest)
-  // Where no program of ours runs, Node starts commands.
+  // Node starts commands where the native launcher does not run.
   if (process.arch === "x64") signalContract("namespace", guest)
 })

@@ -1,4 +1,4 @@
-/** What sockets keep in the kernel is bounded by the Sandbox's memory, so that one Sandbox cannot take the host's. */
+/** The Sandbox's memory bounds the kernel's socket buffers, so that one Sandbox cannot take the host's memory. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, ManagedRuntime } from "effect"
 import { Runtime } from "../../../../src/runtime/Runtime.ts"
@@ -8,10 +8,12 @@ import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
 
 const MiB = 1024 ** 2
 const memoryBytes = 256 * MiB
-/** Here a program that is not bounded stops, so that the host survives a test that fails. */
+/** The program stops at this size even without a bound, so that the host survives a failing test. */
 const mostBytes = 2 * memoryBytes
 
-/** `kept(socket)` is what the kernel says that it holds for it (SO_MEMINFO: received, and sent and not yet received). */
+/**
+ * `kept(socket)` is the memory that the kernel reports for it (SO_MEMINFO: received, and sent and not yet received).
+ */
 const hoard = (pair: string, send: string) => `
 import socket, struct
 def kept(s):
@@ -79,7 +81,7 @@ describe.skipIf(skipped(unusable) || !isRoot)("socket buffers", () => {
         if (it.capabilities.statements.some((line) => /not enforced.*memory|memory.*not enforced/.test(line))) return
         const guest = yield* it.guest("hoarder", 1)
         const { exited, stdout, stderr } = yield* run(guest, commandSpec(["python3", "-c", program]))
-        // Either they are not given, or the program is ended as one that took too much.
+        // Either the kernel refuses the buffers, or it ends the program for taking too much memory.
         if (!exited.outOfMemory) assert.isBelow(Number.parseInt(stdout, 10), memoryBytes, stderr)
         assert.strictEqual(yield* output(guest, "echo well"), "well")
       })

@@ -1,4 +1,4 @@
-/** A host that is killed while it looks whether it can mount images leaves nothing behind once it has started again. */
+/** A host that is killed during its trial mount of an image has no leftovers after it has started again. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -9,14 +9,14 @@ import { canMountImages } from "../../../../src/host/namespace/volumeTrial.ts"
 import { isRoot, skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
 
 const uuid = "aaaaaaaa-1111-4222-8333-bbbbbbbbbbbb"
-/** It has the pid of a process that is there, and is another one. */
+/** It has the pid of a live process, but is another process. */
 const killed = `trial-${process.pid}-1-${uuid}`
 const earlier = `trial-${uuid}`
 const atWork = `trial-${process.pid}-${identify(process.pid)!.startTime}-${uuid}`
 const another = "trial-sandbox"
 
-describe.skipIf(skipped(unusable) || !isRoot)("a look whether images can be mounted", () => {
-  it("removes what those left that were killed, and nothing of anybody else", async () => {
+describe.skipIf(skipped(unusable) || !isRoot)("the trial mount of an image", () => {
+  it("removes the leftovers of killed trials, and nothing else", async () => {
     const folder = mkdtempSync(join(tmpdir(), "atoll-trial-"))
     const placeOf = (name: string) => ({ image: join(folder, `${name}.img`), folder: join(folder, name) })
     const mounted = () => [killed, earlier, atWork, another].filter((name) => isMounted(join(folder, name)))

@@ -1,4 +1,4 @@
-/** One boot; test/system/host/qemu has everything else about virtual machines. */
+/** One boot; test/system/host/qemu has all other tests of virtual machines. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Runtime } from "../../../../src/runtime/Runtime.ts"

@@ -46,7 +46,7 @@ const world = Layer.unwrap(
 )
 
 layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true })("Analytics", (it) => {
-  it.effect("puts counters into buckets by growth, across boots, and says null where nothing was measured", () =>
+  it.effect("puts counters into buckets by growth, across boots, and null where nothing was measured", () =>
     Effect.gen(function* () {
       const analytics = yield* Analytics
       const { accountId, id } = yield* sandboxOf()
@@ -57,7 +57,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
       yield* sample(id, 2, begin + 2 * minute, 0.5, 50)
       yield* sample(id, 2, begin + 2 * minute + 15_000, null, null)
       yield* sample(id, 2, begin + 3 * minute, null, 70)
-      // What could not be measured is no zero to count from.
+      // A missing measurement does not count as zero.
       yield* sample(id, 2, begin + 4 * minute, 0.75, null)
       const answer = yield* analytics.read(accountId, id, {
         from: begin,
@@ -110,7 +110,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
     })
   )
 
-  it.effect("reads the last 24 hours unless it is asked for others", () =>
+  it.effect("reads the last 24 hours by default", () =>
     Effect.gen(function* () {
       const analytics = yield* Analytics
       const { accountId, id } = yield* sandboxOf()
@@ -120,7 +120,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
     })
   )
 
-  it.effect("knows no boot of a number beyond all that there were", () =>
+  it.effect("finds no boots for a generation beyond the last", () =>
     Effect.gen(function* () {
       const analytics = yield* Analytics
       const { accountId, id } = yield* sandboxOf()
@@ -136,7 +136,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
     })
   )
 
-  it.effect("says what is wrong with a request before it looks for the Sandbox, and does not count it", () =>
+  it.effect("names the fault of a request before it looks for the Sandbox, and does not count the request", () =>
     Effect.gen(function* () {
       const analytics = yield* Analytics
       const { accountId, id } = yield* sandboxOf()
@@ -152,7 +152,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
     })
   )
 
-  it.effect("limits requests a minute for the whole account, exactly, also at once", () =>
+  it.effect("limits the requests a minute of a whole account, exactly, even concurrent ones", () =>
     Effect.gen(function* () {
       const analytics = yield* Analytics
       const { accountId, id } = yield* sandboxOf()
@@ -175,7 +175,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
     })
   )
 
-  it.effect("counts no requests of before the clock was set back", () =>
+  it.effect("does not count requests from before the clock was set back", () =>
     Effect.gen(function* () {
       const analytics = yield* Analytics
       const sql = yield* SqlClient.SqlClient
@@ -201,7 +201,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
     })
   )
 
-  it.effect("counts operations by where they began and ended, and reads none of their records for it", () =>
+  it.effect("counts operations by their begin and end, without reading their records", () =>
     Effect.gen(function* () {
       const analytics = yield* Analytics
       const sql = yield* SqlClient.SqlClient
@@ -251,12 +251,12 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
     })
   )
 
-  it.effect("reads of a window in the past only what was in it, however much came after it and before", () =>
+  it.effect("reads for a past window only its own rows, however many are after and before it", () =>
     Effect.gen(function* () {
       const analytics = yield* Analytics
       const sql = yield* SqlClient.SqlClient
       const { accountId, id } = yield* sandboxOf()
-      // Each lasts a second and a half, one begins each second.
+      // Each lasts a second and a half, and one begins each second.
       const operations = (name: string, count: number, first: number) => sql`
         insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, created_at)
         select ${id} || ${name} || n, 'operation', ${accountId}, ${id}, 1, 1, '{}', jsonb_build_object('value', 'completed', 'context',
@@ -292,7 +292,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
     })
   )
 
-  it.effect("gives the median and the 99th hundredth of operations and executes together, interpolated", () =>
+  it.effect("gives the median and the 99th percentile of operations and executes together, interpolated", () =>
     Effect.gen(function* () {
       const analytics = yield* Analytics
       const sql = yield* SqlClient.SqlClient

@@ -1,4 +1,4 @@
-/** What the operator's metrics say of each host of a fleet. */
+/** The operator's metrics of each host of a fleet. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { PrometheusMetrics } from "effect/observability"
@@ -9,7 +9,7 @@ import { TestDatabase } from "../../../support/TestDatabase.ts"
 import { WorldFleet } from "../../fleet/WorldFleet.ts"
 
 layer(TestDatabase.layer, { excludeTestServices: true })("metrics of hosts", (it) => {
-  it.effect("say how many stand how, and what of each is promised, lives there and was heard of it", () =>
+  it.effect("count hosts by state, and show the reservations, Sandboxes and last contact of each", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const fleet = new WorldFleet()

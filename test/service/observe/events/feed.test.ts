@@ -1,6 +1,7 @@
 /**
- * Each committed transition reaches each stream once, those of an actor in order: under writers on several connections and in transactions of
- * their own, through connections that are cut, processes that end, and clients that read slowly or come and go.
+ * Each committed transition reaches each stream once, and those of an actor in order: under writers on several
+ * connections and in separate transactions, through connections that are cut, processes that end, and clients that read
+ * slowly or come and go.
  */
 import { setTimeout as pause } from "node:timers/promises"
 import { assert, describe, it } from "@effect/vitest"
@@ -60,7 +61,7 @@ const insertOf = (accountId: string, sandboxId: string, id: string, kind: string
   idempotency: null
 })
 
-/** The parts of a process that write and that tell, with connections of their own: one scope is one life of it. */
+/** The parts of a process that write and that stream, with separate connections: one scope is one life of it. */
 const lifeOf = (environment: Readonly<Record<string, string>> = {}, heartbeatMs = 15_000) =>
   lifeWith(Events.layer({ heartbeatMs }), environment)
 
@@ -73,7 +74,7 @@ const lifeWith = (events: ReturnType<typeof Events.layer>, environment: Readonly
     Layer.provide(testSettings(environment))
   )
 
-/** On which 15 s, and nothing else, pass in a moment. */
+/** A clock on which only 15 s pass in a moment. */
 class HastyClock extends ShiftedClock {
   override sleep(duration: Duration.Duration): Effect.Effect<void> {
     return super.sleep(Duration.toMillis(duration) === 15_000 ? Duration.millis(10) : duration)
@@ -104,10 +105,10 @@ const parse = (piece: Buffer): { readonly shown: ReadonlyArray<Shown>; readonly 
 const openOn = (life: Life, accountId: string, sandboxId: string | null, after: string | null) =>
   Context.get(life, Events).open({ accountId, sandboxId, after })
 
-/** Null when it is over. */
+/** Null when it has ended. */
 const nextOf = (stream: EventStream) => new Promise<Buffer | null>((resolve) => stream.next(resolve))
 
-/** One that reads until it is told to stop, and keeps what it has read. */
+/** A client that reads until it is stopped, and keeps what it has read. */
 class Reading {
   readonly shown: Array<Shown> = []
   lastId: string | null = null
@@ -162,7 +163,7 @@ const commit = (life: Life, accountId: string, actorId: string, kind: string, re
 
 const keysOf = (shown: ReadonlyArray<Shown>) => shown.map(({ actorId, revision }) => `${actorId} ${revision}`)
 
-/** Returns when every transaction of the server that was open has ended, so that a feed tells what is written now. */
+/** Returns when every transaction of the server that was open has ended, so that a feed delivers new transitions. */
 const untilAllTold = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const [begun] = yield* sql<{ readonly id: string }>`select pg_current_xact_id()::text as id`
@@ -182,13 +183,13 @@ const isOrdered = (shown: ReadonlyArray<Shown>): boolean => {
 }
 
 describe("the feed of transitions", () => {
-  it.live("tells each once and in order, whatever is cut, ends, or reads slowly", () =>
+  it.live("delivers each transition once and in order, through cuts, ends and slow readers", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const services = yield* Effect.context<Layer.Services<ReturnType<typeof lifeOf>>>()
-      // Any number: it only says that there are other processes.
+      // Any number: it only shows that there are other processes.
       const life = () => begin(lifeOf({ ATOLL_CLUSTER_PORT: "1" }))
-      // Two write; the third only tells, and is replaced all the time.
+      // Two write; the third only streams, and is replaced all the time.
       const lives = [yield* life(), yield* life(), yield* life()]
       const accounts = ["acc_a", "acc_b"]
       const sandboxes = ["sbx_1", "sbx_2"]
@@ -213,7 +214,7 @@ describe("the feed of transitions", () => {
       const writer = (n: number) => lives[n % 2]!.context
       const teller = (n: number) => lives[n % 3]!.context
 
-      /** Reads as a client does that goes away at any moment, and comes back with what it has seen last, to any process. */
+      /** Reads like a client that disconnects at any moment, and resumes after its last event at any process. */
       const client = async (n: number, accountId: string, sandboxId: string | null, slowMs: number, start: string) => {
         const shown: Array<Shown> = []
         let after = start
@@ -221,14 +222,14 @@ describe("the feed of transitions", () => {
         for (let visit = n; quietTimes < 3; visit++) {
           const opening = openOn(teller(visit), accountId, sandboxId, after).pipe(Effect.timeoutOption(1000))
           const stream = Option.getOrNull(await Effect.runPromise(opening))
-          // Its process is over.
+          // Its process has ended.
           if (stream === null) continue
           const leaveAfter = 1 + Math.floor(Math.random() * 40)
           const timer = setTimeout(() => stream.close(), isOver ? 400 : 100 + Math.random() * 600)
           let count = 0
           for (let piece = await nextOf(stream); piece !== null; piece = await nextOf(stream)) {
             const told = parse(piece)
-            // Cut in the middle of what was sent: only whole events count, and the rest comes again.
+            // Cut in the middle of the bytes: only whole events count, and the rest comes again.
             const whole = visit % 3 === 0 ? told.shown.slice(0, Math.ceil(told.shown.length / 2)) : told.shown
             shown.push(...whole)
             count += whole.length
@@ -243,7 +244,7 @@ describe("the feed of transitions", () => {
         return shown
       }
 
-      // Else the first steps, which are written, would be after the start.
+      // Otherwise the first steps, which are written here, would be after the start.
       yield* untilAllTold
       const starts = new Map<string, string>()
       for (const accountId of accounts) {
@@ -263,7 +264,8 @@ describe("the feed of transitions", () => {
         client(n, accountId, sandboxId, slowMs, starts.get(accountId)!)
       )
 
-      // Each actor's steps, one after the other, by whichever process; and things that are made in transactions of their own, some of them long.
+      // Each actor's steps, one after the other, by any process; and resources that are made in separate transactions,
+      // some of them long.
       let made = 0
       const writers = [
         ...actors.map(async ({ accountId, id, kind }, n) => {
@@ -327,18 +329,19 @@ describe("the feed of transitions", () => {
     }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
   )
 
-  it.live("waits for what began earlier, and tells it first", () =>
+  it.live("waits for a transaction that began earlier, and delivers its transitions first", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { context, end } = yield* begin(lifeOf())
       yield* Effect.promise(() => write(context, insertOf("acc_a", "sbx_a", "sbx_a", "sandbox")))
       const reading = new Reading(yield* openOn(context, "acc_a", null, null))
-      // Its Sandbox's creation, too, where a transaction of any other database of the server was open as it came.
+      // The creation of its Sandbox may be there, too, if a transaction of another database of the server was open when
+      // it was written.
       const operationsShown = () => keysOf(reading.shown).filter((key) => key.startsWith("op_"))
       const inserted = insertOf("acc_a", "sbx_a", "op_early", "operation")
       yield* Effect.gen(function* () {
         yield* insertActors(sql, [encodeInsert(inserted)], ["early"])
-        // Committed while the earlier one is still under way.
+        // Committed while the earlier transaction is still open.
         yield* Effect.promise(() => write(context, insertOf("acc_a", "sbx_a", "op_late", "operation")))
         yield* Effect.sleep(300)
         assert.deepStrictEqual(operationsShown(), [])
@@ -350,7 +353,7 @@ describe("the feed of transitions", () => {
     }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
   )
 
-  it.live("is not held up by who only reads", () =>
+  it.live("does not wait for a transaction that only reads", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { context, end } = yield* begin(lifeOf())
@@ -366,7 +369,7 @@ describe("the feed of transitions", () => {
     }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
   )
 
-  it.live("hears of another process's commits without asking, and measures from when they were", () =>
+  it.live("receives another process's commits without polling, and measures its lag from the commit", () =>
     Effect.gen(function* () {
       const lag = Effect.map(PrometheusMetrics.format(), (text) => {
         const of = (name: string) =>
@@ -383,7 +386,7 @@ describe("the feed of transitions", () => {
       }
       const after = yield* lag
       assert.isAtLeast(after.count - before.count, 5)
-      // Commits are gathered for 5 ms before they are told: that counts.
+      // The feed gathers commits for 5 ms before it delivers them: that counts.
       assert.isAtLeast(after.sum - before.sum, 0.02)
       reading.stream.close()
       yield* one.end
@@ -391,7 +394,7 @@ describe("the feed of transitions", () => {
     }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
   )
 
-  it.live("hears of another process's output without asking, by operation and by Sandbox", () =>
+  it.live("receives another process's output without polling, by operation and by Sandbox", () =>
     Effect.gen(function* () {
       const one = yield* begin(lifeOf({ ATOLL_CLUSTER_PORT: "1" }, 3_600_000))
       const other = yield* begin(lifeOf({ ATOLL_CLUSTER_PORT: "1" }, 3_600_000))
@@ -417,7 +420,8 @@ describe("the feed of transitions", () => {
           yield* Effect.sleep(5)
         }
       })
-      // That this one listens is told by and by: until then the other tells nobody, and then once of all.
+      // The other process learns only after a while that this one listens: until then it sends nothing, and then
+      // everything once.
       let offset = 0
       do {
         heard.splice(0)
@@ -430,7 +434,7 @@ describe("the feed of transitions", () => {
     }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
   )
 
-  it.live("beats every 15 s where nothing else is said", () =>
+  it.live("sends a heartbeat every 15 s when there is no event", () =>
     Effect.gen(function* () {
       const beganAt = performance.now()
       const { context, end } = yield* begin(lifeWith(Events.layer()))
@@ -445,7 +449,7 @@ describe("the feed of transitions", () => {
     }).pipe(Effect.provideService(Clock.Clock, new HastyClock()), Effect.scoped, Effect.provide(TestDatabase.layer))
   )
 
-  it.live("beats, and a beat's id moves on though nothing happens to its Sandbox", () =>
+  it.live("advances the id of its heartbeats though its Sandbox has no event", () =>
     Effect.gen(function* () {
       const { context, end } = yield* begin(lifeOf({}, 50))
       yield* Effect.promise(() => write(context, insertOf("acc_a", "sbx_a", "sbx_a", "sandbox")))
@@ -456,7 +460,7 @@ describe("the feed of transitions", () => {
       while (last === first) {
         const piece = (yield* Effect.promise(() => nextOf(stream)))!
         const { shown, lastId } = parse(piece)
-        // A writer in another database of this server may have held up what was written before the stream was opened.
+        // A writer in another database of this server may have delayed what was written before the stream was opened.
         if (keysOf(shown).join() === "sbx_a 1") continue
         assert.match(piece.toString(), /^: heartbeat\nid: [\w-]+\n\n$/)
         last = lastId
@@ -465,7 +469,8 @@ describe("the feed of transitions", () => {
       const again = new Reading(yield* openOn(context, "acc_a", null, last))
       yield* Effect.promise(() => write(context, insertOf("acc_a", "sbx_c", "sbx_c", "sandbox")))
       yield* Effect.promise(() => again.until(() => keysOf(again.shown).includes("sbx_c 1")))
-      // A writer in another database of this server may hold up the second Sandbox, too: then its step is after this beat.
+      // A writer in another database of this server may delay the second Sandbox, too: then its step is after this
+      // heartbeat.
       assert.deepStrictEqual(
         keysOf(again.shown).filter((key) => key !== "sbx_b 1"),
         ["sbx_c 1"]
@@ -475,7 +480,7 @@ describe("the feed of transitions", () => {
     }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
   )
 
-  it.live("calls a position stale once something after it was removed, and no sooner", () =>
+  it.live("calls a position stale once a later transition was removed, and not sooner", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { context, end } = yield* begin(lifeOf())
@@ -489,7 +494,7 @@ describe("the feed of transitions", () => {
       another.stream.close()
       yield* Effect.promise(() => write(context, insertOf("acc_a", "sbx_a", "op_old", "operation")))
       yield* Effect.promise(() => write(context, insertOf("acc_a", "sbx_a", "op_new", "operation")))
-      // The Sandbox itself may be told, too: the stream may have begun while another writer still held it up.
+      // The Sandbox itself may be delivered, too: the stream may have begun while another writer still delayed it.
       const operations = () => start.shown.filter(({ kind }) => kind === "operation")
       yield* Effect.promise(() => start.until(() => operations().length === 2))
       const [old, newer] = operations()
@@ -517,7 +522,7 @@ describe("the feed of transitions", () => {
     }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
   )
 
-  it.live("begins anew in a database that was restored on another server", () =>
+  it.live("starts over in a database that was restored on another server", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const first = yield* begin(lifeOf())
@@ -526,7 +531,7 @@ describe("the feed of transitions", () => {
       const id = parse((yield* Effect.promise(() => nextOf(stream)))!).lastId
       yield* first.end
       yield* sql`update transition_eras set server = '1'`
-      // As in a copy: its numbers are those of another server, and may come here in time.
+      // As in a copy: its numbers are those of another server, and may be reached here in time.
       yield* sql`update transitions set xact = '999999999'`
       const second = yield* begin(lifeOf())
       const failure = yield* Effect.flip(openOn(second.context, "acc_a", null, id))
@@ -542,7 +547,7 @@ describe("the feed of transitions", () => {
     }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
   )
 
-  it("gives positions that only it reads", () => {
+  it("gives positions that only the feed can read", () => {
     const position = { xact: 12, done: 3 }
     const owner = { era: "0123abcd", accountId: "acc_a" }
     const sealed = sealPosition(owner, position)

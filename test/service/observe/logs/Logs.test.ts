@@ -80,7 +80,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
       })
   )
 
-  it.effect("has what was stored together in the order in which it was written", () =>
+  it.effect("returns chunks that were stored together in the order in which they were written", () =>
     Effect.gen(function* () {
       const logs = yield* Logs
       const output = yield* Output
@@ -110,7 +110,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
     })
   )
 
-  it.effect("answers at most 16 MiB of text: the newest, and says that there is more", () =>
+  it.effect("answers at most 16 MiB of text, the newest, and reports that there is more", () =>
     Effect.gen(function* () {
       const logs = yield* Logs
       const { accountId, sandboxId } = yield* newSandbox
@@ -119,7 +119,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
         "op_big",
         "process",
         "stdout",
-        // Not older than the retention: the service prunes by itself.
+        // Within the retention: the service prunes by itself.
         Date.now() - 1000,
         Array.from({ length: 300 }, (_, index) => String(index).padStart(64 * 1024, "."))
       )
@@ -129,7 +129,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
     })
   )
 
-  it.effect("forgets what is older than the retention and what is beyond a Sandbox's share, oldest first", () =>
+  it.effect("forgets entries older than the retention or beyond the Sandbox's share, oldest first", () =>
     Effect.gen(function* () {
       const logs = yield* Logs
       const output = yield* Output
@@ -147,7 +147,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
     })
   )
 
-  it.effect("forgets a deleted Sandbox with all that belonged to it once its retention is over", () =>
+  it.effect("forgets a deleted Sandbox with everything in it once its retention has ended", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const sandboxes = yield* Sandboxes
@@ -160,7 +160,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
              + (select count(*) from idempotency_keys where target_id = ${sandboxId})::int4 as count`
       yield* prune().pipe(Effect.provide(testSettings()))
       assert.isTrue((yield* counts)[0]!.count > 0)
-      // Its owner writes the row once more when the last command of its end is done.
+      // The owner writes the row again when the last command of the deletion is done.
       const isAtRest = sql<{
         readonly is: boolean
       }>`select pending = '[]'::jsonb as is from actors where id = ${sandboxId}`
@@ -169,7 +169,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
       }
       yield* sql`update actors set snapshot = jsonb_set(snapshot, '{context,deletedAt}', '1') where id = ${sandboxId}`
       yield* fillColumns
-      // Its meter is closed first; where the wallet is just posting for this account, that is for the next pass.
+      // Its meter closes first; while the wallet is posting for this account, that waits for the next pass.
       for (const end = Date.now() + 60_000; Date.now() < end && (yield* counts)[0]!.count > 0; ) {
         yield* prune().pipe(Effect.provide(testSettings()))
         yield* Effect.promise(() => rest(50))
@@ -187,7 +187,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
     })
   )
 
-  it("cuts chunks at 64 KiB, never inside a character, and skips what it has seen", () => {
+  it("cuts chunks at 64 KiB, never inside a character, and skips bytes that it has seen", () => {
     assert.deepStrictEqual(
       ["a", "é", "€", "😀"].map((text) => openCharacter(Buffer.from(text).subarray(0, -1))),
       [0, 1, 2, 3]
@@ -200,7 +200,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
     assert.strictEqual(all.map(({ bytes }) => Buffer.from(bytes).toString()).join(""), "€".repeat(30_000))
     assert.isTrue(all.every(({ bytes }) => bytes.length <= 64 * 1024))
     assert.deepStrictEqual(split.take([], true), [])
-    // A gap, and bytes that are no UTF-8 at all.
+    // A gap, and bytes that are no UTF-8.
     const gap = split.take([{ offset: 200_000, bytes: Buffer.from([0xff, 0xfe, 0xe2]) }], true)
     assert.deepStrictEqual(
       gap.map(({ offset, bytes }) => [offset, bytes.length]),

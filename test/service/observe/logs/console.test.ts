@@ -18,7 +18,7 @@ const world = Layer.unwrap(
 )
 
 layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true })("consoles", (it) => {
-  it.effect("one that says more than its Sandbox may store is cut, and holds up no other", () =>
+  it.effect("a console that writes more than its Sandbox may store is cut, and delays no other", () =>
     Effect.gen(function* () {
       const output = yield* Output
       const { console } = yield* World
@@ -26,7 +26,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
         PubSub.publish(console, { sandboxId, generation: 1, offset, bytes: Buffer.alloc(length, "x") })
       const stored = (sandboxId: string) =>
         Effect.map(output.offsets(consoleOwner(sandboxId, 1)), ({ stdout }) => stdout)
-      // Said again until somebody listens: what is stored already is skipped.
+      // The write is repeated until it is heard: text that is stored already is skipped.
       while ((yield* stored("sbx_loud")) === 0) yield* say("sbx_loud", 0, 20_000)
       yield* say("sbx_loud", 20_000, 10)
       while ((yield* stored("sbx_calm")) === 0) yield* say("sbx_calm", 0, 10)

@@ -1,4 +1,4 @@
-/** A log that is followed: each entry once, whatever order commits come in, and none is lost between two readings. */
+/** A follower of the log gets each entry once, in any order of commits, and loses none between two reads. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -40,7 +40,7 @@ const newSandbox = Effect.gen(function* () {
 const next = (reading: LogReading) =>
   Effect.promise(() => new Promise<LogEvent | null>((resolve) => reading.next(resolve)))
 
-/** Its events until so many entries were told. */
+/** Its events until it has so many entries. */
 const take = Effect.fnUntraced(function* (reading: LogReading, count: number) {
   const events: Array<Extract<LogEvent, { readonly type: "log" }>> = []
   while (events.flatMap(({ entries }) => entries).length < count) {
@@ -55,7 +55,7 @@ const texts = (entries: ReadonlyArray<{ readonly text: string }>) => entries.map
 const world = Layer.unwrap(Effect.map(SimulatedWorld.make, (made) => testAtoll(made)))
 
 layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true })(
-  "a log that is followed",
+  "a follower of the log",
   (it) => {
     it.effect("by a hundred readers of one account leaves connections to everybody else", () =>
       Effect.gen(function* () {
@@ -88,7 +88,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
     )
 
     it.effect(
-      "begins with the newest that match and says whether there are more; then tells each as it is stored",
+      "starts with the newest matching entries and whether there are more, then gets each entry as it is stored",
       () =>
         Effect.gen(function* () {
           const { sandboxId, write, follow } = yield* newSandbox
@@ -118,31 +118,33 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
         })
     )
 
-    it.effect("tells what was numbered earlier and committed later, and goes on from a position without a loss", () =>
-      Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const { sandboxId, write, follow } = yield* newSandbox
-        yield* write("op_a", "one")
-        const reading = yield* follow()
-        yield* take(reading, 1)
-        // A number is taken, and what has it is committed after what has the next one.
-        const [taken] = yield* sql<{ readonly seq: bigint }>`
+    it.effect(
+      "gets an entry that was numbered earlier and committed later, and resumes from a position without a loss",
+      () =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const { sandboxId, write, follow } = yield* newSandbox
+          yield* write("op_a", "one")
+          const reading = yield* follow()
+          yield* take(reading, 1)
+          // A number is taken, and its entry is committed after the entry with the next number.
+          const [taken] = yield* sql<{ readonly seq: bigint }>`
         select nextval(pg_get_serial_sequence('output_chunks', 'seq')) as seq`
-        yield* write("op_a", "three")
-        const { position } = yield* take(reading, 1)
-        yield* sql`
+          yield* write("op_a", "three")
+          const { position } = yield* take(reading, 1)
+          yield* sql`
         insert into output_chunks (owner_id, stream, start_offset, end_offset, sandbox_id, source, at, seq, bytes)
         overriding system value
         values ('op_late', 'stdout', 0, 3, ${sandboxId}, 'process', ${BigInt(Date.now())}, ${taken!.seq}, 'two'::bytea)`
-        const late = yield* take(reading, 1)
-        assert.deepStrictEqual(texts(late.entries), ["two"])
+          const late = yield* take(reading, 1)
+          assert.deepStrictEqual(texts(late.entries), ["two"])
 
-        yield* write("op_a", "four")
-        const whole = (yield* take(yield* follow(), 4)).entries
-        const again = (yield* take(yield* follow({ after: position }), 2)).entries
-        const known = new Set(whole.filter(({ text }) => text === "one" || text === "three").map(({ id }) => id))
-        assert.deepStrictEqual(texts(again.filter(({ id }) => !known.has(id))).toSorted(), ["four", "two"])
-      })
+          yield* write("op_a", "four")
+          const whole = (yield* take(yield* follow(), 4)).entries
+          const again = (yield* take(yield* follow({ after: position }), 2)).entries
+          const known = new Set(whole.filter(({ text }) => text === "one" || text === "three").map(({ id }) => id))
+          assert.deepStrictEqual(texts(again.filter(({ id }) => !known.has(id))).toSorted(), ["four", "two"])
+        })
     )
   }
 )

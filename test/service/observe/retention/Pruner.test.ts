@@ -45,7 +45,7 @@ const insert = Effect.fnUntraced(function* (id: string, { kind, value, sandboxId
     values ('acc', 'operation.start', ${id}, 'f', ${id}, 1)`
 })
 
-/** What is left of a thing: rows of its own, of its log, its keys and its output. */
+/** The remaining rows of a resource: its own, its log's, its keys' and its output's. */
 const left = Effect.fnUntraced(function* (id: string) {
   const sql = yield* SqlClient.SqlClient
   const [row] = yield* sql<Record<string, number>>`
@@ -80,7 +80,7 @@ layer(
     excludeTestServices: true
   }
 )("the pruner", (it) => {
-  it.effect("forgets what ended long ago in a Sandbox that lives on, with its output, its log and its key", () =>
+  it.effect("forgets resources that ended long ago in a live Sandbox, with their output, log and key", () =>
     Effect.gen(function* () {
       const now = Date.now()
       const old = now - 31 * dayMs
@@ -109,23 +109,25 @@ layer(
     })
   )
 
-  it.effect("keeps what lies in a deleted Sandbox as long as that, though things that ended go sooner", () =>
-    Effect.gen(function* () {
-      const at = Date.now() - 5 * dayMs
-      yield* insert("sbx_deleted", {
-        kind: "sandbox",
-        value: "deleted",
-        sandboxId: "sbx_deleted",
-        context: { deletedAt: at }
+  it.effect(
+    "keeps the resources of a deleted Sandbox as long as the Sandbox, though ended ones elsewhere go sooner",
+    () =>
+      Effect.gen(function* () {
+        const at = Date.now() - 5 * dayMs
+        yield* insert("sbx_deleted", {
+          kind: "sandbox",
+          value: "deleted",
+          sandboxId: "sbx_deleted",
+          context: { deletedAt: at }
+        })
+        yield* insert("op_deleted", { sandboxId: "sbx_deleted", context: { finishedAt: at } })
+        const short = { ATOLL_RETENTION_DAYS: "7", ATOLL_ENDED_RETENTION_DAYS: "1" }
+        yield* prune().pipe(Effect.provide(testSettings(short)))
+        assert.deepStrictEqual(yield* left("op_deleted"), [1, 1, 1, 1, 0, 0])
+        yield* prune().pipe(Effect.provide(testSettings({ ...short, ATOLL_RETENTION_DAYS: "4" })))
+        assert.deepStrictEqual(yield* left("op_deleted"), [0, 0, 0, 0, 0, 0])
+        assert.deepStrictEqual(yield* left("sbx_deleted"), [0, 0, 0, 0, 0, 0])
       })
-      yield* insert("op_deleted", { sandboxId: "sbx_deleted", context: { finishedAt: at } })
-      const short = { ATOLL_RETENTION_DAYS: "7", ATOLL_ENDED_RETENTION_DAYS: "1" }
-      yield* prune().pipe(Effect.provide(testSettings(short)))
-      assert.deepStrictEqual(yield* left("op_deleted"), [1, 1, 1, 1, 0, 0])
-      yield* prune().pipe(Effect.provide(testSettings({ ...short, ATOLL_RETENTION_DAYS: "4" })))
-      assert.deepStrictEqual(yield* left("op_deleted"), [0, 0, 0, 0, 0, 0])
-      assert.deepStrictEqual(yield* left("sbx_deleted"), [0, 0, 0, 0, 0, 0])
-    })
   )
 
   it.effect("keeps every Idempotency-Key for a day", () =>
@@ -158,7 +160,7 @@ layer(
     })
   )
 
-  it.effect("reads what is due, not what is kept", () =>
+  it.effect("reads the rows that are due, not those that are kept", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const kept = 20_000

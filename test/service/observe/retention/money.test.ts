@@ -1,4 +1,4 @@
-/** Everything that there was is forgotten as soon as it may be, in the running service: what it cost, and how much it was, stays. */
+/** The running service forgets every resource as soon as it may; usage and costs stay. */
 import { assert, layer } from "@effect/vitest"
 import { Clock, Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
@@ -21,7 +21,7 @@ const dayMs = 86_400_000
 
 const measured = { cpuSeconds: 0.5, memoryBytes: 1, volumeBytes: 1, networkRxBytes: null, networkTxBytes: null }
 
-/** And dear: 64 vCPUs cost 896 micro-USD a second. */
+/** And expensive: 64 vCPUs cost 896 micro-USD a second. */
 const shortest = {
   ATOLL_SANDBOX_VCPUS: "64",
   ATOLL_RETENTION_DAYS: "1",
@@ -67,7 +67,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("retention at its short
               schedule: Schedule.spaced(5),
               until: ({ status }) => status === "completed"
             })
-            // What is simulated is not measured.
+            // Simulated machines are not measured.
             yield* insertSamples(sql, clock.currentTimeMillisUnsafe(), [{ id, accountId, generation: 1, measured }])
             yield* sandboxes.remove(accountId, id, request)
             yield* untilStatus(accountId, id, "deleted")
@@ -79,7 +79,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("retention at its short
         yield* (yield* ExecutionLog).write
 
         const seen = Effect.gen(function* () {
-          // Whole hours: of parts of one, only the hour is known once its rows are gone.
+          // Whole hours: for part of an hour, only the hour's sum remains once its rows are gone.
           const window = { from: begin - (begin % 3_600_000), to: begin - (begin % 3_600_000) + 3_600_000 * 2 }
           const { asOf: _, ...used } = yield* usage.read(accountId, window)
           const by = yield* Effect.forEach(["sandbox", "day", "workspace"] as const, (groupBy) =>

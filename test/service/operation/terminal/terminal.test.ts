@@ -1,4 +1,7 @@
-/** Who is let into a terminal, what is refused and how, what ends one, and what neither a client nor an agent can do to the service. */
+/**
+ * Which clients may open a terminal, the refusals and their form, what ends a terminal, and what neither a client nor
+ * an agent can do to the service.
+ */
 import { randomUUID } from "node:crypto"
 import { connect, type Socket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -73,7 +76,7 @@ const taken = Layer.effect(
   )
 )
 
-/** An account that is prepaid has no credit here. */
+/** A prepaid account has no credit here. */
 const noCredit = Layer.effectDiscard(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
@@ -89,11 +92,11 @@ const service = Layer.merge(ServedAtoll.layer(runtime), noCredit).pipe(
   Layer.provideMerge(TestDatabase.layer)
 )
 
-/** Another one, beside it. */
+/** Another Sandbox, beside it. */
 const another = (environment: Readonly<Record<string, string>> = {}) =>
   Layer.fresh(ServedAtoll.layer(runtime, environment)).pipe(Layer.provide(Layer.fresh(TestDatabase.layer)))
 
-/** What sleeps on a host of a fleet is a machine. */
+/** On a host of a fleet, only virtual machines sleep. */
 const machines = isOverAFleet ? await import("../../../support/host/qemu/TestMachines.ts") : null
 
 type Run = <A, E>(effect: Effect.Effect<A, E, SqlClient.SqlClient>) => Promise<A>
@@ -116,7 +119,7 @@ const signedIn = async ({ port, newLink }: ServedAtoll["Service"]) => {
 }
 
 layer(service, { excludeTestServices: true })("a terminal", (it) => {
-  it.effect("is a key's, or a ticket's once, and stands in the audit log with its source", () =>
+  it.effect("opens with a key, or once with a ticket, and is in the audit log with its source", () =>
     withAtoll(async (atoll) => {
       const { port, key, send } = atoll
       const id = await atoll.newSandbox()
@@ -183,7 +186,7 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
     })
   )
 
-  it.effect("is refused before the handshake, in the order of checks, and says the same to who asks without one", () =>
+  it.effect("is refused before the handshake, in the order of checks, with the same error as a plain request", () =>
     withAtoll(async ({ port, key, send, newKey, newSandbox }, run) => {
       const id = await newSandbox()
       const none = "sbx_00000000000000000000000000"
@@ -238,7 +241,7 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
     })
   )
 
-  it.effect(`is one of at most ${terminalsPerSandbox} of its Sandbox; each gives its place back`, () =>
+  it.effect(`is one of at most ${terminalsPerSandbox} of its Sandbox; each frees its slot`, () =>
     withAtoll(async ({ port, key, newSandbox }) => {
       const id = await newSandbox()
       const open = await Promise.all(
@@ -253,7 +256,7 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
       while (!(next instanceof TerminalClient))
       for (const client of [...open, next]) await client.cut()
 
-      // Whoever leaves before the answer takes none along.
+      // A client that leaves before the answer takes no slot.
       const handshake =
         `GET ${pathOf(id)} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
         "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
@@ -272,7 +275,7 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
   )
 
   it.effect.skipIf(typeof machines?.unusable === "string")(
-    "keeps its Sandbox awake, and wakes one that sleeps",
+    "keeps its Sandbox awake, and wakes a sleeping one",
     () =>
       Effect.gen(function* () {
         const sleepy = another({ ...machines?.machineSettings, ATOLL_SLEEP_AFTER_SECONDS: "1" })
@@ -296,7 +299,7 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
     machines?.TIMEOUT_MS
   )
 
-  it.effect("ends with its key, its session, its account and its Sandbox, and says so", () =>
+  it.effect("ends with its key, its session, its account and its Sandbox, and gives the reason", () =>
     withAtoll(async (atoll, run) => {
       const { port, key, send, newKey, newSandbox } = atoll
       const id = await newSandbox()
@@ -330,7 +333,7 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
     })
   )
 
-  it.effect("is closed with a code and a sentence for a frame that it does not take", () =>
+  it.effect("is closed with a code and a sentence for a frame that it does not accept", () =>
     withAtoll(async ({ port, key, newSandbox }) => {
       const id = await newSandbox()
       const after = async (send: (socket: WebSocket) => void) => {
@@ -380,14 +383,14 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
     })
   )
 
-  it.effect("stands still between pause and resume, and takes a flood of what steers it", () =>
+  it.effect("stands still between pause and resume, and takes a flood of control frames", () =>
     withAtoll(async ({ port, key, newSandbox }) => {
       const client = await opened(port, pathOf(await newSandbox()), { key })
       client.tell({ type: "pause" })
       client.type("one")
       for (let size = 1; size <= 1000; size++) client.tell({ type: "resize", columns: size, rows: size })
       client.tell({ type: "pause" })
-      // Whatever were under way would be before its answer.
+      // Output in flight would arrive before its answer.
       client.socket.ping()
       await new Promise((resolve) => client.socket.once("pong", resolve))
       assert.notInclude(client.output, "one")
@@ -421,7 +424,7 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
       ]
       const closed: Array<string> = []
       for (const [name, script] of lies) {
-        // What it does with a connection it decides when that is made.
+        // The agent decides at the start of a connection how it treats it.
         agent.session.close()
         await agent.play(script)
         const found = await TerminalClient.open(port, pathOf(id), { key })
@@ -440,7 +443,7 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
         honest.type(word)
         await honest.shows(word)
       }
-      // What is cut may be cut before its head has come.
+      // A connection may be cut before its head has arrived.
       assert.includeMembers(
         closed,
         lies.slice(4, -1).map(([name]) => name)
@@ -449,7 +452,7 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
     })
   )
 
-  it.effect("is told that the service stops, which waits for none", () =>
+  it.effect("is closed with the reason when the service stops, which waits for none", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
       const context = yield* Layer.buildWithScope(another(), scope)

@@ -1,4 +1,4 @@
-/** Volumes out of one data folder and into another. */
+/** Volumes are copied from one data folder into another. */
 import { execFileSync, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
@@ -19,7 +19,7 @@ import { testFolder } from "../../../support/testFolder.ts"
 const gibibyte = 1024 ** 3
 const never = new AbortController().signal
 
-/** By way of what a backup writes and a restore reads. */
+/** Through the stream that a backup writes and a restore reads. */
 const copied = async (from: string, to: string, sandboxId: string): Promise<number> => {
   const [volume] = await volumesIn(from, new Set([sandboxId]))
   const restored = await RestoredVolume.make(to, volume!.about)
@@ -62,7 +62,7 @@ describe("volumes of a backup", () => {
     })
   )
 
-  it.live("have what changed after they were read first, and nothing of what is none any more", () =>
+  it.live("have the changes after their first read, and no data that was removed", () =>
     Effect.gen(function* () {
       const folder = yield* testFolder
       const [image, copy] = [join(folder, "image"), join(folder, "copy")]
@@ -79,7 +79,7 @@ describe("volumes of a backup", () => {
         await file.write(noise, 0, noise.length, 0)
         const first = await readImage(image, put, never)
         assert.deepStrictEqual(taken.splice(0), [0, 1, 2, 3, 4])
-        // One that grows, one that changes, one that becomes zeros, one that becomes a hole, and the last bytes.
+        // A part that grows, one that changes, one that becomes zeros, one that becomes a hole, and the last bytes.
         await file.write(Buffer.from("x"), 0, 1, 10 * mebibyte + 7)
         await file.write(Buffer.from("other"), 0, 5, mebibyte + 11)
         await file.write(Buffer.alloc(mebibyte), 0, mebibyte, 2 * mebibyte)
@@ -98,7 +98,7 @@ describe("volumes of a backup", () => {
     })
   )
 
-  it.live("of machines that do not run are taken, and are stopped machines' where they are restored", () =>
+  it.live("of idle machines are copied, and belong to stopped machines after the restore", () =>
     Effect.gen(function* () {
       const folder = yield* testFolder
       const [from, to] = [join(folder, "from"), join(folder, "to")]
@@ -139,7 +139,7 @@ describe("volumes of a backup", () => {
     })
   )
 
-  it.live("that are plain folders are read while they are written to, and that is told", () =>
+  it.live("that are plain folders are read while they are written to, and reported as inconsistent", () =>
     Effect.gen(function* () {
       const folder = yield* testFolder
       const [from, to] = [join(folder, "from"), join(folder, "to")]
@@ -151,7 +151,7 @@ describe("volumes of a backup", () => {
         const restored = await RestoredVolume.make(to, (await volumesIn(from, new Set(["sbx_1"])))[0]!.about)
         let bytes = 0
         const isAsItWas = await readTree(of(from), "volume", async (piece) => {
-          // tar has its pipe full, and most of the file to read.
+          // tar has filled its pipe, and still has most of the file to read.
           if (bytes === 0) truncateSync(file(from), 3 * 1024 ** 2)
           await restored.put(bytes, piece)
           bytes += piece.length
@@ -166,7 +166,7 @@ describe("volumes of a backup", () => {
   )
 
   it.live.skipIf(skipped(unusable ?? (isRoot ? null : "only root mounts volumes")))(
-    "thaw when whoever holds them is killed, and are not unmounted before",
+    "thaw when the process that froze them is killed, and are not unmounted before",
     () =>
       Effect.gen(function* () {
         const folder = yield* testFolder

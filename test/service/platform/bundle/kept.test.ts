@@ -8,18 +8,18 @@ import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { bundle } from "../../../../src/platform/bundle/bundle.ts"
 import { kept, keptFolder } from "../../../../src/platform/bundle/kept.ts"
 
-describe("what is made of sources", () => {
+describe("the cached build of sources", () => {
   let name = ""
   let source = ""
   let made = 0
 
-  /** Says in which turn it was made, and of what. */
+  /** Returns the number of the build, and its sources. */
   const make = async () => ({ value: new Map([[++made, Buffer.from(source)]]), sources: [source] })
   const turn = async (makers: ReadonlyArray<string> = []) => [...(await kept(name, makers, make)).keys()][0]
 
   const files = () => readdirSync(keptFolder).filter((file) => file.startsWith(name))
 
-  /** A file's change is seen from the next tick of its clock on. */
+  /** A file's change is visible from the next tick of its clock on. */
   const aged = () => sleep(150)
 
   beforeEach(async () => {
@@ -35,7 +35,7 @@ describe("what is made of sources", () => {
     for (const file of files()) rmSync(join(keptFolder, file))
   })
 
-  it("is kept, as it was", async () => {
+  it("is reused unchanged", async () => {
     assert.strictEqual(await turn(), 1)
     const again = await kept(name, [], make)
     assert.deepStrictEqual([[...again.keys()], Buffer.from(again.get(1)!).toString()], [[1], source])
@@ -43,7 +43,7 @@ describe("what is made of sources", () => {
     assert.deepStrictEqual(files(), [name])
   })
 
-  it("is made anew when a source is another one, or gone, whatever its times say", async () => {
+  it("is rebuilt when a source is replaced or gone, regardless of its times", async () => {
     assert.strictEqual(await turn(), 1)
     writeFileSync(source, "two")
     utimesSync(source, 1, 1)
@@ -57,7 +57,7 @@ describe("what is made of sources", () => {
     assert.strictEqual(await turn(), 5)
   })
 
-  it("is made anew when what makes it is another one", async () => {
+  it("is rebuilt when the builder changes", async () => {
     const maker = `${source}.maker`
     writeFileSync(maker, "one")
     await aged()
@@ -70,7 +70,7 @@ describe("what is made of sources", () => {
     }
   })
 
-  it("is not kept when a source changed meanwhile", async () => {
+  it("is not stored when a source changed during the build", async () => {
     const interrupted = async () => {
       const found = await make()
       writeFileSync(source, "two")
@@ -80,14 +80,14 @@ describe("what is made of sources", () => {
     assert.strictEqual(await turn(), 2)
   })
 
-  it("is made anew where another checkout, or another Node, made it", async () => {
+  it("is rebuilt for another checkout or another Node", async () => {
     assert.strictEqual(await turn(), 1)
     const found = deserialize(readFileSync(join(keptFolder, name)))
     writeFileSync(join(keptFolder, name), serialize({ ...found, maker: "another" }))
     assert.deepStrictEqual([await turn(), await turn()], [2, 2])
   })
 
-  it("is made anew when what was kept is broken", async () => {
+  it("is rebuilt when the stored copy is broken", async () => {
     assert.strictEqual(await turn(), 1)
     writeFileSync(join(keptFolder, name), "broken")
     assert.deepStrictEqual([await turn(), await turn()], [2, 2])
@@ -95,7 +95,7 @@ describe("what is made of sources", () => {
 })
 
 describe("a bundle", () => {
-  it("is made for each of several who ask shortly after one another, and names what it was made of", async () => {
+  it("is built for each of several concurrent callers, and names its sources", async () => {
     const entry = join(import.meta.dirname, "../../../../src/agent/main.ts")
     const all = await Promise.all(
       Array.from({ length: 8 }, async (_, index) => {

@@ -1,4 +1,4 @@
-/** A hostile agent in a process of its own, and the service's guest over it. */
+/** A hostile agent in a separate process, and the service's guest over it. */
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -35,7 +35,7 @@ export class HostileAgent {
     this.guest = makeAgentGuest(this.session)
   }
 
-  /** `waiting`: the part of the usual times that is waited for it. */
+  /** `waiting`: the part of the usual time-outs that the service waits for it. */
   static async start(waiting = 0.01): Promise<HostileAgent> {
     const folder = mkdtempSync(join(tmpdir(), "atoll-hostile-"))
     const child = fork(entry, [join(folder, "socket")], { execArgv: ["--no-warnings"] })
@@ -43,13 +43,13 @@ export class HostileAgent {
     return new HostileAgent(child, folder, waiting)
   }
 
-  /** From now on it does this with every request. */
+  /** From now on it runs this script at every request. */
   async play(script: Script): Promise<void> {
     this.#child.send(script)
     await once(this.#child, "message")
   }
 
-  /** It stands still, as the machine around it would. */
+  /** It is frozen, as if the machine around it were. */
   freeze(): void {
     this.#child.kill("SIGSTOP")
   }

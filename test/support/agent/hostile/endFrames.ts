@@ -1,7 +1,7 @@
-/** How a command ends whose agent tells the truth, which lies are made from. */
+/** The last frames of an honest agent's command, from which lies are made. */
 import { FrameType, jsonFrame } from "../../../../src/agent/processes/processFrames.ts"
 
-/** Of one that wrote nothing. */
+/** Of a command without output. */
 export const exited = {
   exitCode: 0,
   signal: null,

@@ -1,7 +1,6 @@
 /**
- * Lies about everything that an agent may say, made from what its protocol says: for each field of each answer the values that are just out
- * of its bounds, of another type, missing, or built to hurt whoever believes them.
- *
+ * Lies in every part of an agent's messages, made from its protocol: for each field of each answer the values that are
+ * just out of its bounds, of another type, missing, or built to hurt a reader that believes them.
  * @source src/agent/wire.ts
  */
 import { FrameType, frameHead, jsonFrame } from "../../../../src/agent/processes/processFrames.ts"
@@ -10,8 +9,8 @@ import { exited, exitedFrame, settledFrame as settled } from "./endFrames.ts"
 import { bytes, type Piece, type Script } from "./script.ts"
 
 /**
- * What the service makes of it: a breach ends the session, `unavailable` is a guest that went away, `harmless` a lie that is in bounds or says
- * nothing that is believed (the call then ends in any way, but by itself).
+ * The service's reaction: a breach ends the session, `unavailable` is a guest that went away, `harmless` a lie that is
+ * in bounds or that the service does not believe (the call then ends in any way, but by itself).
  */
 export interface Lie {
   readonly name: string
@@ -23,7 +22,7 @@ const HOSTILE_TEXTS = ["", "\0", "a\0b", "\ud800", "\n[ERROR] forged", "<script>
 const HOSTILE_NUMBERS = [-1, 0.5, 2 ** 31, 2 ** 53 - 1, 2 ** 53, 1e308, -(2 ** 53)]
 const WRONG_TYPES: ReadonlyArray<unknown> = [null, true, 7, "7", [], {}, [[]]]
 
-/** Something that keeps to the shape. */
+/** A value that keeps to the shape. */
 export const sampleOf = (shape: Shape): unknown => {
   switch (shape.is) {
     case "integer":
@@ -152,7 +151,10 @@ export const lies = (refusals: ReadonlyArray<string>): ReadonlyArray<Lie> => [
   ...breachesOf(refusalShape, "refusal").map(([name, value]) =>
     http(name, "protocol", { status: 409, body: json(value) })
   ),
-  http("a refusal of its own making", "protocol", { status: 409, body: json({ code: "NO_SUCH_CODE", message: "m" }) }),
+  http("a refusal with an unknown code", "protocol", {
+    status: 409,
+    body: json({ code: "NO_SUCH_CODE", message: "m" })
+  }),
   http("a refusal with another route's code", refusals.includes("PORT_CLOSED") ? "harmless" : "protocol", {
     status: 409,
     body: json({ code: "PORT_CLOSED", message: "m" })
@@ -170,8 +172,8 @@ export const lies = (refusals: ReadonlyArray<string>): ReadonlyArray<Lie> => [
   },
   http("a head of 64 KiB", "unavailable", { headers: { x: "x".repeat(65_536) } }),
   { name: "no head", expect: "unavailable", script: { as: "http", afterwards: "hang" } },
-  { name: "reset at once", expect: "unavailable", script: { as: "http", afterwards: "reset" } },
-  { name: "cut at once", expect: "unavailable", script: { as: "http", afterwards: "destroy" } },
+  { name: "reset immediately", expect: "unavailable", script: { as: "http", afterwards: "reset" } },
+  { name: "cut immediately", expect: "unavailable", script: { as: "http", afterwards: "destroy" } },
   { name: "going away", expect: "unavailable", script: { as: "http", afterwards: "goaway" } },
   { name: "garbage", expect: "unavailable", script: { as: "garbage" } },
   { name: "silence", expect: "unavailable", script: { as: "silence" } },
@@ -190,7 +192,7 @@ const raw = (type: number, length: number, offset: number) => {
   return head
 }
 
-/** Of the frames of a process. `headBytes`: how much of a stream was asked for. */
+/** Of the frames of a process. `headBytes`: the requested length of a stream. */
 export const frameLies = (headBytes: number | null): ReadonlyArray<Lie> => {
   const frames = (name: string, expect: Lie["expect"], ...parts: ReadonlyArray<Uint8Array | Piece>): Lie =>
     http(name, expect, { body: parts.map((it) => (it instanceof Uint8Array ? bytes(it) : it)) })
@@ -252,7 +254,10 @@ export const frameLies = (headBytes: number | null): ReadonlyArray<Lie> => {
   ]
 }
 
-/** What costs most of all that is allowed: as much as was asked for, in frames of one byte, alternating between the streams. */
+/**
+ * The most expensive of all valid answers: the whole requested length, in frames of one byte, alternating between the
+ * streams.
+ */
 export const oneByteFrames = (count: number): ReadonlyArray<Piece> => {
   const all: Array<Buffer> = []
   for (let at = 0; at < count; at++) all.push(piece(at, "o"), piece(at, "e", 2))

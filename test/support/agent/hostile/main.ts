@@ -1,4 +1,7 @@
-/** An agent that was taken over: listens on the unix socket of its first argument and does with each connection what it was last told. */
+/**
+ * An agent that was taken over: listens on the unix socket of its first argument and treats each connection by its last
+ * script.
+ */
 import { createServer, type ServerHttp2Stream } from "node:http2"
 import { createServer as createSocketServer, type Socket } from "node:net"
 import type { Piece, Script } from "./script.ts"
@@ -10,7 +13,7 @@ process.on("message", (next: Script) => {
 })
 process.on("disconnect", () => process.exit())
 
-/** Writes it as often as it says, at the pace of whoever reads. */
+/** Writes it as often as the script says, at its reader's pace. */
 const write = async (to: ServerHttp2Stream | Socket, { bytes, times = 1 }: Piece): Promise<void> => {
   const piece = Buffer.from(bytes, "base64")
   const block =
@@ -25,7 +28,7 @@ const write = async (to: ServerHttp2Stream | Socket, { bytes, times = 1 }: Piece
   }
 }
 
-/** Requests under way. */
+/** Pending requests. */
 let open = 0
 
 const answer = async (stream: ServerHttp2Stream, it: Script): Promise<void> => {
@@ -84,7 +87,7 @@ const settings = frame(4, 0, Buffer.alloc(0))
 
 createSocketServer((socket) => {
   socket.on("error", () => {})
-  /** A few at a time: more at once overflows the queue of acknowledgements, which is noticed too. */
+  /** A few at a time: more together overflow the queue of acknowledgements, which is noticed too. */
   const flood = (piece: Buffer) => {
     socket.resume()
     socket.write(settings)

@@ -1,9 +1,9 @@
-/** What a hostile agent is told to do with every request: plain data, for it is another process. */
+/** A hostile agent's script for every request: plain data, because the agent is another process. */
 
 export interface Piece {
   /** Base64. */
   readonly bytes: string
-  /** How often; absent: once; `forever` until the service has had enough. */
+  /** How often; absent: once; `forever` until the service cuts it off. */
   readonly times?: number | "forever"
 }
 
@@ -11,7 +11,7 @@ export interface Script {
   /** `http`: answers requests. The others are no answers at all, see main.ts. */
   readonly as: "http" | "garbage" | "silence" | "pings" | "settings" | "nothing after the connection"
   readonly status?: number
-  /** It refuses with TOO_MANY_PROCESSES what would be more at a time. */
+  /** It refuses more concurrent requests with TOO_MANY_PROCESSES. */
   readonly atMost?: number
   /** Milliseconds before the answer begins, and between its head and its body. */
   readonly after?: number
@@ -20,9 +20,9 @@ export interface Script {
   readonly body?: ReadonlyArray<Piece>
   /** Default `end`. */
   readonly afterwards?: "end" | "hang" | "reset" | "destroy" | "goaway"
-  /** What it does instead with requests of these paths. */
+  /** Its other script for requests of these paths. */
   readonly at?: Readonly<Record<string, Script>>
-  /** Heads that are none, before the head: 103. */
+  /** Informational heads before the head: 103. */
   readonly earlyHeads?: number
 }
 

@@ -1,4 +1,7 @@
-/** The way of one process to the database, which a test may cut. What was sent before is done; nobody hears of it. */
+/**
+ * One process's link to the database, which a test may cut. Statements that were sent before are executed; their
+ * answers are lost.
+ */
 import { once } from "node:events"
 import { mkdirSync } from "node:fs"
 import { connect, createServer, type Server, type Socket } from "node:net"
@@ -7,7 +10,7 @@ import { join } from "node:path"
 const socketName = ".s.PGSQL.5432"
 
 export class DatabaseWire {
-  /** Where the database is found through it: the folder of its socket. */
+  /** The folder of its socket, through which the process reaches the database. */
   readonly folder: string
   readonly #server: Server
   readonly #sockets = new Set<Socket>()

@@ -1,4 +1,4 @@
-/** Chance that a seed repeats. @source mulberry32 */
+/** Random numbers that a seed repeats. @source mulberry32 */
 export class Dice {
   #state: number
 
@@ -46,7 +46,7 @@ export class Dice {
     return all[all.length - 1]![0]
   }
 
-  /** Another one of its own, so that whoever uses it does not change what others throw. */
+  /** A separate generator, so that its user does not change the numbers of others. */
   fork(): Dice {
     return new Dice(Math.floor(this.next() * 2 ** 32))
   }

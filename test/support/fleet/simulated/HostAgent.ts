@@ -1,4 +1,4 @@
-/** The program of a simulated host towards the services: it joins any of them, and says at intervals that it is there. */
+/** The program of a simulated host towards the services: it joins any of them, and sends heartbeats. */
 import { setTimeout as pause } from "node:timers/promises"
 import { Effect, Exit } from "effect"
 import { HostJoins } from "../../../../src/fleet/HostJoins.ts"

@@ -1,6 +1,7 @@
 /**
- * One host of a simulated fleet: a world with a capacity, and the ways to it. A way may be cut while a call is under way: then the host does
- * what it was asked for, or did already, and nobody hears of it. Its power may be cut: then nothing that was asked for is done any more.
+ * One host of a simulated fleet: a world with a capacity, and the links to it. A link may be cut during a call: then
+ * the host applies the call, or has applied it already, and its answer is lost. Its power may be cut: then it applies
+ * no pending call any more.
  */
 import { Effect, type Fiber, Stream } from "effect"
 import { simulatedRuntime } from "../../../../src/host/simulated/SimulatedRuntime.ts"
@@ -9,7 +10,7 @@ import type { HostCapacity } from "../../../../src/runtime/distant/HostDescripti
 import { type Guest, GuestUnavailable } from "../../../../src/runtime/Guest.ts"
 import { type Runtime, RuntimeUnavailable } from "../../../../src/runtime/Runtime.ts"
 
-/** Who asks: a service, while its process lives. */
+/** The caller: a service, while its process lives. */
 export interface Asker {
   readonly isDead: boolean
 }
@@ -19,7 +20,7 @@ const unreached = new RuntimeUnavailable({ message: cutMessage })
 const guestUnreached = new GuestUnavailable({ message: cutMessage })
 const guestLost = new GuestUnavailable({ message: cutMessage, fault: "lost" })
 
-/** Told when a guest that is there is asked for something. */
+/** Called for each request to a present guest. */
 export type Asked = (sandboxId: string, generation: number) => void
 
 export class SimulatedHost {
@@ -30,9 +31,9 @@ export class SimulatedHost {
   readonly #delayMs: () => number
   readonly #asked: Asked
   readonly #runtime: Runtime["Service"]
-  /** Machines of the fleet's own, to see whether one boots: they take no room that anybody was promised. */
+  /** The fleet's own machines, which prove that one boots: they take no reserved room. */
   readonly canaries = new Set<string>()
-  /** What it does at the moment, for whoever asked. */
+  /** Its pending calls, for all callers. */
   readonly #doing = new Set<Fiber.Fiber<unknown, unknown>>()
   readonly #onCut = new Set<() => void>()
   #isReachable = true
@@ -40,7 +41,7 @@ export class SimulatedHost {
 
   /**
    * @param volumeBytes Of each Sandbox.
-   * @param delayMs How long a call is on its way.
+   * @param delayMs The delay of a call.
    */
   constructor(
     id: string,
@@ -68,7 +69,7 @@ export class SimulatedHost {
     return `${this.id}.${this.#boots}`
   }
 
-  /** The network to it is gone; what it carries goes on. */
+  /** The network to it is gone; its Sandboxes go on. */
   cutWays(): void {
     this.#isReachable = false
     for (const cut of [...this.#onCut]) cut()
@@ -78,14 +79,14 @@ export class SimulatedHost {
     this.#isReachable = true
   }
 
-  /** Its program ends and starts again; its machines go on. */
+  /** Its program ends and restarts; its machines go on. */
   restartProcess(): void {
     this.cutWays()
     this.#drop()
     this.#boots++
   }
 
-  /** It falls, with every machine; volumes are kept. */
+  /** It fails, with every machine; volumes are kept. */
   cutPower(): void {
     this.cutWays()
     this.#drop()
@@ -97,7 +98,7 @@ export class SimulatedHost {
     for (const fiber of this.#doing) fiber.interruptUnsafe()
   }
 
-  /** Fails once the way to it is cut. */
+  /** Fails once the link to it is cut. */
   #cut<E>(error: E): Effect.Effect<never, E> {
     return Effect.callback((resume) => {
       const cut = () => resume(Effect.fail(error))
@@ -106,7 +107,10 @@ export class SimulatedHost {
     })
   }
 
-  /** Whoever asks may go away, and the way may be cut: what was sent is done all the same, unless the host hears that nobody wants it. */
+  /**
+   * The caller may go away, and the link may be cut: a call that was sent is applied all the same, unless the host gets
+   * its cancellation.
+   */
   #ask<A, E>(asker: Asker, what: Effect.Effect<A, E>, before: E, after: E): Effect.Effect<A, E> {
     return Effect.callback((resume) => {
       if (asker.isDead) return
@@ -135,12 +139,12 @@ export class SimulatedHost {
     })
   }
 
-  /** For as long as the way lasts. */
+  /** For as long as the link lasts. */
   #told<A>(asker: Asker, stream: Stream.Stream<A>): Stream.Stream<A> {
     return this.#stream<A, "cut">(asker, stream, "cut").pipe(Stream.catch(() => Stream.empty))
   }
 
-  /** A way to it, where it can be reached. */
+  /** A link to it, where it can be reached. */
   dial(asker: Asker): Effect.Effect<Runtime["Service"], RuntimeUnavailable> {
     return this.#ask(
       asker,

@@ -1,4 +1,7 @@
-/** One service of a simulated fleet: below HTTP, on a way of its own to the database, one of a cluster; killed, cut off from the database, started again. */
+/**
+ * One service of a simulated fleet: below HTTP, on a separate link to the database, in one cluster; killed, cut off
+ * from the database, restarted.
+ */
 import { type Context, Effect, Exit, type Fiber, Layer, Redacted, References, Scope } from "effect"
 import { Atoll } from "../../../../src/app/Atoll.ts"
 import { ActorCluster } from "../../../../src/engine/ActorCluster.ts"
@@ -23,7 +26,7 @@ export type Services = ActorHost | HostJoins | Operations | Sandboxes
 
 const hostOptions = { sweepIntervalMs: 1_000, stopWithinMs: 0 }
 
-/** As `src/app/FleetService.ts` puts it together, but for its ways to hosts and theirs to it. */
+/** As `src/app/FleetService.ts` composes it, except for its links to hosts and theirs to it. */
 const serviceOn = (hosts: ReadonlyArray<SimulatedHost>, asker: Asker) => {
   const ways = FleetHosts.ways((hostId) => {
     const host = hosts.find(({ id }) => id === hostId)
@@ -38,7 +41,7 @@ const serviceOn = (hosts: ReadonlyArray<SimulatedHost>, asker: Asker) => {
   )
 }
 
-/** Nobody hears of what came of it. */
+/** Its answer is lost. */
 export const lost = "lost"
 
 interface Life {
@@ -50,7 +53,7 @@ interface Life {
 }
 
 export interface SimulatedServiceOptions {
-  /** For sockets, a folder each life. */
+  /** For sockets, a folder for each run. */
   readonly folder: string
   /** Of the real database. */
   readonly socketFolder: string
@@ -96,12 +99,12 @@ export class SimulatedService {
     life.service = (await this.#quietly(Layer.buildWithScope(layer, life.scope))) as Context.Context<Services>
   }
 
-  /** What falls says much of it. */
+  /** A failing service logs much about it. */
   #quietly<A, E>(effect: Effect.Effect<A, E>): Promise<A> {
     return Effect.runPromise(Effect.provideService(effect, References.MinimumLogLevel, "None"))
   }
 
-  /** A request of a client: what came of it, or `lost` where the service died before it was answered. */
+  /** A client's request: its result, or `lost` where the service died before the answer. */
   async call<A, E>(request: Effect.Effect<A, E, Services>): Promise<Exit.Exit<A, E> | typeof lost> {
     const life = this.#life
     if (life === null || life.service === null) return lost
@@ -115,7 +118,7 @@ export class SimulatedService {
     })
   }
 
-  /** kill -9: nothing that it was about to do is done, but for what hosts and the database were asked for already. */
+  /** kill -9: it does nothing that it was about to do, except calls that hosts and the database have got already. */
   kill(): void {
     const life = this.#life
     if (life === null) return
@@ -126,7 +129,7 @@ export class SimulatedService {
     this.#ends.push(this.#quietly(Scope.close(life.scope, Exit.void)).finally(() => life.wire.close()))
   }
 
-  /** Between it and the database is nothing any more; it goes on. */
+  /** Its link to the database is cut; it goes on. */
   cutOff(): void {
     this.#life?.wire.cut()
   }
@@ -136,7 +139,7 @@ export class SimulatedService {
     this.#life?.wire.mend()
   }
 
-  /** Until all of its lives have come to their end. */
+  /** Until all of its runs have ended. */
   async ended(): Promise<void> {
     await Promise.all(this.#ends)
   }

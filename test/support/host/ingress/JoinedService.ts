@@ -1,4 +1,4 @@
-/** The service's end of joining, as a test wants it to answer; it keeps what it was told. */
+/** The service's end of joining, with the answers that a test sets; it keeps the requests. */
 import type { TLSSocket } from "node:tls"
 import { Effect } from "effect"
 import { peerRpcServer } from "../../../../src/peer/PeerRpc.ts"
@@ -21,9 +21,9 @@ export class JoinedService {
   readonly left: Array<{ readonly hostId: string; readonly boot: string }> = []
   readonly sockets: Array<TLSSocket> = []
   port = 0
-  /** Null: it is welcome. */
+  /** Null: it is accepted. */
   refusal: JoinRefused | null = null
-  /** Whether it knows who beats. */
+  /** Whether it knows the beating host. */
   knows = true
   /** Whether it answers beats at all. */
   isFrozen = false

@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
-/** Lends a new folder, which is gone afterwards. */
+/** Lends a new folder, which is removed afterwards. */
 export const inFolder = async (body: (folder: string) => Promise<void>) => {
   const folder = mkdtempSync(join(tmpdir(), "atoll-linux-"))
   try {

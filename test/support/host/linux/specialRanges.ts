@@ -1,6 +1,5 @@
 /**
- * What of IPv4 is not globally reachable, and multicast.
- *
+ * The IPv4 ranges that are not globally reachable, and multicast.
  * @source IANA IPv4 Special-Purpose Address Registry (RFC 6890, RFC 8190); RFC 5771
  */
 const ianaRanges = [
@@ -20,14 +19,15 @@ const ianaRanges = [
   "240.0.0.0/4"
 ] as const
 
-/** Public numbers that are only reached from inside of a cloud: Azure's, Equinix Metal's, IBM Cloud's two. */
+/** Public addresses that are reached only from inside of a cloud: Azure's, Equinix Metal's, IBM Cloud's two. */
 const cloudRanges = ["168.63.129.16/32", "192.80.8.124/32", "161.26.0.0/16", "166.8.0.0/14"] as const
 
 export const specialRanges = [...ianaRanges, ...cloudRanges] as const
 
 /**
- * Where clouds serve metadata, credentials, wire servers, time and names to their own machines, as each documents it. Not in order of size.
- * What is reached by name is here by the address that the name has on the cloud's own resolver.
+ * Where clouds serve metadata, credentials, wire servers, time and names to their own machines, as each documents it.
+ * Not in order of size.
+ * A service that is reached by name is here with the address that the name has on the cloud's own resolver.
  */
 export const cloudServices: ReadonlyArray<readonly [cloud: string, address: string, name?: string]> = [
   ["AWS", "169.254.169.254", "instance-data.ec2.internal"],

@@ -1,4 +1,7 @@
-/** A namespace driver on a data folder of its own, which is gone without a trace afterwards; or the reason why this machine cannot have one. */
+/**
+ * A namespace driver on a separate data folder, which is removed without a trace afterwards; or the reason why this
+ * machine cannot have one.
+ */
 import { mkdtempSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -17,7 +20,7 @@ export const isRoot = process.getuid?.() === 0
 export const unusable: string | null = found.ok ? null : found.reason
 export const networkUnusable: string | null = unusable ?? networkObstacle()
 
-/** Says once in the test report why a file's tests are skipped. */
+/** Writes once into the test report why a file's tests are skipped. */
 export const skipped = (reason: string | null): boolean => {
   if (reason !== null) console.warn(`skipped: ${reason}`)
   return reason !== null

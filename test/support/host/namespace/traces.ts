@@ -1,4 +1,4 @@
-/** What a namespace driver may leave on the host: looked up without its help. */
+/** What a namespace driver may leave on the host, found without its help. */
 import { createHash } from "node:crypto"
 import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync } from "node:fs"
 import { join } from "node:path"
@@ -24,14 +24,14 @@ export const processesOf = (instance: string): ReadonlyArray<number> => {
 
 const PATIENCE_MS = 20_000
 
-/** Where all Atolls of this host write down whose a user is. */
+/** Where all Atolls of this host record the owner of a user. */
 const USERS = "/var/lib/atoll-users"
 
 const ownerOf = (uid: string): string => {
   try {
     return readlinkSync(join(USERS, uid))
   } catch {
-    // Given back meanwhile.
+    // Released meanwhile.
     return ""
   }
 }
@@ -43,7 +43,7 @@ const hierarchies = (): ReadonlyArray<string> =>
     .filter(([, , type]) => type === "cgroup" || type === "cgroup2")
     .map(([, path]) => path!)
 
-/** Empty: the device was given up since it was listed, which another test's may be at any time. */
+/** Empty: the device was released since it was listed, which may happen to another test's at any time. */
 const backingFile = (path: string): string => {
   try {
     return readFileSync(path, "latin1")
@@ -57,7 +57,7 @@ const backingFile = (path: string): string => {
 /** Everything of the driver's that exists now, one line each. */
 const tracesOf = (dataDir: string): ReadonlyArray<string> => {
   const instance = instanceOf(dataDir)
-  // What others remove may go between being named and being looked at.
+  // Other processes may remove an entry between its listing and its reading.
   const entriesOf = (path: string) => {
     try {
       return readdirSync(path, { withFileTypes: true })
@@ -95,8 +95,8 @@ const tracesOf = (dataDir: string): ReadonlyArray<string> => {
 }
 
 /**
- * The same, but for loop devices that the kernel is still giving up: one is held by each mount namespace that was copied while it was mounted, which
- * a Sandbox that another test starts does for a moment.
+ * The same, except for loop devices that the kernel is still releasing: a mount namespace that was copied while the
+ * device was mounted holds it, which a Sandbox that another test starts does for a moment.
  */
 export const lastingTracesOf = async (dataDir: string): Promise<ReadonlyArray<string>> => {
   const patientUntil = Date.now() + PATIENCE_MS

@@ -1,4 +1,7 @@
-/** A VM driver on a data folder of its own, which is gone without a trace afterwards; or the reason why this machine cannot have one. */
+/**
+ * A VM driver on a separate data folder, which is removed without a trace afterwards; or the reason why this machine
+ * cannot have one.
+ */
 import { mkdtempSync } from "node:fs"
 import { chmod, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -11,18 +14,18 @@ import { Runtime } from "../../../../src/runtime/Runtime.ts"
 import { isOverAFleet } from "../../fleet/isOverAFleet.ts"
 import { testSettings } from "../../TestSettings.ts"
 
-/** The contract suite's own sizes, so that its Sandboxes are what the driver makes templates for. */
+/** The contract suite's own sizes, so that its Sandboxes match the driver's templates. */
 const environment = {
   ATOLL_SANDBOX_MEMORY_BYTES: String(256 * 1024 ** 2),
   ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2),
-  // Started behind a test's back they would slow it, and hold memory that it counts.
+  // Spares that start behind a test's back would slow it, and hold memory that it counts.
   ATOLL_VM_SPARES: "0"
 }
 
-/** Everything here runs under emulation, beside whatever else the machine does; of a fleet's two hosts each boots one first. */
+/** Everything here runs under emulation, on a machine that may be busy; each of a fleet's two hosts boots one first. */
 export const TIMEOUT_MS = isOverAFleet ? 480_000 : 240_000
 
-/** Of a service whose Sandboxes, or those of its hosts, are machines. */
+/** For a service whose Sandboxes, or those of its hosts, are machines. */
 export const machineSettings = {
   ...environment,
   ATOLL_RUNTIME: "qemu",

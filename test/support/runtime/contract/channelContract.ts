@@ -1,4 +1,4 @@
-/** What `GuestProcesses.open` promises: commands that somebody is connected to. */
+/** The contract of `GuestProcesses.open`: commands with a connected client. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, type Scope, Stream } from "effect"
 import type { Guest, ProcessChannel, ProcessFrame } from "../../../../src/runtime/Guest.ts"
@@ -6,7 +6,7 @@ import type { Guest, ProcessChannel, ProcessFrame } from "../../../../src/runtim
 const utf8 = new TextDecoder()
 const bytesOf = (text: string) => new TextEncoder().encode(text)
 
-/** Everything until the end; `onText` sees all stdout so far after each frame. */
+/** Everything until the end; `onText` gets all stdout so far after each frame. */
 const follow = (channel: ProcessChannel, onText: (text: string) => Effect.Effect<void> = () => Effect.void) =>
   Effect.gen(function* () {
     let text = ""
@@ -69,14 +69,14 @@ export const channelContract = (
         expect(text).toBe("got one\ngot two\n")
       }))
 
-    test("a signal ends it and is told", ({ processes }) =>
+    test("a signal ends the command and is reported", ({ processes }) =>
       Effect.gen(function* () {
         const channel = yield* processes.open(spec("echo up; exec sleep 60"))
         const { exited } = yield* follow(channel, onceSeen("up", channel.signal("SIGINT")))
         expect([exited?.exitCode, exited?.signal]).toEqual([null, "SIGINT"])
       }))
 
-    test("what it runs is listed as its own, by what it is for", ({ processes }) =>
+    test("a command is listed as its own, by its purpose", ({ processes }) =>
       Effect.gen(function* () {
         for (const purpose of ["ssh", "terminal"] as const) {
           const channel = yield* processes.open({ ...spec("setsid sleep 7341 & echo up; wait"), purpose })
@@ -95,7 +95,7 @@ export const channelContract = (
         }
       }))
 
-    test("a slow reader holds it back", ({ processes }) =>
+    test("a slow reader applies backpressure to the command", ({ processes }) =>
       Effect.gen(function* () {
         const channel = yield* processes.open(spec("head -c 50000000 /dev/zero; touch /tmp/wrote-all"))
         yield* Effect.sleep("500 millis")
@@ -104,7 +104,7 @@ export const channelContract = (
         expect((yield* follow(channel)).exited?.stdoutBytes).toBe(50_000_000)
       }))
 
-    test("it ends with its scope, tree and all", ({ processes }) =>
+    test("a command ends with its scope, its whole tree included", ({ processes }) =>
       Effect.gen(function* () {
         yield* Effect.scoped(
           Effect.gen(function* () {
@@ -144,7 +144,8 @@ export const channelContract = (
           purpose: "terminal"
         })
         yield* channel.write(bytesOf("echo $((6 * 8\x7f7))\r"))
-        // Not before the next prompt: to a terminal that is between two of them, Ctrl-D is an empty input that the shell never sees.
+        // Not before the next prompt: for a terminal between two of them, Ctrl-D is an empty input that the shell never
+        // sees.
         const end = onceSeen(/\n42\r\n.*[%$#] $/, channel.write(bytesOf("\x04")))
         const { text, exited } = yield* follow(channel, end)
         expect(text).toContain("42\r\n")

@@ -1,4 +1,4 @@
-/** Runs one command in a guest and gathers all that it told. */
+/** Runs one command in a guest and gathers all its frames. */
 import { Effect, Stream } from "effect"
 import type { Guest, ProcessFrame, ProcessSpec } from "../../../../src/runtime/Guest.ts"
 
@@ -63,6 +63,6 @@ export const output = (guest: Guest, script: string) =>
     return ended.stdout.trim()
   })
 
-/** Looks again every few milliseconds until it holds; the test's own time-out bounds it. */
+/** Polls every few milliseconds until it holds; the test's own time-out bounds it. */
 export const eventually = <E, R>(holds: Effect.Effect<boolean, E, R>): Effect.Effect<void, E, R> =>
   Effect.flatMap(holds, (it) => (it ? Effect.void : Effect.andThen(Effect.sleep(10), eventually(holds))))

@@ -1,4 +1,4 @@
-/** What `GuestProcesses` and `dial` promise, for any driver whose guests run real commands. */
+/** The contract of `GuestProcesses` and `dial`, for any driver whose guests run real commands. */
 import { describe, expect, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber, type Scope, Stream } from "effect"
 import type { Guest, ProcessSpec } from "../../../../src/runtime/Guest.ts"
@@ -6,7 +6,7 @@ import { commandSpec, eventually, freshKey, gather, output, run, shell } from ".
 
 const decoder = new TextDecoder()
 
-/** Leaves the tree of its parent by every known way: a new session, an orphan's fate, an empty environment. */
+/** Leaves the tree of its parent in every known way: a new session, an orphan's fate, an empty environment. */
 const ESCAPEE = (marker: string) => `env -i /usr/bin/setsid sh -c "(exec sleep ${marker} &) ; exec sleep ${marker}" &`
 
 const alive = (guest: Guest, marker: string) =>
@@ -66,7 +66,7 @@ export const processContract = (
         expect(ended.exited.finishedAt).toBeGreaterThanOrEqual(ended.exited.startedAt)
       }))
 
-    test("arguments reach the program as they are", (guest) =>
+    test("arguments reach the program unchanged", (guest) =>
       Effect.gen(function* () {
         const argv = ["printf", "%s|", "a b", "", "$HOME", "'\"\\", "ünï", "*"]
         expect((yield* run(guest, commandSpec(argv))).stdout).toBe("a b||$HOME|'\"\\|ünï|*|")
@@ -112,7 +112,7 @@ export const processContract = (
         expect(stdout).toContain("OWN=1\n")
         expect(stdout).toContain("HOME=/tmp\n")
         expect(names.toSorted()).toEqual(
-          // The names of processors are there where a share of time is all that the Sandbox has of them.
+          // The names of processors are set where the Sandbox's only limit of them is a share of time.
           ["HOME", "LANG", "LOGNAME", "OWN", "PATH", "PWD", "SHELL", "TERM", "USER", ...processorNames]
             .filter((it) => names.includes(it))
             .toSorted()
@@ -120,7 +120,7 @@ export const processContract = (
         expect(names).toEqual(expect.arrayContaining(["HOME", "LANG", "PATH", "TERM", "USER"]))
       }))
 
-    test("stdin is given whole and then ends; without it, it is empty", (guest) =>
+    test("stdin is passed whole and then ends; without it, it is empty", (guest) =>
       Effect.gen(function* () {
         const stdin = Buffer.alloc(200_000, "0123456789")
         expect((yield* run(guest, commandSpec(["wc", "-c"], { stdin }))).stdout.trim()).toBe("200000")
@@ -187,7 +187,7 @@ export const processContract = (
               if (frame.offset !== expected) return Effect.die(new Error(`${frame.offset}, expected ${expected}`))
               expected += frame.bytes.length
               if (expected < 100_000) text += decoder.decode(frame.bytes)
-              // Never more than the window beyond what was acknowledged.
+              // Never more than the window beyond the acknowledged output.
               if (expected - acknowledged > bytes) return Effect.die(new Error("the window was exceeded"))
               return expected - acknowledged > bytes / 4 ? acknowledge() : Effect.void
             })
@@ -195,7 +195,7 @@ export const processContract = (
         )
         yield* reader
         expect(text.startsWith("1\n2\n3\n4\n")).toBe(true)
-        // Unread from here on: the writer stops where the window ends.
+        // Unread from here on: the writer stops at the end of the window.
         yield* Effect.sleep(100)
         const begun = yield* Deferred.make<void>()
         const held = yield* Stream.runCollect(
@@ -214,7 +214,7 @@ export const processContract = (
         expect(end.exited.signal).toBe("SIGKILL")
       }))
 
-    test("what a command wrote last waits for room, and its exit waits for that", (guest) =>
+    test("a command's last output waits for room, and its exit waits for that", (guest) =>
       Effect.gen(function* () {
         const key = freshKey()
         const output = { mode: "window", bytes: 64 * 1024 } as const
@@ -264,7 +264,7 @@ export const processContract = (
         yield* eventually(Effect.map(run(guest, shell("cat survived")), (it) => it.stdout === "yes\n"))
       }))
 
-    test("death by a signal that has two names is told by POSIX's", (guest) =>
+    test("death by a signal that has two names is reported by POSIX's", (guest) =>
       Effect.gen(function* () {
         for (const [number, signal] of [
           [6, "SIGABRT"],
@@ -275,7 +275,7 @@ export const processContract = (
         }
       }))
 
-    test("a time-out ends the whole tree and says so", (guest) =>
+    test("a time-out ends the whole tree and is reported", (guest) =>
       Effect.gen(function* () {
         const ended = yield* run(guest, shell(`${ESCAPEE("7301")} sleep 7301`, { timeoutMs: 300 }))
         expect(ended.exited).toMatchObject({ timedOut: true, signal: "SIGTERM" })
@@ -283,7 +283,7 @@ export const processContract = (
         expect(yield* alive(guest, "7301")).toBe(false)
       }))
 
-    test("kill reaches escapees by setsid and double fork", (guest) =>
+    test("a kill reaches processes that escaped by setsid and double fork", (guest) =>
       Effect.gen(function* () {
         const key = freshKey()
         yield* guest.processes.start(key, shell(`${ESCAPEE("7302")} echo up; sleep 7302`))
@@ -295,7 +295,7 @@ export const processContract = (
         expect(yield* alive(guest, "7302")).toBe(false)
       }))
 
-    test("what ignores TERM is killed after the grace", (guest) =>
+    test("a process that ignores TERM is killed after the grace", (guest) =>
       Effect.gen(function* () {
         const key = freshKey()
         yield* guest.processes.start(key, shell("trap '' TERM; echo up; while :; do sleep 0.05; done"))
@@ -307,7 +307,7 @@ export const processContract = (
         expect(yield* Fiber.join(reader)).toMatchObject({ exited: { signal: "SIGKILL" }, processTree: "gone" })
       }))
 
-    test("what was left in the background can still be killed", (guest) =>
+    test("background processes can still be killed", (guest) =>
       Effect.gen(function* () {
         const key = freshKey()
         const ended = yield* gather(guest.processes.run(key, shell(`${ESCAPEE("7303")} exit 0`)))
@@ -344,7 +344,7 @@ export const processContract = (
         )
       }))
 
-    test("execute gives the first bytes, counts all, and leaves nothing known", (guest) =>
+    test("execute returns the first bytes, counts all, and leaves no known process", (guest) =>
       Effect.gen(function* () {
         const key = freshKey()
         const head = { output: { mode: "head" as const, bytes: 6 } }
@@ -354,7 +354,7 @@ export const processContract = (
         yield* eventually(Effect.map(guest.processes.list, (listed) => !listed.some((process) => process.key === key)))
       }))
 
-    test("execute leaves background processes alone, but ends everything when its caller goes", (guest) =>
+    test("execute leaves background processes alone, but ends everything when its caller disconnects", (guest) =>
       Effect.gen(function* () {
         const background = yield* guest.processes.execute(freshKey(), shell("sleep 7306 & exit 0"))
         expect(background.exitCode).toBe(0)
@@ -368,7 +368,7 @@ export const processContract = (
         yield* output(guest, "pkill -f '^sleep 7306' || true")
       }))
 
-    test("list tells every key and whether it runs", (guest) =>
+    test("list has every key and whether its command runs", (guest) =>
       Effect.gen(function* () {
         const [done, busy] = [freshKey(), freshKey()]
         yield* gather(guest.processes.run(done, shell("true")))
@@ -384,7 +384,7 @@ export const processContract = (
         yield* eventually(Effect.map(alive(guest, "7305"), (it) => !it))
       }))
 
-    test("every process is listed, what a command left behind too, and any of them is ended", (guest) =>
+    test("every process is listed, a command's background processes too, and any of them can be ended", (guest) =>
       Effect.gen(function* () {
         const { every, endOne } = guest.processes
         const named = (seconds: string) =>
@@ -392,12 +392,12 @@ export const processContract = (
         const before = Date.now()
         const key = freshKey()
         yield* guest.processes.execute(key, shell("setsid sleep 7321 & (trap '' TERM; exec sleep 7322) & exit 0"))
-        // Just after its exec a process is still running: it sleeps once it has asked for that.
+        // Just after its exec a process is still running: it sleeps once it has requested that.
         const statesOf = (found: ReadonlyArray<{ readonly state: string }>) => found.map(({ state }) => state).join()
         yield* eventually(Effect.map(named("7321"), (found) => statesOf(found) === "sleeping"))
         yield* eventually(Effect.map(named("7322"), (found) => statesOf(found) === "sleeping"))
         const [left] = yield* named("7321")
-        // The command has ended, and the guest has forgotten it; what it left is still told by its key.
+        // The command has ended, and the guest has forgotten it; its background process is still listed with its key.
         const user = yield* output(guest, "id -un 2>/dev/null || id -u")
         expect(left).toMatchObject({ state: "sleeping", argv: ["sleep", "7321"], user, command: key })
         expect(left!.memoryBytes).toBeGreaterThan(0)
@@ -413,7 +413,7 @@ export const processContract = (
         yield* eventually(Effect.map(named("7322"), (found) => found.length === 0))
       }))
 
-    test("a process that has ended is no more, though its parent never asks for its outcome", (guest) =>
+    test("a process that has ended is not listed, even if its parent never reaps it", (guest) =>
       Effect.gen(function* () {
         const { every, endOne } = guest.processes
         const key = freshKey()
@@ -437,7 +437,7 @@ export const processContract = (
         })
       }))
 
-    test("a port that nothing listens on is closed, and one that is listened on carries bytes both ways", (guest) =>
+    test("a port without a listener is closed, and one with a listener carries bytes both ways", (guest) =>
       Effect.gen(function* () {
         expect(yield* Effect.flip(guest.dial(7_311))).toMatchObject({ _tag: "PortClosed", port: 7_311 })
         const key = freshKey()

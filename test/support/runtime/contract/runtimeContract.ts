@@ -1,4 +1,4 @@
-/** What a driver promises about a Sandbox's life, for any driver whose guests run real commands. */
+/** The contract of a driver about a Sandbox's life, for any driver whose guests run real commands. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, type Layer, Scope } from "effect"
 import { makeAgentGuest } from "../../../../src/runtime/agentClient/AgentGuest.ts"
@@ -7,14 +7,14 @@ import { Runtime } from "../../../../src/runtime/Runtime.ts"
 import { eventually, output, run, shell } from "./commands.ts"
 import { sandboxSpec } from "./sandboxSpec.ts"
 
-/** `runtime` is built anew for each test, on a host without Sandboxes. */
+/** `runtime` is a new one for each test, on a host without Sandboxes. */
 export const runtimeContract = (name: string, runtime: Layer.Layer<Runtime, unknown>, timeout = 240_000): void => {
   const test = (title: string, body: Effect.Effect<unknown, unknown, Runtime>) =>
     it.live(title, () => Effect.provide(body, runtime), timeout)
 
   describe(`life of a Sandbox: ${name}`, () => {
     test(
-      "provision twice is once; stop keeps the volume; the next generation finds it; destroy leaves nothing",
+      "a second provision changes nothing; stop keeps the volume; the next generation finds it; destroy leaves nothing",
       Effect.gen(function* () {
         const driver = yield* Runtime
         const spec = sandboxSpec("life")
@@ -57,7 +57,7 @@ export const runtimeContract = (name: string, runtime: Layer.Layer<Runtime, unkn
     )
 
     test(
-      "a connection is to the agent of its generation, beside those that there are, and ends with it",
+      "a connection goes to the agent of its generation, beside existing ones, and ends with it",
       Effect.gen(function* () {
         const driver = yield* Runtime
         yield* driver.provision(sandboxSpec("afar"))
@@ -84,7 +84,7 @@ export const runtimeContract = (name: string, runtime: Layer.Layer<Runtime, unkn
     )
 
     test(
-      "stop and destroy of a Sandbox that never was succeed",
+      "stop and destroy of an unknown Sandbox succeed",
       Effect.gen(function* () {
         const driver = yield* Runtime
         yield* driver.stop("never", 1)
@@ -94,7 +94,7 @@ export const runtimeContract = (name: string, runtime: Layer.Layer<Runtime, unkn
     )
 
     test(
-      "a sample counts what was used",
+      "a sample counts the used resources",
       Effect.gen(function* () {
         const driver = yield* Runtime
         yield* driver.provision(sandboxSpec("meter"))

@@ -1,4 +1,7 @@
-/** Every signal that ends a command is told by its name, however the command was started. Agents that start their commands by Node alone cannot. */
+/**
+ * Every signal that ends a command is reported by its name, however the command was started. Agents that start their
+ * commands by Node alone cannot.
+ */
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import type { Guest } from "../../../../src/runtime/Guest.ts"
@@ -11,7 +14,7 @@ export const signalContract = <E, R>(
   timeoutMs = 20_000
 ): void => {
   it.live(
-    `${driver}: death by a real-time signal is told by its distance from the first`,
+    `${driver}: death by a real-time signal is reported by its distance from the first`,
     () =>
       Effect.gen(function* () {
         const { processes } = yield* guest as Effect.Effect<Guest, E>

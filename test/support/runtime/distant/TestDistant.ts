@@ -1,4 +1,4 @@
-/** A driver behind a host's doors on a port of this machine, and the runtime that a service has of it, in one process. */
+/** A driver behind a host's ingress on a port of this machine, and a service's runtime over it, in one process. */
 import { randomBytes } from "node:crypto"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -14,7 +14,7 @@ import { testSettings } from "../../TestSettings.ts"
 
 export const hostId = `host_${"a".repeat(24)}`
 
-/** With a secret of its own. */
+/** With a new secret. */
 export const peers = Layer.unwrap(
   Effect.map(
     Effect.acquireRelease(
@@ -48,7 +48,7 @@ export const describedBy = (runtime: Runtime["Service"], changes: Partial<HostDe
   ...changes
 })
 
-/** Serves a runtime for as long as the scope lasts; where. */
+/** Serves a runtime for as long as the scope lasts; returns its address. */
 export const served = Effect.fnUntraced(function* (runtime: Runtime["Service"], port = 0) {
   const sockets = yield* PeerSockets
   const doors = yield* serveHost({ runtime, hostId, describe: Effect.sync(() => describedBy(runtime)) })

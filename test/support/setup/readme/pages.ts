@@ -1,4 +1,4 @@
-/** The README and the pages of docs/, in the order in which a reader goes through them. */
+/** The README and the pages of docs/, in the reading order. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 

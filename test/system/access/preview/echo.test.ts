@@ -1,4 +1,6 @@
-/** A WebSocket server that runs in a Sandbox gives back 1 GiB through a preview, and the memory of the process between stays what it was. */
+/**
+ * A WebSocket server in a Sandbox echoes 1 GiB through a preview, and the memory of the process between does not grow.
+ */
 import { once } from "node:events"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -41,7 +43,7 @@ const bundle = Effect.promise(async () => {
   return outputFiles[0]!.contents
 })
 
-/** Tries until the program listens: before that the upgrade is answered with a page. */
+/** Retries until the program listens: before that the upgrade is answered with a page. */
 const connected = async (port: number, host: string): Promise<WebSocket> => {
   for (const end = Date.now() + 120_000; ; ) {
     const socket = new WebSocket(`ws://127.0.0.1:${port}/`, { headers: { host }, perMessageDeflate: false })
@@ -55,7 +57,7 @@ const connected = async (port: number, host: string): Promise<WebSocket> => {
   }
 }
 
-/** Resident bytes beyond what they were after the first of it. */
+/** Resident bytes beyond those after the first part. */
 const echo = (socket: WebSocket, residentBytes: () => number): Promise<number> =>
   new Promise((resolve, reject) => {
     let sent = 0

@@ -1,4 +1,4 @@
-/** A Vite dev server in a real Sandbox, seen in real Chromium through its preview, all of it done over the HTTP API. */
+/** A Vite dev server in a real Sandbox, viewed in real Chromium through its preview, driven over the HTTP API alone. */
 import { createHash } from "node:crypto"
 import { readFileSync, realpathSync } from "node:fs"
 import { createRequire } from "node:module"
@@ -14,7 +14,7 @@ import { TestDatabase } from "../../../support/TestDatabase.ts"
 
 const root = join(import.meta.dirname, "../../../..")
 
-/** The packages that one needs, as folders below the repository. */
+/** The packages that Vite needs, as folders below the repository. */
 const packagesOf = (name: string, from: string, found = new Set<string>()): Set<string> => {
   let manifest: string
   try {
@@ -30,7 +30,7 @@ const packagesOf = (name: string, from: string, found = new Set<string>()): Set<
     const { dependencies, optionalDependencies } = JSON.parse(readFileSync(manifest, "utf8"))
     for (const other of Object.keys({ ...dependencies, ...optionalDependencies })) packagesOf(other, folder, found)
   } catch {
-    // An optional one that is not here.
+    // An optional package that is not installed.
   }
   return found
 }
@@ -50,7 +50,7 @@ const server = ["node_modules/vite/bin/vite.js", "--port", "5173", "--host", "12
 
 describe.skipIf(skipped(unusable ?? noChromium))("a development server in a preview", () => {
   layer(service, { excludeTestServices: true, timeout: 240_000 })((it) => {
-    it.effect("is seen in Chromium, and an edit through the files API is hot-replaced in the page", () =>
+    it.effect("is shown in Chromium, and an edit through the files API is hot-replaced in the page", () =>
       Effect.gen(function* () {
         const atoll = yield* ServedAtoll
         const browser = yield* testBrowser
@@ -61,11 +61,11 @@ describe.skipIf(skipped(unusable ?? noChromium))("a development server in a prev
         const { page } = yield* browser.open(new URL(preview.url).origin)
         const has = (selector: string, text: string) => page.locator(selector).filter({ hasText: text }).waitFor()
         yield* Effect.promise(async () => {
-          // The page waits for the server: it loads itself again until there is one.
+          // The page waits for the server: it reloads itself until the server answers.
           await page.goto(preview.url)
           await has("h1", "Nothing listens yet")
 
-          // Thousands of files: no customer would send them one by one, nor install them while a test runs.
+          // Thousands of files: no customer would send them one by one, or install them while a test runs.
           await unpack(
             root,
             [...packagesOf("vite", root)].map((folder) => relative(root, folder))
@@ -84,7 +84,7 @@ describe.skipIf(skipped(unusable ?? noChromium))("a development server in a prev
           await has("#app", "two")
           await write("main.js", source("three"))
           await has("#app", "three")
-          // Replaced in the page that was there, not loaded anew.
+          // Replaced in the existing page, without a reload.
           assert.strictEqual(await page.evaluate("window.before"), 1)
           assert.strictEqual(new URL(page.url()).port, String(atoll.port))
         })

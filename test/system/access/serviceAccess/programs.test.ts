@@ -1,4 +1,4 @@
-/** `psql` and `redis-cli` through `atoll tunnel`, to a Postgres and a Redis that run in a real Sandbox. */
+/** `psql` and `redis-cli` through `atoll tunnel`, to a Postgres and a Redis in a real Sandbox. */
 import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
 import { join } from "node:path"
@@ -71,7 +71,7 @@ describe.skipIf(skipped(missing))("real programs through a tunnel", () => {
     excludeTestServices: true,
     timeout: 240_000
   })((it) => {
-    it.effect("psql and redis-cli work as if the servers were here", () =>
+    it.effect("psql and redis-cli work as if the servers were local", () =>
       Effect.gen(function* () {
         const atoll = yield* ServedAtoll
         const { port } = atoll

@@ -55,7 +55,7 @@ const run = (program: string, args: ReadonlyArray<string>, input?: Buffer | stri
 
 const digest = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex")
 
-/** A folder with a key, and a Sandbox that is granted to it. */
+/** A folder with a key, and a Sandbox with a grant for it. */
 const granted = Effect.gen(function* () {
   const folder = yield* Effect.acquireRelease(
     Effect.sync(() => mkdtempSync(join(tmpdir(), "atoll-ssh-"))),
@@ -66,7 +66,7 @@ const granted = Effect.gen(function* () {
   const publicKeys = [readFileSync(`${keyFile}.pub`, "utf8").trim()]
   const atoll = yield* ServedAtoll
   const { ask } = yield* Effect.promise(() => newSandboxOf(atoll))
-  /** Whoever connects from now on does so by a new grant: one lasts for seconds, which are over soon where the machine is slow. */
+  /** Later connections use a new grant: a grant lasts for seconds, which may be over on a slow machine. */
   const again = Effect.promise(async (): Promise<CooperativeEnvelope> => {
     const envelope: CooperativeEnvelope = await ask("POST", "/cooperative-connection", 201, { publicKeys })
     writeFileSync(join(folder, "known_hosts"), `[${envelope.host}]:${envelope.port} ${envelope.hostKey}\n`)
@@ -113,7 +113,7 @@ describe.skipIf(skipped(missing))("cooperative connections by OpenSSH", () => {
     excludeTestServices: true,
     timeout: 240_000
   })((it) => {
-    it.effect("runs commands with exact exit codes, streams, input and signals", () =>
+    it.effect("run commands with exact exit codes, streams, input and signals", () =>
       Effect.gen(function* () {
         const { again, ssh } = yield* granted
         assert.deepStrictEqual(yield* ssh(["echo out; echo err >&2; pwd; exit 42"]), {
@@ -138,7 +138,7 @@ describe.skipIf(skipped(missing))("cooperative connections by OpenSSH", () => {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("what was put in the background survives the logout, with a terminal and without", () =>
+    it.effect("keep background processes alive after the logout, with a terminal and without", () =>
       Effect.gen(function* () {
         const { again, configured, ssh } = yield* granted
         const quiet = ">/dev/null 2>&1 </dev/null &"
@@ -147,12 +147,12 @@ describe.skipIf(skipped(missing))("cooperative connections by OpenSSH", () => {
         yield* again
         yield* run("ssh", [...configured, "-tt", "sandbox"], `nohup sleep 4714 ${quiet}\rexit\r`)
         const alive = Effect.map(ssh(["pgrep -x sleep -a | sort"]), ({ stdout }) => stdout.match(/\d+$/gm))
-        // Whatever a logout ends got its TERM before the agent hears of the next command.
+        // A process that a logout ends got its TERM before the agent gets the next command.
         assert.deepStrictEqual((yield* alive)?.toSorted(), ["4711", "4712", "4713", "4714"])
       }).pipe(Effect.scoped)
     )
 
-    it.effect("gives an interactive shell on a terminal", () =>
+    it.effect("give an interactive shell on a terminal", () =>
       Effect.gen(function* () {
         const { configured } = yield* granted
         const output = yield* Effect.promise(
@@ -160,7 +160,7 @@ describe.skipIf(skipped(missing))("cooperative connections by OpenSSH", () => {
             new Promise<string>((resolve) => {
               const child = spawn("ssh", [...configured, "-tt", "sandbox"], { env: { ...process.env, TERM: "vt100" } })
               let text = ""
-              // Each is typed when the one before has shown its effect: a ^C takes away what nobody has read yet.
+              // Each is typed once the one before has shown its effect: a ^C discards input that was not read yet.
               const steps: Array<readonly [seen: RegExp, typed: string]> = [
                 [/vt100\r\n/, "typed\r"],
                 [/typed\r\n.*typed\r\n/s, "\x03"],
@@ -180,7 +180,7 @@ describe.skipIf(skipped(missing))("cooperative connections by OpenSSH", () => {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("copies files with scp, sftp and rsync, both ways", () =>
+    it.effect("copy files with scp, sftp and rsync, both ways", () =>
       Effect.gen(function* () {
         const { again, configured, folder, ssh } = yield* granted
         const bytes = randomBytes(20_000_000)
@@ -211,7 +211,7 @@ describe.skipIf(skipped(missing))("cooperative connections by OpenSSH", () => {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("forwards to the Sandbox's own ports and nowhere else", () =>
+    it.effect("forward to the Sandbox's own ports and to no others", () =>
       Effect.gen(function* () {
         const { configured } = yield* granted
         const server = spawn("ssh", [
@@ -244,7 +244,7 @@ describe.skipIf(skipped(missing))("cooperative connections by OpenSSH", () => {
       }).pipe(Effect.scoped)
     )
 
-    it.effect("lets in only a granted key, only in time, and ends with revocation and with the Sandbox", () =>
+    it.effect("accept only a granted key, only in time, and end with revocation and with the Sandbox", () =>
       Effect.gen(function* () {
         const one = yield* granted
         const { ask, endpointId, publicKeys, configured, folder } = one
@@ -256,7 +256,7 @@ describe.skipIf(skipped(missing))("cooperative connections by OpenSSH", () => {
           "-o",
           `IdentityFile=${other}`,
           "-T",
-          `nobody@sandbox`,
+          `unknown@sandbox`,
           "true"
         ])
         assert.strictEqual(refused.code, 255)
@@ -279,7 +279,7 @@ describe.skipIf(skipped(missing))("cooperative connections by OpenSSH", () => {
         yield* Effect.promise(() => second.ask("POST", "/stop", 200))
         yield* Effect.promise(() => gone)
         const { scrapes } = yield* ServedAtoll
-        // Of whom a test before has left the service hears a moment later.
+        // The service learns a moment later of the connections that a test before has closed.
         yield* Effect.repeat(Effect.promise(scrapes), {
           schedule: Schedule.spaced(50),
           until: (texts) => texts.every((text) => sampleOf(text, "atoll_connections_open") === 0)

@@ -1,8 +1,8 @@
 /**
- * The standing suite: an agent that was taken over, which lies in every field of every answer, beside a Sandbox of another tenant.
- *
- * Whatever it says, its own caller hears a typed fault (or an answer within the protocol's bounds), the other tenant gets exact answers in time, and
- * the service's memory stays where it was.
+ * The standing suite: an agent that was taken over lies in every field of every answer, beside a Sandbox of another
+ * tenant.
+ * Its own caller gets a typed fault (or an answer within the protocol's bounds), the other tenant gets exact answers in
+ * time, and the service's memory does not grow.
  */
 import fs from "node:fs"
 import { tmpdir } from "node:os"
@@ -21,15 +21,15 @@ import { collectGarbage } from "../../../support/collectGarbage.ts"
 import { TestAgent } from "../../../support/files/TestAgent.ts"
 import { commandSpec } from "../../../support/runtime/contract/commands.ts"
 
-/** On a machine that does other things besides; what waits for the hostile one waits for minutes. */
+/** On a busy machine; the calls of the hostile agent wait for minutes. */
 const LATENCY_MAX_MS = 20_000
-/** At any time, with what is garbage already; and in the end without it. */
+/** At any time, garbage included; and in the end without it. */
 const MEMORY_GROWTH_MAX_BYTES = 512 * 1024 ** 2
 const MEMORY_KEPT_MAX_BYTES = 64 * 1024 ** 2
-/** Every call comes to an end by itself; the hostile agents' own are waited for a hundredth of the usual times. */
+/** Every call ends by itself; those of the hostile agents have a hundredth of the usual time-outs. */
 const CALL_MAX_MS = 30_000
 const HEAD_BYTES = 4_096
-/** A lie that was not heard in time is told again. */
+/** A lie that did not arrive in time is repeated. */
 const TELLS_MAX = 10
 
 const isTooLate = (fault: GuestUnavailable | null) =>
@@ -168,7 +168,7 @@ describe("a hostile agent beside another tenant's Sandbox", () => {
     return heapUsed + external + arrayBuffers
   }
 
-  /** What the other tenant does all the time. */
+  /** The calls that the other tenant makes all the time. */
   const watch = async () => {
     const command = commandSpec(["printf", "exactly this"], { cwd: join(folder, "workspace") })
     for (let turn = 0; !isOver; turn++) {
@@ -208,13 +208,13 @@ describe("a hostile agent beside another tenant's Sandbox", () => {
             return Exit.isFailure(exit) ? (Effect.runSync(Effect.flip(exit)) as GuestUnavailable) : null
           }
           let fault = await ask()
-          // A busy machine may take longer than the hundredth of the usual times to tell a lie at all.
+          // A busy machine may need longer than the hundredth of the usual time-outs to send a lie at all.
           for (let tries = 1; tries < TELLS_MAX && lie.expect === "protocol" && isTooLate(fault); tries++)
             fault = await ask()
           if (lie.expect === "harmless") continue
           const isHeld = fault?._tag === "GuestUnavailable" && (lie.expect !== "protocol" || fault.fault === "protocol")
           if (!isHeld) believed.push(`${lie.name}: ${JSON.stringify(fault ?? "believed")}`)
-          // Nothing of the guest's own stands in what the operator reads.
+          // The operator's log holds no text of the guest.
           if (fault !== null) expect(fault.message).toMatch(/^[ -~]{1,400}$/)
         }
         expect(believed).toEqual([])
@@ -224,7 +224,7 @@ describe("a hostile agent beside another tenant's Sandbox", () => {
     })
   }
 
-  it("may say what costs most, and that is exact", async () => {
+  it("may send the largest answers, and they are exact", async () => {
     const hostile = await HostileAgent.start()
     try {
       await hostile.play({
@@ -240,8 +240,8 @@ describe("a hostile agent beside another tenant's Sandbox", () => {
     }
   })
 
-  // By nghttp2's own rates, on which the service leans.
-  it.each(["pings", "settings"] as const)("that floods a session with %s is cut off", async (as) => {
+  // By nghttp2's own rates, on which the service relies.
+  it.each(["pings", "settings"] as const)("is cut off when it floods a session with %s", async (as) => {
     const hostile = await HostileAgent.start(1)
     try {
       await hostile.play({ as })

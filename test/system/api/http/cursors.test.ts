@@ -1,6 +1,7 @@
 /**
- * Cursors and event ids in the wrong place: those of every paged endpoint and of every stream that can be resumed, at every other, for another
- * account, another Sandbox and other filters; and cut or changed ones where they belong. None is answered with data.
+ * Cursors and event ids in the wrong place: those of every paged endpoint and of every resumable stream, at every other
+ * one, for another account, another Sandbox and other filters; and cut or changed ones in their own place. None is
+ * answered with data.
  */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
@@ -17,20 +18,20 @@ const filters: Readonly<Record<string, ReadonlyArray<string>>> = {
   "/api/v2/usage/audit": ["&action=execute", "&from=2020-01-01T00:00:00Z"]
 }
 
-/** Another way to say the same. */
+/** Another spelling of the same filters. */
 const sameFilters: Readonly<Record<string, string>> = {
   "&status=running,stopped&metadata.a=1&metadata.b=2": "&metadata.b=2&status=stopped&metadata.a=1&status=running"
 }
 
-/** Simulated machines have none, and their suites have their cursors. */
+/** Simulated machines have none; other suites test their cursors. */
 const files = ["/api/v2/sandboxes/{id}/files/content", "/api/v2/sandboxes/{id}/files/list"]
 
 /** Its ids are offsets that the client may choose. */
 const output = "/api/v2/sandboxes/{id}/operations/{operationId}/output/stream"
 
-/** A list or a stream as one account asks for it. */
+/** A list or a stream as one account requests it. */
 interface Place {
-  /** What it tells: of two places that say the same, each takes the other's cursors. */
+  /** The content of the list. Two places with the same content take each other's cursors. */
   readonly tells: string
   readonly key: string
   readonly path: string
@@ -45,7 +46,7 @@ interface Found extends Place {
 type Described = any
 
 layer(TestApi.layer({ ATOLL_VOLUME_BYTES: "67108864" }), { excludeTestServices: true })("a cursor", (it) => {
-  it.effect("is refused everywhere but in the list or stream that gave it, and after any change", () =>
+  it.effect("is refused everywhere except in the list or stream that gave it, and after any change", () =>
     Effect.contextWith((context: Context.Context<TestApi | SqlClient.SqlClient>) =>
       Effect.promise(async () => {
         const api = Context.get(context, TestApi)
@@ -100,7 +101,7 @@ layer(TestApi.layer({ ATOLL_VOLUME_BYTES: "67108864" }), { excludeTestServices: 
             })
             return concrete.flatMap((path) =>
               ["", ...(filters[template] ?? [])].map((filter) => {
-                // The events of an account are in one order, however many of them a stream tells.
+                // The events of an account have one order, in every stream that shows them.
                 const tells = /\/events$/.test(template) ? `events ${accountId}` : `${accountId} ${path}${filter}`
                 return { key, path, filter, tells }
               })

@@ -1,8 +1,7 @@
 /**
- * Every text field of every endpoint of the API, and of every tool of MCP, with text that means harm: the answer is a success or a typed refusal,
- * and the service goes on.
- *
- * The fields come out of the OpenAPI description and the list of tools: one that is added is tried from then on.
+ * Every text field of every endpoint of the API, and of every tool of MCP, with malicious text: the answer is a success
+ * or a typed refusal, and the service goes on.
+ * The fields come from the OpenAPI description and the list of tools, so a new field is tested automatically.
  */
 import { type IncomingMessage, request } from "node:http"
 import { connect } from "node:net"
@@ -22,7 +21,7 @@ import { hostileTexts, type TextField, textFields, withText } from "./hostileTex
 
 const isErrorBody = Schema.is(ErrorBody)
 const answerWithinMs = 60_000
-/** Longer is no line of a request. */
+/** No request line is longer. */
 const headMaxBytes = 16 * 1024
 
 const document = openApiDocument(Api) as unknown as {
@@ -31,7 +30,7 @@ const document = openApiDocument(Api) as unknown as {
 }
 const meant = (reference: string): Json => document.components.schemas[reference.split("/").at(-1)!]!
 
-/** UTF-8, and of half a surrogate pair the three bytes that it would have (as WTF-8 has them). */
+/** UTF-8, with half a surrogate pair as the three bytes that WTF-8 gives it. */
 const bytesOf = (text: string): Buffer =>
   Buffer.concat(
     Array.from(text, (character) => {
@@ -47,7 +46,7 @@ const encoded = (text: string): string =>
 
 interface Asked {
   readonly method: string
-  /** As it goes over the wire. */
+  /** As encoded on the wire. */
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer | null
@@ -58,7 +57,7 @@ interface Told {
   readonly text: string
 }
 
-/** What no client of HTTP sends, by hand. The service answers it in its middle, and reads no more of it. */
+/** Sends by hand what no HTTP client sends. The service answers in the middle of it, and reads no more of it. */
 const askByHand = async (port: number, key: string, { method, path, headers }: Asked): Promise<Told> => {
   const socket = connect(port, "127.0.0.1")
   const pieces: Array<Buffer> = []
@@ -81,7 +80,7 @@ const askByHand = async (port: number, key: string, { method, path, headers }: A
 /** A stream of events is an answer as soon as it has begun. */
 const ask = ({ port, key }: ServedAtoll["Service"], asked: Asked): Promise<Told> => {
   const { method, path, headers, body } = asked
-  // What a request may be is answered before it is one, and so is not in the description.
+  // A malformed request is answered before it is a request, so its answer is not in the description.
   if ([path, ...Object.values(headers)].some((value) => value.includes("\0") || value.length > headMaxBytes)) {
     return askByHand(port, key, asked)
   }
@@ -108,16 +107,16 @@ const ask = ({ port, key }: ServedAtoll["Service"], asked: Asked): Promise<Told>
   })
 }
 
-/** Fails for all that is neither a success nor a typed refusal of what the caller sent. */
+/** Fails for every answer that is neither a success nor a typed refusal. */
 const isAnswered = ({ status, text }: Told, what: string): void => {
   if (status >= 200 && status < 300) return
   const told = `${what}: ${status} ${text.slice(0, 500)}`
-  // 426: it wants a WebSocket. 501: what this service does not offer.
+  // 426: it needs a WebSocket. 501: the service does not offer it.
   assert.isTrue((status >= 400 && status < 500) || status === 501, told)
   assert.isTrue(isErrorBody(JSON.parse(text)), told)
 }
 
-/** A request that only one text of is wrong; the others are the description's own examples, or of what there is. */
+/** A request with one wrong text; the others are the description's own examples, or name existing resources. */
 const requestsOf = function* (
   method: string,
   template: string,
@@ -172,7 +171,7 @@ const requestsOf = function* (
   }
 }
 
-/** A value that a tool takes. */
+/** A value that a tool accepts. */
 const sampleOf = (schema: Json): unknown => {
   const { examples, enum: values, type, minimum, properties, required } = schema
   if (Array.isArray(examples)) return examples[0]
@@ -185,7 +184,7 @@ const sampleOf = (schema: Json): unknown => {
   return Object.fromEntries(names.map((name) => [name, sampleOf((properties as Record<string, Json>)[name]!)]))
 }
 
-/** What a tool takes instead of each other. */
+/** Alternatives of a tool's input. */
 const instead: Readonly<Record<string, Json>> = { run: { argv: ["true"] } }
 const instances = (field: TextField, given: Json): Json =>
   field.path[0] === "command" ? Object.fromEntries(Object.entries(given).filter(([name]) => name !== "argv")) : given
@@ -205,7 +204,7 @@ interface Made {
   readonly operationId: string
 }
 
-describe.skipIf(skipped(unusable))("text that means harm", () => {
+describe.skipIf(skipped(unusable))("malicious text", () => {
   layer(ServedAtoll.layer(freshDriver(small), small).pipe(Layer.provideMerge(TestDatabase.layer)), {
     excludeTestServices: true
   })((it) => {
@@ -233,7 +232,7 @@ describe.skipIf(skipped(unusable))("text that means harm", () => {
       )
     }
 
-    /** What was made of it after all. */
+    /** The resources that it made after all. */
     const removed = async ({ send }: ServedAtoll["Service"], made: Made): Promise<void> => {
       const { json } = await send("GET", "/api/v2/sandboxes?status=running,pending,stopped")
       for (const { id } of json.sandboxes) if (id !== made.id) await send("DELETE", `/api/v2/sandboxes/${id}`)
@@ -244,7 +243,7 @@ describe.skipIf(skipped(unusable))("text that means harm", () => {
 
     for (const [template, methods] of Object.entries(document.paths)) {
       for (const [method, operation] of Object.entries(methods)) {
-        it.effect(`${operation.operationId} takes or refuses it in every field`, () =>
+        it.effect(`is accepted or refused in every field by ${operation.operationId}`, () =>
           Effect.gen(function* () {
             const served = yield* ServedAtoll
             yield* Effect.promise(async () => {
@@ -262,7 +261,7 @@ describe.skipIf(skipped(unusable))("text that means harm", () => {
       }
     }
 
-    it("finds the text fields of the whole description", () => {
+    it("is tried in the text fields of the whole description", () => {
       const nothing = { id: "sbx_", workspaceId: "wsp_", operationId: "op_" }
       const found = Object.entries(document.paths).flatMap(([template, methods]) =>
         Object.entries(methods).flatMap(([method, operation]) =>
@@ -282,7 +281,7 @@ describe.skipIf(skipped(unusable))("text that means harm", () => {
       assert.isAbove(found.length, 100)
     })
 
-    it.effect("every tool of MCP takes or refuses it in every field", () =>
+    it.effect("is accepted or refused in every field by every tool of MCP", () =>
       Effect.gen(function* () {
         const served = yield* ServedAtoll
         yield* Effect.promise(async () => {

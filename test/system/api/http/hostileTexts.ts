@@ -1,10 +1,10 @@
 /**
- * Where a JSON Schema has text, and values that it allows: so that each text field of a request can be tried with what means harm,
- * a field that is added tomorrow included.
+ * The text fields of a JSON Schema, and values that it allows, so that each text field of a request can be tried with
+ * malicious text, even a field that is added later.
  */
 import type { Json } from "../../../support/described/Schemas.ts"
 
-/** As each is told in a failure. One of them is larger than any field may be. */
+/** The name of each in a failure. One of them exceeds every field's bound. */
 export const hostileTexts: Readonly<Record<string, string>> = {
   NUL: "a\0b",
   "a high surrogate alone": "a\ud800b",
@@ -14,18 +14,18 @@ export const hostileTexts: Readonly<Record<string, string>> = {
   "1 MB": "x".repeat(2 ** 20)
 }
 
-/** Keys of objects and indexes of arrays on the way to one text; `isKey`: the text is a new key there. */
+/** Keys of objects and indexes of arrays on the path to one text; `isKey`: the text is a new key there. */
 export interface TextField {
   readonly path: ReadonlyArray<string | number>
   readonly isKey: boolean
 }
 
-/** What a reference in the document stands for. */
+/** The target of a reference in the document. */
 export type Meant = (reference: string) => Json
 
 const isJson = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
 
-/** The schemas that a value may meet, references followed. */
+/** The schemas that a value may match, references followed. */
 const choices = (schema: Json, meant: Meant): ReadonlyArray<Json> => {
   const { $ref, allOf, anyOf, oneOf } = schema
   if (typeof $ref === "string") return choices(meant($ref), meant)
@@ -46,7 +46,7 @@ export const textFields = (schema: Json, meant: Meant, path: TextField["path"] =
       found.push({ path, isKey: true }, ...textFields(additionalProperties, meant, [...path, "key"]))
     }
   }
-  // Of choices that are text each.
+  // For choices that are all text.
   return [...new Map(found.map((field) => [JSON.stringify(field), field])).values()]
 }
 

@@ -1,4 +1,7 @@
-/** Answers of megabytes and clients that do not read them: one account keeps few of them in the service's memory, and holds up no other. */
+/**
+ * Answers of megabytes and clients that do not read them: one account can keep only a few of them in the service's
+ * memory, and delays no other.
+ */
 import { randomUUID } from "node:crypto"
 import { once } from "node:events"
 import { createServer } from "node:http"
@@ -12,78 +15,76 @@ import { scopes } from "../../../../schemas/Access.ts"
 import { type LargeAnswerBounds, LargeAnswers } from "../../../../src/api/http/LargeAnswers.ts"
 import { TestApi } from "../../../support/http/TestApi.ts"
 
-/** More than the kernel takes of a client that does not read. */
+/** More than the kernel buffers for a client that does not read. */
 const answerMinBytes = 12 * 1024 * 1024
 
 layer(TestApi.layer(), { excludeTestServices: true })("large answers", (it) => {
-  it.effect(
-    "that nobody reads are few for an account; the next is told to come again, and other accounts are served",
-    () =>
-      Effect.contextWith((context: Context.Context<TestApi | SqlClient.SqlClient>) =>
-        Effect.promise(async () => {
-          const api = Context.get(context, TestApi)
-          const sql = Context.get(context, SqlClient.SqlClient)
-          const tenant = async () => {
-            const { secret: key } = await api.newKey(scopes, randomUUID())
-            const id = await api.newSandbox(await api.newWorkspace(key), key)
-            return { key, id }
-          }
-          const [one, other] = [await tenant(), await tenant()]
-          // As a program leaves them that prints control characters: in JSON each is six bytes.
-          await Effect.runPromise(
-            Effect.orDie(sql`
+  it.effect("without a reader are few for an account; the next request gets 429, and other accounts are served", () =>
+    Effect.contextWith((context: Context.Context<TestApi | SqlClient.SqlClient>) =>
+      Effect.promise(async () => {
+        const api = Context.get(context, TestApi)
+        const sql = Context.get(context, SqlClient.SqlClient)
+        const tenant = async () => {
+          const { secret: key } = await api.newKey(scopes, randomUUID())
+          const id = await api.newSandbox(await api.newWorkspace(key), key)
+          return { key, id }
+        }
+        const [one, other] = [await tenant(), await tenant()]
+        // The output of a program that prints control characters: in JSON each is six bytes.
+        await Effect.runPromise(
+          Effect.orDie(sql`
             insert into output_chunks (owner_id, stream, start_offset, end_offset, sandbox_id, source, at, bytes)
             select 'flood', 'stdout', n * 65536, (n + 1) * 65536, ${one.id}, 'workload', ${Date.now()}::int8 + n, convert_to(repeat(chr(1), 65536), 'UTF8')
             from generate_series(1, 100) n`)
-          )
-          const paths = ["/logs?limit=5000"].map((path) => `/api/v2/sandboxes/${one.id}${path}`)
-          for (const path of paths) {
-            const { status, text, json } = await api.send("GET", path, { key: one.key })
-            assert.strictEqual(status, 200)
-            assert.isAtLeast(text.length, answerMinBytes)
-            assert.isAtMost(text.length, 17 * 1024 * 1024)
-            assert.isTrue(json.logs.truncated)
-            // The newest are told.
-            assert.strictEqual(json.logs.entries.at(-1).text, "\u0001".repeat(65_536))
-          }
-          const sockets: Array<Socket> = []
-          for (let count = 0; count < 12; count++) {
-            const socket = connect(api.port, "127.0.0.1").on("error", () => {})
-            socket.write(`GET ${paths[0]} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${one.key}\r\n\r\n`)
-            sockets.push(socket)
-          }
-          const heads = await Promise.all(
-            sockets.map(async (socket) => {
-              const [piece] = (await once(socket, "data")) as [Buffer]
-              socket.pause()
-              return piece.toString("latin1")
-            })
-          )
-          const statuses = heads.map((head) => Number(head.slice(9, 12)))
-          assert.strictEqual(statuses.filter((status) => status === 200).length, 4, statuses.join())
-          assert.strictEqual(statuses.filter((status) => status === 429).length, 8, statuses.join())
-          const refused = heads.find((head) => head.startsWith("HTTP/1.1 429"))!
-          assert.match(refused, /\r\nretry-after: \d+\r\n/i)
-          assert.include(refused, '"code":"RATE_LIMITED"')
-          // Other accounts, and what is small, go on.
-          for (const path of ["/logs", "/operations", "/history", "/transitions"]) {
-            const { status } = await api.send("GET", `/api/v2/sandboxes/${other.id}${path}`, { key: other.key })
-            assert.strictEqual(status, 200, path)
-          }
-          assert.strictEqual((await api.send("GET", `/api/v2/sandboxes/${one.id}`, { key: one.key })).status, 200)
-          // A place is free once its answer was read, or its client has gone.
-          const waiting = api.send("GET", paths[0]!, { key: one.key })
-          const open = sockets.filter((_, index) => statuses[index] === 200)
-          open[0]!.resume()
-          assert.strictEqual((await waiting).status, 200)
-          for (const socket of sockets) socket.destroy()
-          const again = await Promise.all(Array.from({ length: 6 }, () => api.send("GET", paths[0]!, { key: one.key })))
-          assert.deepStrictEqual(
-            again.map(({ status }) => status),
-            Array.from({ length: 6 }, () => 200)
-          )
-        })
-      )
+        )
+        const paths = ["/logs?limit=5000"].map((path) => `/api/v2/sandboxes/${one.id}${path}`)
+        for (const path of paths) {
+          const { status, text, json } = await api.send("GET", path, { key: one.key })
+          assert.strictEqual(status, 200)
+          assert.isAtLeast(text.length, answerMinBytes)
+          assert.isAtMost(text.length, 17 * 1024 * 1024)
+          assert.isTrue(json.logs.truncated)
+          // The newest are returned.
+          assert.strictEqual(json.logs.entries.at(-1).text, "\u0001".repeat(65_536))
+        }
+        const sockets: Array<Socket> = []
+        for (let count = 0; count < 12; count++) {
+          const socket = connect(api.port, "127.0.0.1").on("error", () => {})
+          socket.write(`GET ${paths[0]} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${one.key}\r\n\r\n`)
+          sockets.push(socket)
+        }
+        const heads = await Promise.all(
+          sockets.map(async (socket) => {
+            const [piece] = (await once(socket, "data")) as [Buffer]
+            socket.pause()
+            return piece.toString("latin1")
+          })
+        )
+        const statuses = heads.map((head) => Number(head.slice(9, 12)))
+        assert.strictEqual(statuses.filter((status) => status === 200).length, 4, statuses.join())
+        assert.strictEqual(statuses.filter((status) => status === 429).length, 8, statuses.join())
+        const refused = heads.find((head) => head.startsWith("HTTP/1.1 429"))!
+        assert.match(refused, /\r\nretry-after: \d+\r\n/i)
+        assert.include(refused, '"code":"RATE_LIMITED"')
+        // Other accounts, and small answers, go on.
+        for (const path of ["/logs", "/operations", "/history", "/transitions"]) {
+          const { status } = await api.send("GET", `/api/v2/sandboxes/${other.id}${path}`, { key: other.key })
+          assert.strictEqual(status, 200, path)
+        }
+        assert.strictEqual((await api.send("GET", `/api/v2/sandboxes/${one.id}`, { key: one.key })).status, 200)
+        // A slot is free once its answer was read, or its client has disconnected.
+        const waiting = api.send("GET", paths[0]!, { key: one.key })
+        const open = sockets.filter((_, index) => statuses[index] === 200)
+        open[0]!.resume()
+        assert.strictEqual((await waiting).status, 200)
+        for (const socket of sockets) socket.destroy()
+        const again = await Promise.all(Array.from({ length: 6 }, () => api.send("GET", paths[0]!, { key: one.key })))
+        assert.deepStrictEqual(
+          again.map(({ status }) => status),
+          Array.from({ length: 6 }, () => 200)
+        )
+      })
+    )
   )
 })
 
@@ -132,7 +133,7 @@ const unread = async (port: number, account: string, method = "GET") => {
   return socket
 }
 
-it.live("a client that takes no byte of one is cut off, which frees its place", () =>
+it.live("a client that reads no byte of a large answer is cut off, which frees its slot", () =>
   serving({ stalledMs: 300 }, async (port) => {
     const socket = await unread(port, "/one")
     assert.strictEqual(await statusOf(port, "/one"), 200)
@@ -140,7 +141,7 @@ it.live("a client that takes no byte of one is cut off, which frees its place", 
   })
 )
 
-it.live("an account that has none gets its first, whatever others keep unread", () =>
+it.live("an account without an open answer gets its first, however many others keep unread", () =>
   serving({ patienceMs: 200 }, async (port) => {
     const socket = await unread(port, "/one")
     assert.deepStrictEqual([await statusOf(port, "/two"), await statusOf(port, "/one")], [200, 429])

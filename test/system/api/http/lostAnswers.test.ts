@@ -1,4 +1,4 @@
-/** The database goes away while something is being changed: who asked is told whether it may have been done. */
+/** The database fails during a change: the answer says whether the change may have been applied. */
 import { randomUUID } from "node:crypto"
 import { assert, describe, layer } from "@effect/vitest"
 import { Context, Effect, Fiber, Layer } from "effect"
@@ -15,14 +15,14 @@ const keyed = () => ({ "idempotency-key": randomUUID() })
 const publicKeys = ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFamwJMHwchcmLNm7FbRfD7l3ZUX+HUrv6CPjIFB6ckS test"]
 const access = () => ({ requested_at: new Date().toISOString(), ports: [80] })
 
-/** An account of its own, with a running Sandbox. */
+/** A new account with a running Sandbox. */
 interface Tenant {
   readonly send: TestApi["Service"]["send"]
   readonly newKey: () => Promise<string>
   readonly workspaceId: string
 }
 
-/** Prepares what it needs, and answers with the call that is cut. */
+/** Prepares what the call needs, and returns the call that is cut. */
 type Change = (sandbox: string, tenant: Tenant) => Call | Promise<Call>
 
 /** By the operation's id in the OpenAPI description: what the database commits. */
@@ -72,7 +72,9 @@ const committed: Readonly<Record<string, Change>> = {
   revokeKey: async (_sandbox, { newKey }) => ["DELETE", "/auth", { key: await newKey() }]
 }
 
-/** What the guest changes: nothing is asked of the database between that and the answer, or it is waited for. */
+/**
+ * Changes in the guest: between the change and the answer the service sends the database no statement, or waits for it.
+ */
 const inGuest = [
   "execute",
   "endProcess",
@@ -90,7 +92,7 @@ const service = TestApi.on({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on"
 
 const told = ({ status, json, headers }: Answer) => [status, json?.code, json?.details, headers["retry-after"]]
 
-layer(service, { excludeTestServices: true })("a database that goes away in the middle of a change", (it) => {
+layer(service, { excludeTestServices: true })("a database that fails during a change", (it) => {
   const prepared = (change: Change) =>
     Effect.flatMap(TestApi, (api) =>
       Effect.promise(async () => {
@@ -117,7 +119,7 @@ layer(service, { excludeTestServices: true })("a database that goes away in the 
     )
   })
 
-  it("covers every endpoint that changes something", () => {
+  it("is tested with every endpoint that changes something", () => {
     const changing: Array<string> = []
     HttpApi.reflect(Api, {
       onGroup: () => {},
@@ -129,7 +131,7 @@ layer(service, { excludeTestServices: true })("a database that goes away in the 
     assert.sameMembers([...Object.keys(committed), ...inGuest], changing)
   })
 
-  describe("once it is committed, its outcome is unknown", () => {
+  describe("leaves an unknown outcome once the change is committed", () => {
     for (const [name, change] of Object.entries(committed)) {
       it.effect(name, () =>
         Effect.gen(function* () {
@@ -145,7 +147,7 @@ layer(service, { excludeTestServices: true })("a database that goes away in the 
     }
   })
 
-  it.effect("before anything was sent on, every change may be sent again", () =>
+  it.effect("leaves every change repeatable before anything was sent on", () =>
     Effect.gen(function* () {
       const sends = new Map<string, () => Promise<Answer>>()
       for (const [name, change] of Object.entries(committed)) sends.set(name, yield* prepared(change))

@@ -1,4 +1,6 @@
-/** The database fails in every way that it has, under load: nobody is told that it was our fault, and what was acknowledged is kept. */
+/**
+ * The database fails in every way, under load: clients get 503 and never 500, and what was acknowledged is kept.
+ */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Logger, Schedule } from "effect"
@@ -13,23 +15,26 @@ import { lines, linesWith, remember } from "../../../support/serviceLog.ts"
 const count = (words: string) => lines.filter((line) => line.includes(words)).length
 const outageWords = "The database does not serve"
 const outages = () => count(outageWords)
-/** Each says so once: the service; or two of them, and this process, which looks into the database beside them. */
+/** Each logs it once: the service; or two of them, and this process, which reads the database beside them. */
 const watches = isOverAFleet ? 3 : 1
 
-/** What the test before did is over. */
+/** The effects of the test before have ended. */
 const quiet = Effect.repeat(Effect.sleep(50), { until: () => outages() === count("The database serves again") })
 
-/** That it serves again is no warning. */
+/** The end of an outage is no warning. */
 const logged = isOverAFleet ? { ATOLL_LOG_LEVEL: "info" } : {}
 
 const service = TestApi.on(logged).pipe(Layer.provideMerge(OwnPostgres.layer), Layer.provide(Logger.layer([remember])))
 
 const atOnce = 8
-/** More than a backend that holds everybody up lets through; real machines run operations more slowly. */
+/** More operations than a blocked backend lets through; real machines run operations more slowly. */
 const goneOn = isOverAFleet ? 50 : 200
 
-layer(service, { excludeTestServices: true })("without its database", (it) => {
-  /** Clients that read, start operations and cancel them until they are stopped; the codes of all answers, and what was acknowledged. */
+layer(service, { excludeTestServices: true })("without its database, a service", (it) => {
+  /**
+   * Clients that read, start operations and cancel them until they are stopped; the codes of all answers, and what was
+   * acknowledged.
+   */
   const clients = Effect.gen(function* () {
     yield* quiet
     const { send, newSandbox, newWorkspace } = yield* TestApi
@@ -71,7 +76,7 @@ layer(service, { excludeTestServices: true })("without its database", (it) => {
     const running = Array.from({ length: atOnce }, client)
     return {
       answers,
-      /** Resolves once so many more answers came with that status. */
+      /** Resolves after so many more answers with that status. */
       answered: (status: number, more: number) => {
         const found = () => answers.filter((answer) => answer.status === status).length
         const before = found()
@@ -82,7 +87,7 @@ layer(service, { excludeTestServices: true })("without its database", (it) => {
           })
         )
       },
-      /** Runs it while no client asks for anything. */
+      /** Runs it while the clients pause. */
       halted: <A>(effect: Effect.Effect<A>) =>
         Effect.sync(() => {
           isHalted = true
@@ -95,7 +100,7 @@ layer(service, { excludeTestServices: true })("without its database", (it) => {
             })
           )
         ),
-      /** Nothing but 2xx and 503 was answered, and everything acknowledged is there. */
+      /** Every answer was 2xx or 503, and everything acknowledged is there. */
       end: Effect.promise(async () => {
         isOver = true
         await Promise.all(running)
@@ -122,7 +127,7 @@ layer(service, { excludeTestServices: true })("without its database", (it) => {
     }
   })
 
-  it.effect("a backend that is killed takes the whole server through a recovery: clients wait, or are told 503", () =>
+  it.effect("goes through a recovery of the whole server when a backend is killed: clients wait, or get 503", () =>
     Effect.gen(function* () {
       const { signalBackend } = yield* OwnPostgres
       const { answered, end } = yield* clients
@@ -135,7 +140,7 @@ layer(service, { excludeTestServices: true })("without its database", (it) => {
     })
   )
 
-  it.effect("a server that is killed and started again loses nothing that was acknowledged", () =>
+  it.effect("loses nothing that was acknowledged when the server is killed and restarted", () =>
     Effect.gen(function* () {
       const { pid } = yield* OwnPostgres
       const { answered, end } = yield* clients
@@ -148,46 +153,44 @@ layer(service, { excludeTestServices: true })("without its database", (it) => {
     })
   )
 
-  it.effect(
-    "a frozen server is found out: clients are told 503 in time, health answers at once, one line is logged",
-    () =>
-      Effect.gen(function* () {
-        const { send } = yield* TestApi
-        const { signalAll } = yield* OwnPostgres
-        const { answered, answers, end } = yield* clients
-        yield* answered(200, 50)
-        const before = outages()
-        yield* Effect.acquireRelease(signalAll("SIGSTOP"), () => signalAll("SIGCONT"))
-        const frozen = performance.now()
-        // Told within the second look; clients within their patience and as much again.
-        const status = Effect.promise(() => send("GET", "/healthz", { key: null }).then((answer) => answer.status))
-        yield* Effect.repeat(Effect.delay(status, 20), { until: (found) => found === 503 })
-        assert.isBelow(performance.now() - frozen, 20_000)
-        yield* answered(503, 3 * atOnce)
-        assert.isBelow(performance.now() - frozen, 45_000)
-        const asked = performance.now()
-        const health = yield* Effect.promise(() => send("GET", "/healthz", { key: null }))
-        assert.deepStrictEqual([health.status, health.json.database], [503, "unavailable"])
-        for (const [query, status] of [
-          ["", 503],
-          ["?unready=404", 404],
-          ["?unready=200", 503]
-        ] as const) {
-          const readiness = yield* Effect.promise(() => send("GET", `/readyz${query}`, { key: null }))
-          const said = { status: "unready", reason: "The database does not serve." }
-          assert.deepStrictEqual([readiness.status, readiness.json], [status, said])
-        }
-        assert.isBelow(performance.now() - asked, 15_000)
-        yield* Effect.promise(() => linesWith(outageWords, ({ length }) => length >= before + watches))
-        assert.strictEqual(outages(), before + watches)
-        yield* signalAll("SIGCONT")
-        yield* answered(202, 20)
-        yield* end
-        assert.isAbove(answers.length, 0)
-      })
+  it.effect("detects a frozen server: clients get 503 in time, health answers immediately, one line is logged", () =>
+    Effect.gen(function* () {
+      const { send } = yield* TestApi
+      const { signalAll } = yield* OwnPostgres
+      const { answered, answers, end } = yield* clients
+      yield* answered(200, 50)
+      const before = outages()
+      yield* Effect.acquireRelease(signalAll("SIGSTOP"), () => signalAll("SIGCONT"))
+      const frozen = performance.now()
+      // Reported within the second check; to clients within their time-out and as much again.
+      const status = Effect.promise(() => send("GET", "/healthz", { key: null }).then((answer) => answer.status))
+      yield* Effect.repeat(Effect.delay(status, 20), { until: (found) => found === 503 })
+      assert.isBelow(performance.now() - frozen, 20_000)
+      yield* answered(503, 3 * atOnce)
+      assert.isBelow(performance.now() - frozen, 45_000)
+      const asked = performance.now()
+      const health = yield* Effect.promise(() => send("GET", "/healthz", { key: null }))
+      assert.deepStrictEqual([health.status, health.json.database], [503, "unavailable"])
+      for (const [query, status] of [
+        ["", 503],
+        ["?unready=404", 404],
+        ["?unready=200", 503]
+      ] as const) {
+        const readiness = yield* Effect.promise(() => send("GET", `/readyz${query}`, { key: null }))
+        const said = { status: "unready", reason: "The database does not serve." }
+        assert.deepStrictEqual([readiness.status, readiness.json], [status, said])
+      }
+      assert.isBelow(performance.now() - asked, 15_000)
+      yield* Effect.promise(() => linesWith(outageWords, ({ length }) => length >= before + watches))
+      assert.strictEqual(outages(), before + watches)
+      yield* signalAll("SIGCONT")
+      yield* answered(202, 20)
+      yield* end
+      assert.isAbove(answers.length, 0)
+    })
   )
 
-  it.effect("one frozen backend holds nobody up for long, although the server answers all others", () =>
+  it.effect("delays no client for long by one frozen backend, although the server answers all others", () =>
     Effect.gen(function* () {
       const { freezeBackend, signalAll } = yield* OwnPostgres
       const { answered, halted, end } = yield* clients
@@ -199,7 +202,7 @@ layer(service, { excludeTestServices: true })("without its database", (it) => {
     })
   )
 
-  it.effect("with every connection taken, and read-only, clients are told 503 and nothing else", () =>
+  it.effect("answers 503 and nothing else while every connection is taken, and while the database is read-only", () =>
     Effect.gen(function* () {
       const { takeAllConnections, admin } = yield* OwnPostgres
       const { answered, end } = yield* clients

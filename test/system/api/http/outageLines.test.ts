@@ -1,4 +1,6 @@
-/** An outage of the database is two log lines of each process under any load: one as it begins, and one as it ends. */
+/**
+ * Each process logs two lines for an outage of the database, under any load: one when it begins, and one when it ends.
+ */
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -41,7 +43,8 @@ describe("an outage of the database", () => {
             const clients = services.flatMap((service) =>
               ["GET", "POST"].map(async (method) => {
                 for (let at = 0; !isOver; at++) {
-                  // No Sandbox: a simulated machine is in one process only, and the other process's look at it has lines of its own.
+                  // No Sandbox: a simulated machine is in one process only, and the other process's reconciler would
+                  // log lines about it.
                   const asked =
                     method === "GET"
                       ? service.ask("GET", "/sandboxes")

@@ -1,6 +1,6 @@
 /**
- * Every list that is given in pages, with page sizes from 1: what was there throughout is told exactly once, in one order, though some
- * items are equal in time and others appear and vanish between two pages.
+ * Every paged list, with page sizes from 1: an item that exists throughout is listed exactly once, in one order, though
+ * some items have equal times and others appear and vanish between two pages.
  */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
@@ -10,10 +10,12 @@ import { scopes } from "../../../../schemas/Access.ts"
 import { exit } from "../../../support/http/commands.ts"
 import { TestApi } from "../../../support/http/TestApi.ts"
 
-/** How often things appear and vanish in one walk: lists that are read from their oldest end would else never end. */
+/**
+ * How often items appear and vanish in one walk: lists that are read from their oldest end would otherwise never end.
+ */
 const disturbancesMax = 2
 
-/** Of a list of so many: each small one, and those around the whole. */
+/** For a list of so many items: each small page size, and those around the whole. */
 const pageSizes = (length: number): ReadonlyArray<number> => [
   ...new Set([...Array.from({ length: 12 }, (_, index) => index + 1), length - 1, length, length + 1])
 ]
@@ -21,22 +23,22 @@ const pageSizes = (length: number): ReadonlyArray<number> => [
 // biome-ignore lint/suspicious/noExplicitAny: entries of every shape
 type Entry = any
 
-/** A list as one Sandbox's account reads it, and what may happen to it between two pages. */
+/** A list as one Sandbox's account reads it, and the changes that may happen to it between two pages. */
 interface Paged {
   /** In the OpenAPI description. */
   readonly template: string
   readonly path: string
-  /** Without one: of the account that has the Sandbox. */
+  /** Absent: the account that owns the Sandbox. */
   readonly key?: string
-  /** Of the query, beside limit and cursor. */
+  /** The query's parameters beside limit and cursor. */
   readonly filter?: string
   readonly entries: string
   readonly idOf: (entry: Entry) => string
-  /** How many items there are at least: page sizes go to one more than there are. */
+  /** The least number of items: page sizes go to one more than the list has. */
   readonly least: number
-  /** Makes an item that need not be told. */
+  /** Makes an item that the walk may omit. */
   readonly appear: () => Promise<unknown>
-  /** Makes an item vanish that was there when the walk began, where items of this list do. */
+  /** Removes an item that existed when the walk began, if items of this list can be removed. */
   readonly vanish?: () => Promise<unknown>
 }
 
@@ -74,7 +76,7 @@ const withTenant = (
 layer(TestApi.layer({ ATOLL_SANDBOXES_PER_ACCOUNT: "500", ATOLL_VOLUME_BYTES: "67108864" }), {
   excludeTestServices: true
 })("pages", (it) => {
-  it.effect("of every list add up, whatever their size", () =>
+  it.effect("of every list add up to it, for every page size", () =>
     withTenant(async ({ accountId, send }, api, sql) => {
       const made = async (call: ReturnType<typeof send>) => {
         const answer = await call
@@ -96,7 +98,7 @@ layer(TestApi.layer({ ATOLL_SANDBOXES_PER_ACCOUNT: "500", ATOLL_VOLUME_BYTES: "6
       }
       const operationId = await operate()
       for (let count = 0; count < 4; count++) await operate()
-      // Nothing costs it anything, so no posting comes between.
+      // Nothing is charged, so no posting comes between.
       const { secret: saver } = await api.newKey(scopes, randomUUID())
       const saverId = (await made(send("GET", "/me", undefined, saver))).account.id as string
       const post = () =>
@@ -107,7 +109,8 @@ layer(TestApi.layer({ ATOLL_SANDBOXES_PER_ACCOUNT: "500", ATOLL_VOLUME_BYTES: "6
               from (select coalesce(max(number), 0) + 1 as n from ledger_entries where account_id = ${saverId}) e`
         )
       for (let count = 0; count < 6; count++) await post()
-      // Things of one step, as retention and services of an earlier version leave them, among others of several; and ties.
+      // Items of one step, as retention and services of an earlier version leave them, among items of several; and
+      // ties.
       await sql(
         (sql) => sql`
             insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, created_at)
@@ -214,7 +217,7 @@ layer(TestApi.layer({ ATOLL_SANDBOXES_PER_ACCOUNT: "500", ATOLL_VOLUME_BYTES: "6
             send("GET", `${path}?limit=${limit}${filter}${cursor && `&cursor=${cursor}`}`, undefined, key)
           )
           assert.isAtMost(page[entries].length, limit, path)
-          // An empty page says nothing; a page that has a next one is full.
+          // An empty page has no next one; a page that has a next one is full.
           if (page.nextCursor !== null) assert.lengthOf(page[entries], limit, path)
           told.push(...page[entries].map(idOf))
           cursor = page.nextCursor
@@ -269,7 +272,7 @@ layer(TestApi.layer({ ATOLL_SANDBOXES_PER_ACCOUNT: "500", ATOLL_VOLUME_BYTES: "6
     })
   )
 
-  it.effect("of a log that is cut by time into pieces add up, though entries are equal in time", () =>
+  it.effect("of a log that is cut into intervals add up, though entries have equal times", () =>
     withTenant(async ({ send }, _, sql) => {
       const { workspace } = (await send("POST", "/workspaces", { name: "logs" })).json
       const { sandbox } = (await send("POST", "/sandboxes?wait=running", { workspaceId: workspace.id })).json

@@ -1,4 +1,4 @@
-/** The service is killed while models use it, over both transports: nothing is lost, nothing is done twice. */
+/** The service is killed while models use it, over both transports: nothing is lost, and nothing is done twice. */
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -50,7 +50,7 @@ describe.skipIf(skipped(unusable))("a service that is killed under MCP", () => {
           const http = await presentClient(url, key)
           assert.deepStrictEqual(await earlier.names(), await http.names())
 
-          // While it is being made: the bridge asks again, and it is one.
+          // During the creation: the bridge repeats the request, and one Sandbox is made.
           const creating = stdio.call("create_sandbox", { name: "one", networkEnabled: false })
           await restarted()
           const { sandbox } = answered(await creating)
@@ -61,12 +61,12 @@ describe.skipIf(skipped(unusable))("a service that is killed under MCP", () => {
             [[sandboxId, "one"]]
           )
 
-          // While both wait for a command: each is started once, and each client has its own again.
+          // While both wait for a command: each is started once, and each client gets its own result.
           const waiting = [stdio, earlier].map((client: McpClient, at) =>
             client.call("run", { sandboxId, command: `echo ${at}; ${until}`, waitSeconds: 30 })
           )
           await operations(sandboxId, 2)
-          // One that has no bridge is told by its own client that the connection is lost.
+          // The client without a bridge reports that its connection is lost.
           const lost = http.call("run", { sandboxId, command: `echo 2; ${until}`, waitSeconds: 30 }).then(
             () => null,
             (thrown: unknown) => String(thrown)

@@ -1,6 +1,6 @@
 /**
- * Looks on at every instant at which a machine or a volume comes or goes in any world of a fleet: a Sandbox is alive at most once, what lives on
- * a host fits into it, and none but the newest generation of a Sandbox answers.
+ * Checks at every instant at which a machine or a volume comes or goes in any world of a fleet: a Sandbox is alive at
+ * most once, the machines of a host fit into it, and only the newest generation of a Sandbox answers.
  */
 import type { SimulatedHost } from "../../../support/fleet/simulated/SimulatedHost.ts"
 
@@ -12,9 +12,9 @@ interface Used {
 
 export class AliveWitness {
   readonly faults: Array<string> = []
-  /** Machines that came to be, over all worlds. */
+  /** Machines that started, over all worlds. */
   boots = 0
-  /** The most that were alive at once. */
+  /** The most that were alive concurrently. */
   aliveMost = 0
   readonly #homes = new Map<string, string>()
   readonly #volumes = new Map<string, string>()
@@ -83,7 +83,7 @@ export class AliveWitness {
     }
   }
 
-  /** A guest of that generation, which is there, is asked for something. */
+  /** A present guest of that generation gets a request. */
   asked(sandboxId: string, generation: number): void {
     const newest = this.#newest.get(sandboxId) ?? 0
     if (generation < newest) this.#fault(`generation ${generation} of ${sandboxId} answers after ${newest} had booted`)

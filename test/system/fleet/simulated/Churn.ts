@@ -1,4 +1,7 @@
-/** Clients of many accounts, who make, start, stop, use and delete Sandboxes through any service, and ask again elsewhere when one dies. */
+/**
+ * Clients of many accounts, which make, start, stop, use and delete Sandboxes through any service, and repeat requests
+ * elsewhere when one dies.
+ */
 import { setTimeout as pause } from "node:timers/promises"
 import { Cause, Effect, Exit } from "effect"
 import { OwnerAway } from "../../../../src/engine/ActorError.ts"
@@ -33,7 +36,7 @@ interface Refusal {
   readonly details?: { readonly status?: string | null } | null
 }
 
-/** Of who sends a request again and again: longer than any fault lasts, and any machine takes. */
+/** The patience of a client that repeats a request: longer than any fault lasts, and any machine takes. */
 const patienceMs = 180_000
 const pauseMs = 50
 
@@ -41,7 +44,7 @@ export interface ChurnOptions {
   readonly dice: Dice
   readonly services: ReadonlyArray<SimulatedService>
   readonly accounts: ReadonlyArray<Account>
-  /** About so many at once. */
+  /** About so many concurrently. */
   readonly sandboxes: number
   readonly clients: number
 }
@@ -51,7 +54,7 @@ export class Churn {
   /** Sandboxes that were acknowledged, by id. */
   readonly acknowledged = new Map<string, Known>()
   readonly operations = new Set<string>()
-  /** Requests by what came of them. */
+  /** Requests by result. */
   readonly counts = new Map<string, number>()
   readonly #options: ChurnOptions
   readonly #live: Array<Known> = []
@@ -67,7 +70,7 @@ export class Churn {
     return this.#live
   }
 
-  /** Until there are as many as shall be, and then until `stop`. */
+  /** Until there are as many as requested, and then until `stop`. */
   run(): { readonly filled: Promise<void>; readonly stopped: Promise<unknown> } {
     const { promise: filled, resolve } = Promise.withResolvers<void>()
     const stopped = Promise.all(
@@ -90,7 +93,7 @@ export class Churn {
     this.counts.set(what, (this.counts.get(what) ?? 0) + 1)
   }
 
-  /** The answer of whichever service gives one; null: the client was refused, or nobody answered for long. */
+  /** The answer of the first service that gives one; null: the client was refused, or no service answered for long. */
   async #ask<A, E>(
     dice: Dice,
     what: string,
@@ -110,12 +113,12 @@ export class Churn {
         if (error._tag === "Success") {
           const { _tag, details } = error.success as Refusal
           this.#count(`${what}: ${_tag}`)
-          // There was no room for it: it is none to be used any more.
+          // There was no room for it: it cannot be used.
           if (known !== undefined && details?.status === "expired") this.#drop(known)
           return null
         }
         const fault = Cause.squash(exit.cause)
-        // What is answered with 503.
+        // The conditions that are answered with 503.
         if (!isDatabaseFault(fault) && !(fault instanceof OwnerAway)) {
           this.faults.push(`${what} died: ${Cause.pretty(exit.cause)}`)
           return null
@@ -135,7 +138,7 @@ export class Churn {
     const action = dice.of({
       create: isFull ? 0 : this.#wasFull ? 6 : 60,
       delete: isFull ? 6 : 1,
-      // Most of them cannot run at once.
+      // Most of them cannot run concurrently.
       stop: this.#wasFull ? 3 : 45,
       start: 4,
       operation: 5,

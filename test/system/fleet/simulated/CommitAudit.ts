@@ -1,9 +1,8 @@
 /**
- * Looks on at every commit: the Sandboxes of an account never are more than it may have, what is promised of a host never more than it has,
- * and its sums are always those of its promises.
- *
- * Triggers look at the very end of each transaction, one transaction at a time, so each of them sees all that was committed before it. They
- * change nothing and refuse nothing: what they find is written down.
+ * Audits every commit: an account never has more Sandboxes than its limit, a host never has more reserved than it has,
+ * and its sums are always those of its reservations.
+ * Triggers run at the very end of each transaction, one transaction at a time, so each of them sees all earlier
+ * commits. They change nothing and refuse nothing: they record what they find.
  */
 
 import { Effect } from "effect"
@@ -12,7 +11,7 @@ import { countedStates } from "../../../../src/sandbox/sandboxStates.ts"
 
 const turn = "perform pg_advisory_xact_lock(724)"
 
-/** One that was refused for want of room is counted again while it is deleted, which takes nothing from anybody. */
+/** A Sandbox that was refused for lack of room is counted again while it is deleted, which takes room from no other. */
 const keptStates = countedStates.filter((state) => state !== "deleting")
 
 const literals = (words: ReadonlyArray<string>) => words.map((word) => `'${word}'`).join(", ")
@@ -75,7 +74,7 @@ export const CommitAudit = {
   install: (sql: SqlClient.SqlClient, sandboxesPerAccount: number) =>
     Effect.forEach(statements(sandboxesPerAccount), (statement) => sql.unsafe(statement), { discard: true }),
 
-  /** What was found so far, and how often was looked. */
+  /** The findings so far, and the number of checks. */
   found: Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
     const faults = yield* sql<{ readonly what: string }>`select what from audit_faults limit 20`
     const looks = yield* sql<{ readonly what: string; readonly times: bigint }>`select what, times from audit_looks`

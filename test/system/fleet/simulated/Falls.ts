@@ -1,4 +1,4 @@
-/** Lets hosts and services of a simulated fleet fall, and come back, until it is told to stop. */
+/** Makes hosts and services of a simulated fleet fail, and return, until it is stopped. */
 import { setTimeout as pause } from "node:timers/promises"
 import type { Dice } from "../../../support/fleet/simulated/Dice.ts"
 import type { SimulatedHost } from "../../../support/fleet/simulated/SimulatedHost.ts"
@@ -8,13 +8,15 @@ export interface FallsOptions {
   readonly dice: Dice
   readonly services: ReadonlyArray<SimulatedService>
   readonly hosts: ReadonlyArray<SimulatedHost>
-  /** The longest that something is away: longer than it takes to be lost. */
+  /** The longest absence: longer than it takes to be lost. */
   readonly awayMostMs: number
   /** Between the beginnings of two. */
   readonly everyMostMs: number
 }
 
-/** Of a host: the ways to it, its power, its process. Of a Sandbox: its machine. Of a service: its process, its way to the database. */
+/**
+ * A host: its links, its power, its process. A Sandbox: its machine. A service: its process, its link to the database.
+ */
 type Fall = "ways" | "power" | "process" | "machine" | "kill" | "cutOff"
 
 /** The least share of hosts that are left alone. */
@@ -34,7 +36,7 @@ export class Falls {
 
   async run(): Promise<void> {
     const { dice, everyMostMs, awayMostMs } = this.#options
-    // Whatever comes, some are lost.
+    // In every run some are lost.
     const longest: Array<Fall> = ["ways", "power"]
     while (!this.#isOver) {
       const first = longest.shift()
@@ -49,13 +51,13 @@ export class Falls {
     }
   }
 
-  /** Until everything that fell is back. */
+  /** Until everything that failed is back. */
   async stop(): Promise<void> {
     this.#isOver = true
     await Promise.all(this.#returns)
   }
 
-  /** Null: nothing may fall so now. */
+  /** Null: nothing may fail so now. */
   #fall(fall: Fall, dice: Dice, awayMs: number): Promise<void> | null {
     const { hosts, services } = this.#options
     const standingHosts = hosts.filter((host) => !this.#fallen.has(host))

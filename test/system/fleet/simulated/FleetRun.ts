@@ -1,9 +1,8 @@
 /**
- * One run of a simulated fleet: services in one process, a cluster on one database, hosts as worlds in memory, clients, and one who lets hosts and
- * services fall. What must hold is looked at whenever anything changes, by `AliveWitness` and `CommitAudit`; and once nothing falls any more,
- * everything has to come to agree.
- *
- * The seed repeats what is thrown and asked for, not the machine's own order of things.
+ * One run of a simulated fleet: services in one process, a cluster on one database, hosts as worlds in memory, clients,
+ * and a part that makes hosts and services fail. `AliveWitness` and `CommitAudit` check the invariants at every change;
+ * and once nothing fails any more, everything has to converge.
+ * The seed repeats the faults and the requests, not the machine's scheduling.
  */
 
 import { mkdtempSync, rmSync } from "node:fs"
@@ -29,18 +28,21 @@ export interface FleetRunOptions {
   readonly seed: number
   readonly services: number
   readonly hosts: number
-  /** About so many at once. */
+  /** About so many concurrently. */
   readonly sandboxes: number
-  /** For so many times as many Sandboxes as run at once, and three times as many volumes. Below 1 starts and creates are refused. */
+  /**
+   * Room for so many times as many Sandboxes as run concurrently, and three times as many volumes. Below 1 starts and
+   * creates are refused.
+   */
   readonly room: number
-  /** For how long things fall, once there are as many. */
+  /** How long faults last, once there are as many. */
   readonly churnMs: number
   /** Of a service and of a host; a host that is silent for twice as long is lost. */
   readonly leaseMs: number
   readonly say: (line: string) => void
 }
 
-/** A database that nobody else uses. */
+/** A private database. */
 export interface FleetDatabase {
   readonly name: string
   readonly socketFolder: string
@@ -50,13 +52,13 @@ export interface FleetDatabase {
 const sizes = { vcpus: 1, memoryBytes: 1024 ** 2, volumeBytes: 4096 }
 const sandboxesPerAccount = 10
 const clients = 48
-/** Patience with a slow machine, after which something is stuck. */
+/** Patience with a slow machine, after which the run counts as stuck. */
 const agreeWithinMs = 240_000
 const lookEveryMs = 250
 const sayEveryMs = 15_000
 const faultsTold = 20
 
-/** Mostly at once; now and then so late that others have asked for something else meanwhile. */
+/** Mostly immediately; now and then so late that other requests have come meanwhile. */
 const delayOf = (dice: Dice) => () => (dice.next() < 0.02 ? dice.between(50, 1000) : dice.between(0, 2))
 
 const differences = (what: string, some: Iterable<string>, others: Iterable<string>): ReadonlyArray<string> => {
@@ -69,7 +71,7 @@ interface SandboxRow {
   readonly id: string
   readonly status: string
   readonly generation: number
-  /** Null: there was no room for it, and it was stopped before it was told so. It is given a place when it boots. */
+  /** Null: there was no room for it, and it was stopped before it got the refusal. It is placed when it boots. */
   readonly host_id: string | null
   readonly is_busy: boolean
 }
@@ -96,7 +98,7 @@ export class FleetRun {
     this.#dice = new Dice(options.seed)
   }
 
-  /** Fails with all that does not hold. */
+  /** Fails with every broken invariant. */
   static async of(options: FleetRunOptions, database: FleetDatabase): Promise<void> {
     const run = new FleetRun(options, database)
     try {
@@ -167,7 +169,7 @@ export class FleetRun {
         })
     )
     await Promise.all(this.#services.map((service) => service.start()))
-    // Some accounts come to their limit, whichever they are.
+    // Some accounts reach their limit, whichever they are.
     const accounts = await Promise.all(
       Array.from({ length: Math.ceil(sandboxes / (0.75 * sandboxesPerAccount)) }, () => this.#run(newAccount))
     )
@@ -210,7 +212,7 @@ export class FleetRun {
     await Promise.all(joined)
     const { faults, looks } = await this.#run(Effect.flatMap(SqlClient.SqlClient, CommitAudit.found))
     this.#say(
-      `${this.#witness.boots} boots, ${this.#witness.aliveMost} at once; looks at commits: ${JSON.stringify(looks)}`
+      `${this.#witness.boots} boots, ${this.#witness.aliveMost} concurrently; checks of commits: ${JSON.stringify(looks)}`
     )
     const [losses] = await this.#rows<{ readonly count: number }>(
       "select count(*)::int4 as count from transitions where event ->> 'type' = 'HOST_LOST'"
@@ -244,7 +246,7 @@ export class FleetRun {
     return host
   }
 
-  /** What still differs when patience is at its end. */
+  /** The differences that remain when patience ends. */
   async #untilAgreed(look: () => Promise<ReadonlyArray<string>>): Promise<ReadonlyArray<string>> {
     const end = performance.now() + agreeWithinMs
     let found = await look()
@@ -268,7 +270,7 @@ export class FleetRun {
     )
   }
 
-  /** Everything settled, each machine the one of its Sandbox, and each promise that of one that counts. */
+  /** Everything settled, each machine belongs to its Sandbox, and each reservation to one that counts. */
   async #sandboxesAndMachines(): Promise<ReadonlyArray<string>> {
     const rows = await this.#rows<SandboxRow>(
       `select id, status, (snapshot -> 'context' ->> 'generation')::int4 as generation, snapshot -> 'context' ->> 'hostId' as host_id,
@@ -309,7 +311,7 @@ export class FleetRun {
         alive.map(({ sandboxId, hostId }) => `${sandboxId} on ${hostId}`)
       ),
       ...differences(
-        "volumes that nobody was promised",
+        "volumes without a reservation",
         volumes.filter((volume) => !places.has(volume)),
         []
       )
@@ -346,7 +348,7 @@ export class FleetRun {
     ]
   }
 
-  /** What was acknowledged, and is no more. */
+  /** What was acknowledged, and is missing. */
   async #forgotten(churn: Churn): Promise<ReadonlyArray<string>> {
     const rows = await this.#rows<{ readonly id: string; readonly kind: string; readonly status: string }>(
       "select id, kind, status from actors where kind in ('sandbox', 'operation')"

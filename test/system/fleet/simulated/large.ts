@@ -1,6 +1,6 @@
 /**
- * `npm run test:fleet -- --simulated`: 3 services, 20 hosts, 5,000 Sandboxes. `--seed S` repeats what is thrown; `--runs`, `--hosts`, `--sandboxes`,
- * `--seconds` (of falls) and `--lease-ms` make more or less of it.
+ * `npm run test:fleet -- --simulated`: 3 services, 20 hosts, 5,000 Sandboxes. `--seed S` repeats the faults; `--runs`,
+ * `--hosts`, `--sandboxes`, `--seconds` (of faults) and `--lease-ms` scale it.
  */
 import { parseArgs } from "node:util"
 import { runAsked } from "../../../support/askedTests.ts"

@@ -1,9 +1,7 @@
 /**
- * A fleet in one process, with random falls of its hosts and services.
- *
- *     npm run test:fleet -- --simulated                 3 services, 20 hosts, 5,000 Sandboxes
- *     npm run test:fleet -- --simulated --seed S        a failed run again
- *
+ * A fleet in one process, with random faults of its hosts and services.
+ * npm run test:fleet -- --simulated                 3 services, 20 hosts, 5,000 Sandboxes
+ * npm run test:fleet -- --simulated --seed S        a failed run again
  * @source design.md "Hosts"
  */
 import { ManagedRuntime } from "effect"
@@ -17,7 +15,7 @@ afterAll(() => runtime.dispose())
 
 const asked = (name: string, otherwise: number) => Number(process.env[`ATOLL_SIMULATED_${name}`] || otherwise)
 
-it("gives nothing twice, loses nothing and keeps nothing, whatever falls", async () => {
+it("a fleet reserves nothing twice, loses nothing and leaves nothing behind, through faults of every member", async () => {
   const context = await runtime.context()
   const { name } = await runtime.runPromise(TestDatabase)
   const seed = asked("SEED", Math.floor(Math.random() * 2 ** 31))

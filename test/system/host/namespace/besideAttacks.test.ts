@@ -1,6 +1,6 @@
 /**
- * What anybody inside a Sandbox can do to hurt the others, all of it by one tenant, in the running service, beside another tenant: whose results
- * stay exact, and whose requests take as long as before.
+ * Every attack that a program inside a Sandbox can try against others, all by one tenant, in the running service,
+ * beside another tenant, whose results stay exact and whose requests take as long as before.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert, layer } from "@effect/vitest"
@@ -16,7 +16,7 @@ import { TestDatabase } from "../../../support/TestDatabase.ts"
 import { command, request, untilStatus } from "../../../support/TestSandboxes.ts"
 import { thicket } from "./thicket.ts"
 
-/** Of a request, at its median: so many times what it took before, and a moment of the machine's. */
+/** Of a request, at its median: so many times its duration before, and a moment of the machine's. */
 const slower = { times: 4, andMs: 200 }
 /** Of any request. */
 const atMostMs = 10_000
@@ -88,17 +88,17 @@ for _ in range(5000): os.mkdir("d"); os.chdir("d")`),
 import os, time
 end = time.time() + 2
 while time.time() < end: os.write(1, b"x\n")`),
-  // The last: it leaves no process to any other.
+  // The last: it leaves no process slot to any other.
   "a fork bomb": ["sh", "-c", "f() { f | f & }; f; sleep 2"]
 }
 
 const median = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
 
-describe.skipIf(skipped(unusable) || !isRoot)("a tenant beside one who attacks", () => {
+describe.skipIf(skipped(unusable) || !isRoot)("a tenant beside an attacker", () => {
   layer(namespaceAtoll({ ATOLL_RECONCILE_INTERVAL_MS: "300" }).pipe(Layer.provideMerge(TestDatabase.layer)), {
     excludeTestServices: true
   })((it) => {
-    it.effect("gets its results, as quickly as before, and the attacker's Sandbox stops, starts and is deleted", () =>
+    it.effect("gets exact results as quickly as before, and the attacker's Sandbox stops, starts and is deleted", () =>
       Effect.gen(function* () {
         const operations = yield* Operations
         const sandboxes = yield* Sandboxes
@@ -127,7 +127,7 @@ describe.skipIf(skipped(unusable) || !isRoot)("a tenant beside one who attacks",
         const { accountId, sandboxId } = attacker
         const attack = Effect.gen(function* () {
           for (const argv of Object.values(attacks)) {
-            // Whatever becomes of it.
+            // Its result does not matter.
             yield* Effect.ignore(
               operations.execute(accountId, sandboxId, { ...command, argv: [...argv], timeoutSeconds: 30 }, request)
             )
@@ -143,7 +143,7 @@ describe.skipIf(skipped(unusable) || !isRoot)("a tenant beside one who attacks",
         const beside: Array<number> = []
         while (attacking.pollUnsafe() === undefined) beside.push(yield* sample)
         yield* Fiber.join(attacking)
-        // What its end left to be done beside.
+        // The work that its end left to be done in the background.
         for (let more = 0; more < 20; more++) beside.push(yield* sample)
 
         assert.isAtMost(median(beside), median(alone) * slower.times + slower.andMs)

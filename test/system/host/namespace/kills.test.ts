@@ -1,6 +1,7 @@
 /**
- * A service that is killed at an effect of a start, a stop or a deletion of a namespace Sandbox: the next one finishes it, keeps the volume as long as it
- * should, and leaves nothing on the host. By default at some of the effects, which a seed chooses; ATOLL_KILLS=all: at each.
+ * A service that is killed at an effect of a start, a stop or a deletion of a namespace Sandbox: the next one finishes
+ * it, keeps the volume as long as it should, and leaves nothing on the host. By default at some of the effects, which a
+ * seed chooses; ATOLL_KILLS=all: at each.
  */
 import { rmSync } from "node:fs"
 import { join } from "node:path"
@@ -19,7 +20,7 @@ const program = join(import.meta.dirname, "fixtures/killedAt.ts")
 
 describe.skipIf(skipped(unusable))("a service of namespaces that is killed", () => {
   it.live(
-    "at any effect of a start, a stop or a deletion leaves what the next one finishes",
+    "at any effect of a start, a stop or a deletion leaves work that the next one finishes",
     () =>
       Effect.gen(function* () {
         const folder = yield* Effect.acquireRelease(Effect.sync(dataFolder), (path) =>

@@ -1,4 +1,4 @@
-/** What a Sandbox makes on purpose to be a burden to its host: it must cost the Sandbox, not the service, and never hold up its end. */
+/** What a Sandbox makes to burden its host must cost the Sandbox, not the service, and never delay its end. */
 import { readdirSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { join } from "node:path"
@@ -26,7 +26,7 @@ const onHost = <A, E>(body: (driver: Runtime["Service"], dataDir: string) => Eff
     expect(left).toEqual([])
   })
 
-describe.skipIf(skipped(unusable))("what a Sandbox leaves behind", () => {
+describe.skipIf(skipped(unusable))("the leftovers of a Sandbox", () => {
   it.live("a /tmp of any shape is gone at the next boot, and its bytes soon after", () =>
     onHost((driver, dataDir) =>
       Effect.gen(function* () {
@@ -38,7 +38,7 @@ describe.skipIf(skipped(unusable))("what a Sandbox leaves behind", () => {
         expect((yield* run(first, commandSpec(["python3", "-c", thicket("/tmp")]))).exited.exitCode).toBe(0)
         yield* driver.stop("thicket", 1)
         yield* driver.provision(sandboxSpec("thicket", { generation: 2 }))
-        // Ended in the middle of the removal, and gone on with.
+        // The removal is interrupted in the middle, and continued.
         yield* driver.stop("thicket", 1)
         yield* driver.provision(sandboxSpec("thicket", { generation: 3 }))
         expect(yield* output(yield* driver.guest("thicket", 3), "ls -A /tmp")).toBe("")
@@ -64,7 +64,7 @@ try:
 except OSError: pass
 print(made)`
         expect(Number(yield* output(guest, `python3 -c '${nest}'`))).toBeLessThan(10)
-        // As many as it may have; the command that keeps the last place for itself leaves none for another.
+        // As many as it may have; the command that keeps the last slot for itself leaves none for another.
         const fill = `import os
 try:
     for n in range(5000): os.mkdir(f"/opt/atoll/cgroup/x{n}")
@@ -77,7 +77,7 @@ except OSError: pass`
     )
   )
 
-  it.live("a mark that a Sandbox's process carries is no evidence, whatever it says", () =>
+  it.live("a forged mark on a Sandbox's process is no evidence", () =>
     onHost((driver, dataDir) =>
       Effect.gen(function* () {
         yield* driver.provision(sandboxSpec("forger"))

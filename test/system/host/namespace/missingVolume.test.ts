@@ -5,7 +5,7 @@ import { dataFolder, driverOn, isRoot, skipped, unusable } from "../../../suppor
 import { missingVolumeIsRefused } from "../missingVolume.ts"
 
 describe.skipIf(skipped(unusable))("a namespace Sandbox whose volume was removed", () => {
-  it.live("does not start with an empty one, and says so", () =>
+  it.live("does not start with an empty one, and reports it", () =>
     Effect.gen(function* () {
       const folder = yield* Effect.acquireRelease(Effect.sync(dataFolder), (path) =>
         Effect.sync(() => rmSync(path, { recursive: true, force: true }))

@@ -1,4 +1,7 @@
-/** A service that boots one Sandbox, stops it and destroys it, over and over, until it is killed: a program of its own for restart.test.ts. */
+/**
+ * A service that boots one Sandbox, stops it and destroys it, over and over, until it is killed: a program for
+ * restart.test.ts.
+ */
 import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
 import { openHost } from "./openHost.ts"
 

@@ -1,4 +1,4 @@
-/** The driver over its own deaths and those of its Sandboxes. */
+/** The driver across its own deaths and those of its Sandboxes. */
 import { execFileSync, spawn } from "node:child_process"
 import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { rm } from "node:fs/promises"
@@ -27,13 +27,13 @@ const recordOf = (dataDir: string, sandboxId: string): string =>
 const initOf = (dataDir: string, sandboxId: string): number =>
   JSON.parse(readFileSync(recordOf(dataDir, sandboxId), "utf8")).init.pid
 
-/** As if its processes had been written down before the host's last start. */
+/** As if its processes had been recorded before the host's last start. */
 const writtenInBoot = (dataDir: string, sandboxId: string, bootId: string): void => {
   const path = recordOf(dataDir, sandboxId)
   writeFileSync(path, readFileSync(path, "utf8").replaceAll(/"bootId":\s*"[^"]*"/g, `"bootId":"${bootId}"`))
 }
 
-/** As if the service had been killed while that booted: what is written down after a boot's end is missing. */
+/** As if the service had been killed during that boot: the record that follows a boot is missing. */
 const writtenAsBegun = (dataDir: string, sandboxId: string): void => {
   const path = recordOf(dataDir, sandboxId)
   const { network: _, ...begun } = JSON.parse(readFileSync(path, "utf8"))
@@ -69,7 +69,7 @@ const folder = Effect.acquireRelease(Effect.sync(dataFolder), (path) =>
   }).pipe(Effect.orDie)
 )
 
-/** One life of a service over that folder. */
+/** One run of a service over that folder. */
 const life = <A, E>(path: string, body: (driver: Runtime["Service"]) => Effect.Effect<A, E>) =>
   Effect.provide(Effect.flatMap(Runtime, body), driverOn(path))
 
@@ -98,18 +98,18 @@ describe.skipIf(skipped(unusable))("namespace driver over restarts", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("a Sandbox that another process started anew is reached at once", () =>
+  it.live("a Sandbox that another process restarted is reached immediately", () =>
     Effect.gen(function* () {
       const path = yield* folder
       yield* life(path, (one) =>
         life(path, (other) =>
           Effect.gen(function* () {
-            yield* one.provision(sandboxSpec("anew"))
-            expect(yield* output(yield* other.guest("anew", 1), "echo first")).toBe("first")
-            yield* one.stop("anew", 1)
-            yield* one.provision(sandboxSpec("anew", { generation: 2 }))
-            expect(yield* output(yield* other.guest("anew", 2), "echo second")).toBe("second")
-            expect(yield* Effect.flip(other.guest("anew", 1))).toMatchObject({ _tag: "GuestUnavailable" })
+            yield* one.provision(sandboxSpec("again"))
+            expect(yield* output(yield* other.guest("again", 1), "echo first")).toBe("first")
+            yield* one.stop("again", 1)
+            yield* one.provision(sandboxSpec("again", { generation: 2 }))
+            expect(yield* output(yield* other.guest("again", 2), "echo second")).toBe("second")
+            expect(yield* Effect.flip(other.guest("again", 1))).toMatchObject({ _tag: "GuestUnavailable" })
           })
         )
       )
@@ -157,7 +157,7 @@ describe.skipIf(skipped(unusable))("namespace driver over restarts", () => {
       bootId: "11111111-2222-3333-4444-555555555555"
     }
   ]
-  it.live.each(absently)("a Sandbox that $how is found dead at first look", ({ message, bootId }) =>
+  it.live.each(absently)("a Sandbox that $how is found dead at the first check", ({ message, bootId }) =>
     Effect.gen(function* () {
       const path = yield* folder
       yield* life(path, (driver) => driver.provision(sandboxSpec("lost")))
@@ -209,7 +209,7 @@ describe.skipIf(skipped(unusable))("namespace driver over restarts", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("a boot that outlives its service is in the inventory as what runs, and stop ends it", () =>
+  it.live("a boot that outlives its service is in the inventory as running, and stop ends it", () =>
     Effect.gen(function* () {
       const path = yield* folder
       yield* life(path, (driver) => driver.provision(sandboxSpec("begun", { generation: 3 })))
@@ -260,7 +260,7 @@ describe.skipIf(skipped(unusable))("namespace driver over restarts", () => {
   )
 
   it.live(
-    "twenty Sandboxes boot at once",
+    "twenty Sandboxes boot concurrently",
     () =>
       Effect.gen(function* () {
         const driver = yield* Runtime
@@ -279,7 +279,7 @@ describe.skipIf(skipped(unusable))("namespace driver over restarts", () => {
     120_000
   )
 
-  it.live.skipIf(!isRoot)("the console tells what the agent said, once", () =>
+  it.live.skipIf(!isRoot)("the console has the agent's output, once", () =>
     Effect.gen(function* () {
       const driver = yield* Runtime
       yield* driver.provision(sandboxSpec("console"))
@@ -292,7 +292,7 @@ describe.skipIf(skipped(unusable))("namespace driver over restarts", () => {
     }).pipe(Effect.provide(freshDriver()))
   )
 
-  it.live.skipIf(networkUnusable !== null)("a Sandbox whose slirp4netns dies has a network again soon", () =>
+  it.live.skipIf(networkUnusable !== null)("a Sandbox whose slirp4netns dies soon has a network again", () =>
     Effect.gen(function* () {
       const path = yield* folder
       yield* life(path, (driver) => driver.provision(sandboxSpec("online", { networkEnabled: true })))
@@ -322,13 +322,13 @@ describe.skipIf(skipped(unusable))("namespace driver over restarts", () => {
   )
 
   it.live.skipIf(networkUnusable !== null || !isRoot)(
-    "a network is kept from an address that the host gets later",
+    "a network is closed to an address that the host gets later",
     () =>
       Effect.gen(function* () {
         const driver = yield* Runtime
         yield* driver.provision(sandboxSpec("fenced", { networkEnabled: true }))
         const routes = output(yield* driver.guest("fenced", 1), "ip -4 route")
-        // Of a range that nobody has any more (RFC 7526), and that is not closed by itself.
+        // Of an unassigned range (RFC 7526) that is not closed by default.
         const late = "192.88.99.78"
         expect(yield* routes).not.toContain(late)
         yield* Effect.acquireRelease(
@@ -339,7 +339,7 @@ describe.skipIf(skipped(unusable))("namespace driver over restarts", () => {
       }).pipe(Effect.scoped, Effect.provide(freshDriver()))
   )
 
-  it.live("a network that this host cannot give is refused, not left out", () =>
+  it.live("a network that this host cannot give is refused, not omitted", () =>
     Effect.gen(function* () {
       const driver = yield* Runtime
       const granted = driver.capabilities.networkFiltered

@@ -1,4 +1,4 @@
-/** What several Atolls of one host, and its other users, have to do with each other's Sandboxes. */
+/** Several Atolls of one host, its other users, and each other's Sandboxes. */
 import { execFileSync, spawn, spawnSync } from "node:child_process"
 import { chmodSync, existsSync, readFileSync, statSync } from "node:fs"
 import { rm } from "node:fs/promises"
@@ -42,7 +42,7 @@ const onFolders = async (count: number, body: (folders: ReadonlyArray<string>) =
   }
 }
 
-describe.skipIf(skipped(unusable))("one host, several of us", () => {
+describe.skipIf(skipped(unusable))("several Atolls of one host", () => {
   it("a process that stops while there is no Sandbox takes nothing from another that goes on", () =>
     onFolders(1, async ([folder]) => {
       const [stays, stops] = [await open(folder!), await open(folder!)]
@@ -54,7 +54,7 @@ describe.skipIf(skipped(unusable))("one host, several of us", () => {
       if (isRoot) expect(existsSync(join("/run", instanceOf(folder!)))).toBe(false)
     }))
 
-  it("two processes that boot the same generation at the same time boot it once", () =>
+  it("two processes that boot the same generation concurrently boot it once", () =>
     onFolders(1, async ([folder]) => {
       const hosts = [await open(folder!), await open(folder!)]
       const init = () => hosts[0]!.layout.state("contended").runtime()?.init?.pid
@@ -102,7 +102,7 @@ describe.skipIf(skipped(unusable))("one host, several of us", () => {
       await host.close()
     }))
 
-  it.skipIf(!isRoot)("what is not its own is not removed by the last process either, a mounted volume above all", () =>
+  it.skipIf(!isRoot)("the last process does not remove what belongs to others, above all a mounted volume", () =>
     onFolders(1, async ([folder]) => {
       const host = await open(folder!)
       const volume = join("/run", instanceOf(folder!), "stray")
@@ -140,7 +140,7 @@ describe.skipIf(skipped(unusable))("one host, several of us", () => {
         spawnSync("setpriv", [`--reuid=${uid}`, `--regid=${uid}`, "--clear-groups", "cat", path], { encoding: "utf8" })
       for (const file of ["workspace/f", "tmp/f"]) {
         for (const stranger of [65_534, own + 1]) expect(as(stranger, join(volume, file)).stdout).toBe("")
-        // So it is the user that matters.
+        // So the user is what matters.
         expect(as(own, join(volume, file)).stdout).toBe("secret\n")
       }
       for (const path of [volume, host.layout.state("private").folder]) expect(statSync(path).mode & 0o007).toBe(0)

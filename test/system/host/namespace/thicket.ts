@@ -1,4 +1,7 @@
-/** Python that makes a tree below a folder which is deeper than any path may be long, wider than a listing, and closed to its owner. */
+/**
+ * Python that makes a tree below a folder which is deeper than the longest path, wider than a listing, and closed to
+ * its owner.
+ */
 export const thicket = (folder: string): string => `
 import os
 os.chdir("${folder}")

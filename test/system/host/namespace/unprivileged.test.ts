@@ -5,13 +5,13 @@ import { describe, expect, it } from "@effect/vitest"
 import { dataFolder, isRoot, skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
 import { instanceOf, processesOf } from "../../../support/host/namespace/traces.ts"
 
-const NOBODY = 65_534
+const UNPRIVILEGED = 65_534
 
 const program = fileURLToPath(new URL("unprivileged.ts", import.meta.url))
 
-/** Can a stranger read this repository and run this Node? */
+/** Whether another user can read this repository and run this Node. */
 const isOpen = (): boolean => {
-  const identity = { uid: NOBODY, gid: NOBODY }
+  const identity = { uid: UNPRIVILEGED, gid: UNPRIVILEGED }
   const reads = spawnSync("test", ["-r", program], identity).status === 0
   return reads && spawnSync(process.execPath, ["--version"], identity).status === 0
 }
@@ -24,17 +24,17 @@ describe.skipIf(skipped(reason))("namespace driver without root", () => {
   it("a Sandbox boots, keeps its files, is confined, and is gone afterwards", () => {
     const folder = dataFolder()
     try {
-      chownSync(folder, NOBODY, NOBODY)
+      chownSync(folder, UNPRIVILEGED, UNPRIVILEGED)
       const printed = execFileSync(process.execPath, ["--no-warnings", program, folder], {
         encoding: "utf8",
-        uid: NOBODY,
-        gid: NOBODY,
+        uid: UNPRIVILEGED,
+        gid: UNPRIVILEGED,
         env: { PATH: process.env["PATH"], HOME: folder, TMPDIR: folder },
         timeout: 240_000
       })
       const told = JSON.parse(printed.trim().split("\n").at(-1)!)
       expect(told).toMatchObject({
-        uid: NOBODY,
+        uid: UNPRIVILEGED,
         files: "kept",
         again: "kept",
         fresh: "",

@@ -1,4 +1,7 @@
-/** A service that is not root: boots a Sandbox, tells what it found as JSON, destroys it. A program of its own for unprivileged.test.ts. */
+/**
+ * A service that is not root: boots a Sandbox, prints its findings as JSON, destroys it. A program for
+ * unprivileged.test.ts.
+ */
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
@@ -45,7 +48,7 @@ await host.provision(sandboxSpec("plain", { generation: 2 }))
 const again = await Effect.runPromise(output(host.guest("plain", 2)!, "cat file"))
 const fresh = await Effect.runPromise(output(host.guest("plain", 2)!, "ls -A /tmp"))
 const { stateFolder } = host.layout
-/** The guest's user is the service's, and may have closed folders to itself: their bytes go all the same. */
+/** The guest's user is the service's, and may have closed folders to itself: they are deleted all the same. */
 const stale = join(stateFolder, "plain", "volume", "stale")
 const temporaryGone = await goneWithin(() => existsSync(stale), 30_000)
 await host.destroy("plain")

@@ -1,4 +1,4 @@
-/** A machine's agent that is ended, frozen or spoken over from inside: `sudo pkill node` is an ordinary thing to do. */
+/** A machine's agent that is ended, frozen or impersonated from inside: `sudo pkill node` is an ordinary command. */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber, Schedule, Stream } from "effect"
 import type { Guest } from "../../../../src/runtime/Guest.ts"
@@ -10,15 +10,18 @@ import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
 /** The agent's command line, and no line that quotes this. */
 const AGENT = "atoll/agent[.][a-z]*js"
 
-/** Runs as the guest's root while nothing serves the agent's port. The command itself ends with the agent, so nothing of it is awaited. */
+/**
+ * Runs as the guest's root while nothing serves the agent's port. The command itself ends with the agent, so the test
+ * does not wait for it.
+ */
 const asRoot = (guest: Guest, script: string) =>
   Effect.ignore(output(guest, `sudo setsid sh -c '${script}' > /dev/null 2>&1 < /dev/null & wait`))
 
-/** Asks until the agent of that moment answers. */
+/** Retries until the present agent answers. */
 const answers = (guest: Guest) =>
   output(guest, "echo here").pipe(Effect.retry({ schedule: Schedule.spaced(100) }), Effect.timeout("60 seconds"))
 
-/** Forges what only the agent says, on the agent's own descriptor of the port, which it takes with pidfd_getfd(2). */
+/** Forges the agent's messages, on the agent's own descriptor of the port, which it takes with pidfd_getfd(2). */
 const forger = `
 import ctypes, os, subprocess
 agent = int(subprocess.check_output(["pgrep", "-o", "-f", "${AGENT}"]))
@@ -33,7 +36,7 @@ for part in [os.urandom(65536), (prefix + b"A" + b"0" * 32) * 1000, (prefix + b"
 
 describe.skipIf(unusable !== null)("the agent of a virtual machine", () => {
   it.live(
-    "is replaced when it is killed, and what ran with it ends and is not known any more; a frozen or forged one is got over",
+    "is replaced when it is killed, and its commands end and are unknown; the service recovers from a frozen or forged one",
     () =>
       Effect.gen(function* () {
         const driver = yield* Runtime
@@ -58,7 +61,7 @@ describe.skipIf(unusable !== null)("the agent of a virtual machine", () => {
         expect(yield* answers(guest)).toBe("here")
         expect(yield* output(guest, "test -e forged && echo forged")).toBe("forged")
 
-        // The copying process alone: the agent hears nothing any more.
+        // Only the copying process: the agent receives nothing any more.
         yield* asRoot(guest, "pkill -KILL -x relay")
         expect(yield* answers(guest)).toBe("here")
       }).pipe(Effect.provide(freshDriver())),

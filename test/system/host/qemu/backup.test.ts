@@ -1,4 +1,7 @@
-/** A backup of a service whose machine sleeps: the archive has its volume, its loss of memory is told, and the original sleeps on. */
+/**
+ * A backup of a service with a sleeping machine: the archive has its volume, the loss of its memory is reported, and
+ * the original sleeps on.
+ */
 import { execFileSync } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import { existsSync } from "node:fs"
@@ -10,9 +13,9 @@ import { machineSettings, TIMEOUT_MS, unusable } from "../../../support/host/qem
 import { serviceIn } from "../../../support/ServiceIn.ts"
 import { testFolder } from "../../../support/testFolder.ts"
 
-describe.skipIf(unusable !== null)("atoll backup and restore of a machine that sleeps", () => {
+describe.skipIf(unusable !== null)("atoll backup and restore of a sleeping machine", () => {
   it.live(
-    "keep its volume, tell that its memory is not there, and leave the original asleep with all that ran in it",
+    "keep its volume, report that its memory is missing, and leave the original asleep with all its processes",
     () =>
       Effect.gen(function* () {
         const folder = yield* testFolder

@@ -1,4 +1,7 @@
-/** A guest whose root speaks on the machine's own ports instead of the boot program and the agent: only its own machine suffers. */
+/**
+ * A guest whose root writes to the machine's own ports instead of the boot program and the agent: only its own machine
+ * suffers.
+ */
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
 import type { Guest } from "../../../../src/runtime/Guest.ts"
@@ -14,8 +17,8 @@ const GROWTH_MAX_BYTES = 64 * MiB
 const NEIGHBOUR_MAX_MS = 20_000
 
 /**
- * Takes the boot port from its program, and the console, and says to each question what nobody asked for: without a line's end first, then a good answer to
- * every token, with a lie after it.
+ * Takes the boot port from its program, and the console, and answers each question with unrequested text: first without
+ * a line's end, then a good answer to every token, with a lie after it.
  */
 const liar = `
 import os, subprocess, time, re
@@ -48,7 +51,7 @@ while time.time() < until:
 const asRoot = (guest: Guest, script: string) =>
   Effect.ignore(output(guest, `sudo setsid sh -c '${script}' > /dev/null 2>&1 < /dev/null & true`))
 
-describe.skipIf(unusable !== null)("a guest that forges what comes from its ports", () => {
+describe.skipIf(unusable !== null)("a guest that forges the messages of its ports", () => {
   it.live(
     "is stopped, slept and deleted like any other, costs the service no memory and its neighbour no time",
     () =>
@@ -62,7 +65,7 @@ describe.skipIf(unusable !== null)("a guest that forges what comes from its port
         yield* output(guest, `cat > liar.py <<'END'${liar}END`)
         yield* asRoot(guest, "python3 /workspace/liar.py")
         yield* output(guest, "while [ ! -e taken ]; do sleep 0.1; done")
-        // As many bytes as it can, on the console.
+        // As many bytes as it can write, on the console.
         yield* asRoot(guest, "timeout 30 cat /dev/urandom > /dev/console")
 
         const neighbour = yield* driver.guest("neighbour", 1)

@@ -1,4 +1,4 @@
-/** What machines may write on the host's disk, on a small disk of their own. */
+/** What machines may write on the host's disk, on a small private disk. */
 import { execFileSync } from "node:child_process"
 import { readdirSync, readFileSync, rmSync, statSync, watch } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
@@ -41,7 +41,7 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
     )
 
   testOnDisk(
-    "whoever is let in has room for all that it may write, outside of its volume too; the next one is refused in plain words",
+    "an admitted machine has room for all its permitted writes, outside of its volume too; the next one is refused in plain words",
     recipe.rootBytes + volumeBytes + 400 * MiB,
     () =>
       Effect.gen(function* () {
@@ -50,7 +50,7 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
         const refused = yield* Effect.flip(driver.provision(sandboxSpec("second")))
         expect(refused).toMatchObject({ _tag: "RuntimeRefused", code: "HOST_FULL" })
         expect(refused.message).not.toMatch(/ATOLL_|MiB|\d/)
-        // One that does not run keeps its volume only.
+        // A stopped machine keeps only its volume.
         yield* driver.stop("first", 1)
         yield* driver.provision(sandboxSpec("second"))
       })
@@ -70,7 +70,7 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
   )
 
   testOnDisk(
-    "a machine whose writes the host cannot take waits, says why, and goes on by itself when there is room",
+    "a machine whose writes the host cannot take waits, reports the reason, and goes on by itself once there is room",
     recipe.rootBytes + volumeBytes + 400 * MiB,
     (disk) =>
       Effect.gen(function* () {
@@ -79,7 +79,7 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
         yield* Effect.forkScoped(Stream.runForEach(driver.stalls, (stall) => Queue.offer(told, stall)))
         yield* driver.provision(sandboxSpec("writer"))
         const guest = yield* driver.guest("writer", 1)
-        // Somebody else takes the host's disk.
+        // Another program fills the host's disk.
         execFileSync(
           "bash",
           ["-c", `fallocate -l 100G ${disk}/filler 2>/dev/null || cat /dev/zero > ${disk}/filler || true`],
@@ -115,14 +115,17 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
 
   const folderOf = (disk: string) => `${disk}/runtime/qemu/sleeper`
 
-  /** Somebody else takes all that is left of the disk, to the last block. */
+  /** Another program fills the rest of the disk, to the last block. */
   const fill = (disk: string) => {
     const script = `mkdir ${disk}/filler; for i in 1 2 3; do cat /dev/zero > ${disk}/filler/$i; sync -f ${disk}/filler; done; i=10; while echo > ${disk}/filler/$i; do i=$((i + 1)); done`
     execFileSync("bash", ["-c", `${script} || true`], { stdio: "ignore" })
   }
   const empty = (disk: string) => rmSync(`${disk}/filler`, { recursive: true })
 
-  /** Does it before the driver does anything else, as soon as this holds of a file in the Sandbox's folder that has just been made or renamed. */
+  /**
+   * Does it before the driver does anything else, as soon as this holds of a file in the Sandbox's folder that has just
+   * been made or renamed.
+   */
   const once = (disk: string, holds: (name: string) => boolean, act: () => void) => {
     let isDone = false
     const watcher = watch(folderOf(disk), (_, name) => {
@@ -144,13 +147,13 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
   const slept = Effect.gen(function* () {
     const driver = yield* Runtime
     yield* driver.provision(sandboxSpec("sleeper"))
-    // What is saved is much, and so is what is lost if it is not.
+    // The saved memory is large, and so is the loss without it.
     const script = "head -c 40000000 /dev/urandom > /dev/shm/much; sleep 100000 > /dev/null 2>&1 & echo $!"
     return yield* output(yield* driver.guest("sleeper", 1), script)
   })
 
   testOnDisk(
-    "a machine whose memory fills the disk, or whose record then finds no room, stays awake with all that ran in it, and sleeps when there is room",
+    "a machine whose memory fills the disk, or whose record then has no room, stays awake with its processes, and sleeps once there is room",
     recipe.rootBytes + volumeBytes + 800 * MiB,
     (disk) =>
       Effect.gen(function* () {
@@ -167,7 +170,7 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
         yield* runsOn(pid)
         expect(readdirSync(folderOf(disk)).toSorted()).toEqual(before)
 
-        // No file can be made there any more, those that are there can be written.
+        // No file can be made there any more, existing ones can be written.
         const sealed = once(disk, isMade, () => execFileSync("chattr", ["+i", folderOf(disk)]))
         expect(yield* Effect.flip(driver.suspend("sleeper", 1))).toMatchObject({ _tag: "RuntimeUnavailable" })
         expect(sealed.isDone()).toBe(true)
@@ -200,7 +203,7 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
         empty(disk)
         expect(readdirSync(folderOf(disk)).toSorted()).toEqual(asleep)
 
-        // After it was let in: nothing is lost, whether it can be written down or not.
+        // After its admission: nothing is lost, whether it can be recorded or not.
         const begun = once(
           disk,
           (name) => name === "run",

@@ -1,4 +1,4 @@
-/** A guest's clock: what is known of it from outside, and that no machine starts from a template whose clock runs wrong. */
+/** A guest's clock: what is known of it from outside, and that no machine starts from a template with a wrong clock. */
 import { existsSync } from "node:fs"
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises"
 import { describe, expect, it } from "@effect/vitest"
@@ -28,7 +28,10 @@ import {
 import { output } from "../../../support/runtime/contract/commands.ts"
 import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
 
-/** A guest whose clock runs at `rate` and is `offsetMs` ahead, asked `at` ms and answering after `tripMs`, in the middle of which it reads. */
+/**
+ * A guest whose clock runs at `rate` and is `offsetMs` ahead, asked `at` ms and answering after `tripMs`; it reads the
+ * clock in the middle.
+ */
 const reading = (at: number, tripMs: number, { rate = 1, offsetMs = 0 } = {}): ClockReading => ({
   sentAt: at,
   heardAt: at + tripMs,
@@ -51,7 +54,7 @@ describe("a guest's clock", () => {
     expect(verdict(3, 5, 1)).toBe("undecided")
   })
 
-  it("holds the true rate and the true offset in its intervals, wherever in the round trip the guest read", () => {
+  it("has its true rate and offset within the intervals, for every instant of the round trip at which the guest read it", () => {
     for (const at of [0, 0.5, 1]) {
       const moved = (it: ClockReading): ClockReading => ({
         ...it,
@@ -65,7 +68,7 @@ describe("a guest's clock", () => {
     }
   })
 
-  it("is off when it must be by more than a second", () => {
+  it("counts as off when it must be by more than a second", () => {
     const verdict = (offsetMs: number, tripMs: number) => offsetVerdict(offsetOf(reading(0, tripMs, { offsetMs })))
     expect([verdict(0, 10), verdict(-1_500, 10), verdict(1_500, 10)]).toEqual(["right", "wrong", "wrong"])
     expect(verdict(1_500, 3_000)).toBe("undecided")
@@ -90,7 +93,7 @@ describe("the host's time stamp counter", () => {
     expect(() => decodeReading(Buffer.alloc(31))).toThrow("31 bytes")
   })
 
-  it("is not known where the program that reads it does not run", async () => {
+  it("is unknown where the program that reads it does not run", async () => {
     expect(await new HostTicks("/nonexistent", null).khz()).toBeNull()
   })
 })
@@ -103,7 +106,7 @@ const counted = (name: string) =>
 
 describe.skipIf(unusable !== null)("the clock of a virtual machine", () => {
   it.live(
-    "is given the host's frequency; a template whose clock runs wrong is thrown away, as one of another frequency is",
+    "gets the host's frequency; a template whose clock runs wrong or has another frequency is thrown away",
     () =>
       Effect.gen(function* () {
         const folder = yield* scopedFolder
@@ -117,7 +120,7 @@ describe.skipIf(unusable !== null)("the clock of a virtual machine", () => {
         const key = templateKey(real, shape)
         const sealedAt = `${vmFolder}/templates/${key}/template.json`
 
-        // As a guest that calibrated it wrongly.
+        // Like a guest that calibrated it wrongly.
         const wrong = { ...real, vmFolder, ticks: { khz: async () => Math.round(khz / 4) } }
         const before = yield* counted("atoll_templates_rejected_total")
         expect((yield* Effect.flip(buildTemplate(wrong, shape))).message).toContain("clock")
@@ -173,7 +176,7 @@ describe.skipIf(unusable !== null)("the clock of a virtual machine", () => {
   )
 
   it.live(
-    "runs right again after root in its guest has slowed or sped it up, and has the time",
+    "runs right again after root in its guest has slowed or sped it up, and has the right time",
     () =>
       Effect.gen(function* () {
         const folder = yield* scopedFolder

@@ -48,7 +48,7 @@ const holder = (path: string, sandboxId: string) => {
 
 describe.skipIf(unusable !== null)("a virtual machine whose volume is held", () => {
   it.live(
-    "has written everything and waits, goes on when it is let go, whoever is killed meanwhile, and starts only then",
+    "has flushed everything and waits, goes on when it is released, even after a kill of either process, and starts only then",
     () =>
       Effect.gen(function* () {
         const dataDir = yield* scopedFolder
@@ -111,7 +111,7 @@ describe.skipIf(unusable !== null)("a virtual machine whose volume is held", () 
         yield* counted(yield* second.driver.guest("held", 1))
         yield* isForgotten
 
-        // One that sleeps needs nobody to hold it, and wakes when it is let go.
+        // A sleeping machine needs no process to hold it, and wakes when it is released.
         yield* second.driver.suspend("held", 1)
         const asleep = yield* Effect.promise(() => holdMachineVolume(folder, notServed))
         let isAwake = false
@@ -125,7 +125,7 @@ describe.skipIf(unusable !== null)("a virtual machine whose volume is held", () 
         yield* Effect.promise(asleep.letGo)
         yield* Fiber.join(waking)
         yield* counted(yield* second.driver.guest("held", 1))
-        // One that runs while nobody serves it cannot be held.
+        // A running machine without a service cannot be held.
         const refused = yield* Effect.flip(Effect.tryPromise(() => holdMachineVolume(folder, notServed)))
         assert.include(String(refused.cause), "start Atoll")
       }).pipe(Effect.scoped),

@@ -1,6 +1,6 @@
 /**
- * A service that is killed at an effect of a sleep or a waking, on a real machine: the machine goes on, or sleeps with its memory whole. By default at
- * some of the effects, which a seed chooses; ATOLL_KILLS=all: at each.
+ * A service that is killed at an effect of a sleep or a waking, on a real machine: the machine goes on, or sleeps with
+ * its memory whole. By default at some of the effects, which a seed chooses; ATOLL_KILLS=all: at each.
  */
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
@@ -28,7 +28,7 @@ describe.skipIf(unusable !== null)("a service that is killed", () => {
         const on = <A, E>(body: Effect.Effect<A, E, Runtime>) => Effect.provide(body, driverOn(folder))
         const files = () => readdirSync(`${folder}/runtime/qemu/held`).toSorted()
 
-        /** Runs on, or is woken: with what it had in memory, and with nothing of a sleep left. */
+        /** Runs on, or is woken: with its memory, and without leftovers of a sleep. */
         const goesOn = (what: string, before: number) =>
           on(
             Effect.gen(function* () {

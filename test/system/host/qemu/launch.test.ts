@@ -1,4 +1,4 @@
-/** What QEMU is started with, shown by another program in its place. */
+/** The arguments and descriptors of QEMU, shown by another program in its place. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import {
@@ -28,7 +28,10 @@ const script = (folder: string, { uid, outlives }: { readonly uid: number | null
   console.log(pid)
 `
 
-/** Runs `body` with the pid of what a service launched that was itself started with a descriptor of a secret file. */
+/**
+ * Runs `body` with the pid of a process that a service launched, which itself was started with a descriptor of a secret
+ * file.
+ */
 const launched = (body: (pid: number, folder: string) => Promise<void> | void) =>
   inFolder(async (folder) => {
     mkdirSync(join(folder, "run"), { mode: 0o700 })
@@ -38,7 +41,7 @@ const launched = (body: (pid: number, folder: string) => Promise<void> | void) =
       process.execPath,
       ["--input-type=module", "-e", script(folder, { uid: null, outlives: true })],
       {
-        // Higher than where Node itself looks for what it was started with.
+        // Higher than where Node itself looks for inherited descriptors.
         stdio: ["ignore", "pipe", "inherit", ...Array<"ignore">(30).fill("ignore"), openSync(secret, "r")]
       }
     )
@@ -57,7 +60,7 @@ const launched = (body: (pid: number, folder: string) => Promise<void> | void) =
   })
 
 describe("QEMU's process", () => {
-  it("has no descriptor of the service's, and listens where nobody else can", () =>
+  it("has no descriptor of the service's, and listens where only its own user can connect", () =>
     launched(async (pid, folder) => {
       const held = () =>
         readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
@@ -68,7 +71,7 @@ describe("QEMU's process", () => {
           }
         })
       const strange = () => held().filter((it) => !/^(\/dev\/null|socket:.*|pipe:.*)$/.test(it))
-      // What a program opens to load its libraries it closes again.
+      // A program closes the files of its libraries again.
       await vi.waitUntil(() => strange().length === 0, { timeout: 10_000, interval: 20 }).catch(() => {})
       expect(strange()).toEqual([])
       for (const name of ["qmp", "agent", "boot"]) {
@@ -88,7 +91,7 @@ describe("QEMU's process", () => {
 
   // As root it is another user's.
   for (const uid of process.getuid?.() === 0 ? [null, 65_000] : [null])
-    it(`ends with a service that is killed, where it is nobody's Sandbox${uid === null ? "" : ", as a user of its own"}`, () =>
+    it(`ends with a service that is killed, where it belongs to no Sandbox${uid === null ? "" : ", as a separate user"}`, () =>
       inFolder(async (folder) => {
         const launchedBy = async (outlives: boolean) => {
           mkdirSync(join(folder, "run"), { recursive: true, mode: 0o700 })

@@ -1,6 +1,6 @@
 /**
- * Whole lives of machines, one after another: what a machine takes of its host is given back. By default a few; `ATOLL_LIFECYCLES=100` runs as many, and
- * then a leak of one in each is far above what is noise.
+ * Whole lives of machines, one after another: everything that a machine takes of its host is released. By default a
+ * few; `ATOLL_LIFECYCLES=100` runs as many, and then a leak of one in each is far above the noise.
  */
 import { randomBytes } from "node:crypto"
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs"
@@ -16,13 +16,13 @@ import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
 
 const MiB = 1024 ** 2
 const lives = Number(process.env["ATOLL_LIFECYCLES"] ?? 2)
-/** Of JavaScript, after a collection: what the first life loads is there before it is measured. */
+/** Of JavaScript, after a collection: the modules of the first life are loaded before the measurement. */
 const HEAP_GROWTH_MAX_BYTES = 16 * MiB
 
 const lines = (path: string, holds: (line: string) => boolean) =>
   readFileSync(path, "latin1").split("\n").filter(holds).length
 
-/** Machines, which work in their Sandbox's folder, and children of this process: what serves a machine is one. */
+/** Machines, which work in their Sandbox's folder, and children of this process: each server of a machine is one. */
 const processesOf = (folder: string): ReadonlyArray<string> =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -102,7 +102,7 @@ describe.skipIf(unusable !== null)("the lives of virtual machines", () => {
             expect((yield* driver.inventory).some((entry) => entry.sandboxId === sandboxId)).toBe(false)
           })
         yield* Effect.gen(function* () {
-          // What is loaded and made once.
+          // Modules and files that are loaded and made once.
           yield* life(0)
           yield* life(1)
           const before = heldBy(dataDir)
@@ -152,7 +152,7 @@ describe.skipIf(unusable !== null)("the lives of virtual machines", () => {
           const count = (path: string) =>
             output(guest, `sudo cat ${path} | grep -a -c ${mark.slice(0, 20)}[${mark[20]}] || true`)
           expect(yield* count("/dev/vdb")).toBe("0")
-          // What is allocated and never written, too.
+          // Also what is allocated and never written.
           yield* output(guest, "fallocate -l 20000000 new && sync")
           expect(yield* count("new")).toBe("0")
         }).pipe(Effect.ensuring(ended), Effect.provide(driverOn(dataDir)))

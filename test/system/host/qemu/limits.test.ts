@@ -1,4 +1,4 @@
-/** What carries a machine on the host is bounded together, where the host has cgroups to do it with. */
+/** The processes of a machine on the host are bounded together, where the host has cgroups for it. */
 import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
@@ -18,7 +18,7 @@ const cgroupsOf = (pid: number): ReadonlyArray<string> =>
     .split("\n")
     .filter((line) => /:(cpu|memory|pids|cpu,cpuacct|):/.test(line))
 
-/** What runs for a Sandbox, as the driver on that folder has written it down. */
+/** The processes of a Sandbox, as the driver on that folder has recorded them. */
 const recordOf = (folder: string, sandboxId: string) =>
   JSON.parse(readFileSync(`${folder}/runtime/qemu/${sandboxId}/record.json`, "utf8")) as {
     process: { pid: number }
@@ -54,7 +54,7 @@ const testNetted = (
     TIMEOUT_MS
   )
 
-describe.skipIf(unusable !== null || !hasCpu)("what carries a machine", () => {
+describe.skipIf(unusable !== null || !hasCpu)("the processes of a machine", () => {
   testNetted("QEMU and slirp4netns are in one cgroup of the machine's own, which goes with it", ({ driver, folder }) =>
     Effect.gen(function* () {
       const { process: qemu, network, uuid } = recordOf(folder, "netted")
@@ -79,7 +79,7 @@ describe.skipIf(unusable !== null || !isRoot)("a machine's network", () => {
     Effect.gen(function* () {
       const { process: qemu } = recordOf(folder, "netted")
       const routes = () => execFileSync("nsenter", [`--net=/proc/${qemu.pid}/ns/net`, "ip", "route"]).toString()
-      // Of a range that nobody has any more (RFC 7526), and that is not closed by itself.
+      // Of an unassigned range (RFC 7526) that is not closed by default.
       const late = "192.88.99.77"
       expect(routes()).not.toContain(late)
       yield* Effect.acquireRelease(

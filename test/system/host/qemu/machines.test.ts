@@ -40,7 +40,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
   const test = (title: string, body: Effect.Effect<unknown, unknown, Runtime>) =>
     it.live(title, () => Effect.provide(body, freshDriver()), TIMEOUT_MS)
 
-  /** For what outlives a driver: the body makes its own, over the folder that it is given. */
+  /** For tests that outlive a driver: the body makes its own, over the folder that it is given. */
   const testOnFolder = (title: string, body: (folder: string) => Effect.Effect<unknown, unknown, Scope.Scope>) =>
     it.live(
       title,
@@ -120,7 +120,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
   )
 
   test(
-    "what sleeps can be stopped; what it had written is kept, and the next generation boots anew",
+    "a sleeping machine can be stopped; its written files are kept, and the next generation boots afresh",
     Effect.gen(function* () {
       const driver = yield* Runtime
       yield* driver.provision(sandboxSpec("dozer"))
@@ -156,7 +156,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
   )
 
   test(
-    "a command is nobody special: it cannot hurt the agent or PID 1, see a network card, or outgrow its volume",
+    "a command is unprivileged: it cannot hurt the agent or PID 1, see a network card, or outgrow its volume",
     Effect.gen(function* () {
       const driver = yield* Runtime
       yield* driver.provision(sandboxSpec("plain"))
@@ -186,7 +186,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
     })
   )
 
-  testOnFolder("a machine whose way to the network dies gets another one, with the same routes", (folder) =>
+  testOnFolder("a machine whose slirp4netns dies gets another one, with the same routes", (folder) =>
     Effect.provide(
       Effect.gen(function* () {
         const driver = yield* Runtime
@@ -237,7 +237,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
       const tries = hosts.map((host) => `timeout 4 bash -c 'cat < /dev/tcp/${host}/${port}'`)
       const ended = yield* run(guest, shell(tries.join("; "), { timeoutMs: 100_000 }))
       expect(ended.stdout).not.toContain("reached")
-      // There is a way out all the same: the namespace's own forwarder is behind a route, the rest is refused.
+      // It reaches the Internet all the same: the namespace's own forwarder is behind a route, and the rest is refused.
       expect(yield* output(guest, "cat /etc/resolv.conf; ip route show default")).toBe(
         "nameserver 10.0.2.3\ndefault via 10.0.3.2 dev eth0"
       )
@@ -274,7 +274,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
         const driver = yield* Runtime
         if (!driver.capabilities.networkFiltered) return false
         yield* driver.provision(sandboxSpec("greedy", { networkEnabled: true }))
-        // Each source port of UDP is a socket of QEMU for minutes. Nobody is at 192.88.99.1 any more (RFC 7526).
+        // Each source port of UDP is a socket of QEMU for minutes. 192.88.99.1 is unassigned (RFC 7526).
         const ports =
           "import itertools,socket,time\nfor n in itertools.count():\n time.sleep(0.05 if n>6000 else 0)\n s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\n try: s.sendto(b'x',('192.88.99.1',9))\n except OSError: pass\n s.close()"
         const guest = yield* driver.guest("greedy", 1)
@@ -283,7 +283,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
       })
       if (!(yield* Effect.provide(flood, driverOn(folder)))) return
       const pid = pidOf(folder, "greedy")
-      // What the service's going has left free is taken too.
+      // The memory that the ended service left free is taken too.
       yield* eventually(Effect.sync(() => readdirSync(`/proc/${pid}/fd`).length === 4096))
       const later = Effect.gen(function* () {
         const driver = yield* Runtime
@@ -312,7 +312,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
         process.kill(pid, "SIGSTOP")
         const later = Effect.gen(function* () {
           const driver = yield* Runtime
-          // Here already, and it is not decided yet.
+          // Here already, and not decided yet.
           expect(alive(pid)).toBe(true)
           expect(Option.getOrNull(yield* Stream.runHead(driver.downs))).toMatchObject({
             ...{ sandboxId: "mute", generation: 1 },
@@ -349,7 +349,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
         yield* driver.provision(sandboxSpec("survivor"))
         const guest = yield* driver.guest("survivor", 1)
         yield* guest.processes.start(key, shell("echo first; while [ ! -e go ]; do sleep 0.1; done; echo second"))
-        // The service goes away in the middle of a session.
+        // The service ends in the middle of a session.
         yield* Stream.runHead(guest.processes.attach(key, { stdoutOffset: 0, stderrOffset: 0 }))
       })
       yield* Effect.provide(first, driverOn(folder))
@@ -369,7 +369,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
     })
   )
 
-  testOnFolder("a machine that died while the service was away is reported when it looks", (folder) =>
+  testOnFolder("a machine that died while the service was away is reported at the next check", (folder) =>
     Effect.gen(function* () {
       yield* Effect.provide(
         Effect.flatMap(Runtime, (driver) => driver.provision(sandboxSpec("lost"))),
@@ -386,7 +386,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
     })
   )
 
-  testOnFolder("many who need a machine at once when the service comes back get it by one connection", (folder) =>
+  testOnFolder("many concurrent users of a machine get it by one connection when the service comes back", (folder) =>
     Effect.gen(function* () {
       yield* Effect.provide(
         Effect.flatMap(Runtime, (driver) => driver.provision(sandboxSpec("wanted"))),
@@ -405,7 +405,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
     })
   )
 
-  testOnFolder("a boot that a crash cut off before the process was written down is found and ended", (folder) =>
+  testOnFolder("a boot that a crash cut off before its process was recorded is found and ended", (folder) =>
     Effect.gen(function* () {
       yield* Effect.provide(
         Effect.flatMap(Runtime, (driver) => driver.provision(sandboxSpec("orphan"))),
@@ -419,7 +419,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
         expect(yield* driver.inventory).toEqual([{ sandboxId: "orphan", state: "running", generation: 1 }])
         yield* driver.provision(sandboxSpec("orphan"))
         expect(alive(pid)).toBe(false)
-        expect(yield* output(yield* driver.guest("orphan", 1), "echo anew")).toBe("anew")
+        expect(yield* output(yield* driver.guest("orphan", 1), "echo again")).toBe("again")
       })
       yield* Effect.provide(later, driverOn(folder))
     })

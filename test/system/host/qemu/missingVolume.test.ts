@@ -5,7 +5,7 @@ import { missingVolumeIsRefused } from "../missingVolume.ts"
 
 describe.skipIf(unusable !== null)("a machine whose volume was removed", () => {
   it.live(
-    "does not start with an empty one, and says so",
+    "does not start with an empty one, and reports it",
     () =>
       Effect.gen(function* () {
         const folder = yield* scopedFolder

@@ -22,7 +22,7 @@ describe.skipIf(unusable !== null)("commands in a VM", () => {
   signalContract("qemu", guest, "/workspace", TIMEOUT_MS)
 
   it.live(
-    "a command that the kernel killed for want of memory is told apart from one that was killed",
+    "a command that the kernel killed for lack of memory is distinguished from one that a signal killed",
     () =>
       Effect.gen(function* () {
         const { processes } = yield* guest
@@ -34,7 +34,7 @@ describe.skipIf(unusable !== null)("commands in a VM", () => {
   )
 
   it.live(
-    "what people build and look at things with is there, and sudo makes root of them, in the machine",
+    "the usual tools to build and inspect are there, and sudo gives root in the machine",
     () =>
       Effect.gen(function* () {
         const { processes } = yield* guest

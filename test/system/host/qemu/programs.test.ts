@@ -36,7 +36,7 @@ describe.skipIf(image === null)("settime", () => {
 })
 
 describe.skipIf(image === null)("relay", () => {
-  it("copies what comes, asks again after an end, and ends with its reader", async () => {
+  it("copies its input, reads on after an end of file, and ends with its reader", async () => {
     const bytes = randomBytes(100_000)
     const input = file(bytes)
     const relay = spawn("sh", ["-c", 'exec "$0" < "$1"', program("relay"), input], {
@@ -149,7 +149,7 @@ describe.skipIf(image === null)("spawner", () => {
     expect(await run(["/bin/echo", "", "x"], { env: {} })).toMatchObject({ stdout: " x\n" })
   })
 
-  it("tells which signal ended it, those of real time too", async () => {
+  it("reports the signal that ended a command, real-time signals too", async () => {
     expect(await run(["sh", "-c", "kill -TERM $$"])).toMatchObject({ code: null, signal: "SIGTERM" })
     expect(await run(["sh", "-c", "kill -40 $$"])).toMatchObject({ code: null, signal: "SIGRTMIN+6" })
     const sleeping = await launch(["sleep", "60"])
@@ -158,7 +158,7 @@ describe.skipIf(image === null)("spawner", () => {
     sleeping.launched.dispose()
   })
 
-  it("a signal to a command whose end nobody has heard of yet does nothing", async () => {
+  it("ignores a signal to a command that ended before its end was read", async () => {
     const { launched, ended } = await launch(["true"])
     // Nothing is read while the program reaps it.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
@@ -167,7 +167,7 @@ describe.skipIf(image === null)("spawner", () => {
     launched.dispose()
   })
 
-  it("keeps a command's input open over a pipe, and still tells every signal", async () => {
+  it("keeps a command's input open over a pipe, and still reports every signal", async () => {
     const pipes = new OutputPipes(mkdtempSync(join(folder, "pipes-")), null, (argv) => runToEnd(argv, () => {}))
     const open = withOpenInput(opened!.launch, pipes)
     const cat = await launch(["sh", "-c", "cat; exit 5"], {}, null, open)
@@ -204,7 +204,7 @@ describe.skipIf(image === null)("spawner", () => {
     })
   })
 
-  it("takes many arguments, and many commands at once, each with its own output", async () => {
+  it("takes many arguments, and many concurrent commands, each with its own output", async () => {
     const numbers = Array.from({ length: 20_000 }, (_, index) => String(index))
     const { stdout } = await run(["/bin/echo", ...numbers])
     expect(stdout).toBe(`${numbers.join(" ")}\n`)
@@ -224,7 +224,7 @@ describe.skipIf(image === null)("spawner", () => {
     ).toMatchObject({ stdout: "some inputagain\n", stderr: "some input" })
   })
 
-  it("tells everything that was written, and no more than there is room for", async () => {
+  it("sends all output, and no more than there is room for", async () => {
     const window = 256 * 1024
     const { launched, stdout, ended, drained } = await launch(
       ["sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' x"],
@@ -245,19 +245,19 @@ describe.skipIf(image === null)("spawner", () => {
     launched.dispose()
   })
 
-  it("is not held up by a child in the background that keeps the output open", async () => {
+  it("does not wait for a background child that keeps the output open", async () => {
     const { launched, stdout, ended, drained } = await launch(["sh", "-c", "echo done; (sleep 0.3; yes) & exit 3"])
     expect(await ended).toEqual([3, null])
     await drained
     expect(text(stdout)).toBe("done\n")
-    // What the child writes is dropped, and nobody waits for it.
+    // The child's output is dropped, and the program does not wait for it.
     await new Promise((resolve) => setTimeout(resolve, 600))
     expect(stdout.end).toBe(5)
     expect(await run(["echo", "meanwhile"])).toMatchObject({ stdout: "meanwhile\n" })
     launched.dispose()
   })
 
-  it("ends when it is told what it does not know, and with its agent", async () => {
+  it("ends at an unknown message, and with its agent", async () => {
     const start = () => spawn(program("spawner"), [], { stdio: ["pipe", "ignore", "inherit"] })
     const broken = start()
     broken.stdin.write("\nthis is no request at all")

@@ -1,4 +1,4 @@
-/** The whole service on real machines: one that nobody uses sleeps on disk, and wakes with what ran in it. */
+/** The whole service on real machines: an unused one sleeps on disk, and wakes with its processes. */
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Atoll } from "../../../../src/app/Atoll.ts"
@@ -28,7 +28,7 @@ const service = Atoll.layer().pipe(
 describe.skipIf(unusable !== null)("virtual machines", () => {
   layer(TestDatabase.layer, { excludeTestServices: true, timeout: timeoutMs })("sleep", (it) => {
     it.effect(
-      "when nobody uses them, without a process on the host, and wake with what ran in them",
+      "when they are unused, without a process on the host, and wake with their processes",
       () =>
         Effect.gen(function* () {
           const account = yield* newAccount
@@ -50,7 +50,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
               ({ stdout }) => stdout.trim()
             )
           yield* untilStatus("running")
-          // Left in the background it does not keep its machine awake, and must be there afterwards.
+          // In the background it does not keep its machine awake, and must be there afterwards.
           const pid = yield* sh("sleep 100000 > /dev/null 2>&1 & echo $!")
           assert.match(pid, /^\d+$/)
           yield* untilStatus("sleeping")

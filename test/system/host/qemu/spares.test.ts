@@ -71,7 +71,7 @@ describe.skipIf(unusable !== null)("machines started ahead", () => {
     )
 
   testOnFolder(
-    "a new Sandbox gets one with its own name, generation, time and an empty volume; spares are nobody's and end with the driver",
+    "a new Sandbox gets one with its own name, generation, time and an empty volume; unused spares end with the driver",
     {},
     (folder) =>
       Effect.gen(function* () {
@@ -102,7 +102,7 @@ describe.skipIf(unusable !== null)("machines started ahead", () => {
         expect(ids.size).toBe(2)
         expect(yield* output(yield* driver.guest("second", 1), "ls -A | wc -l")).toBe("0")
 
-        // A later boot keeps what was written.
+        // A later boot keeps the files.
         yield* driver.stop("first", 1)
         yield* driver.provision(sandboxSpec("first", { generation: 2 }))
         expect(yield* output(yield* driver.guest("first", 2), "ls")).toBe("mine")
@@ -111,14 +111,14 @@ describe.skipIf(unusable !== null)("machines started ahead", () => {
   )
 
   testOnFolder(
-    "one gives way to a Sandbox that needs its memory, and a full host still refuses",
+    "a spare gives way to a Sandbox that needs its memory, and a full host still refuses",
     { ATOLL_VM_MEMORY_BYTES: String(2 * (256 + 160) * MiB) },
     (folder) =>
       Effect.gen(function* () {
         const driver = yield* Runtime
         yield* eventually(Effect.sync(() => sparesOf(folder).filter(({ process }) => process !== null).length === 2))
         yield* driver.provision(sandboxSpec("one"))
-        // What is left is of the other kind, with a network.
+        // The remaining spare is of the other kind, with a network.
         yield* driver.provision(sandboxSpec("two"))
         expect(sparesOf(folder)).toEqual([])
         expect(yield* Effect.flip(driver.provision(sandboxSpec("three")))).toMatchObject({ code: "HOST_FULL" })
@@ -142,7 +142,7 @@ describe.skipIf(unusable !== null)("machines started ahead", () => {
   }
 
   it.live(
-    "those of a process that is gone are ended at the next start, those of one that lives when it is killed",
+    "of a process that is gone end at the next start; those of a killed process end with it",
     () =>
       Effect.scoped(
         Effect.gen(function* () {
@@ -153,7 +153,7 @@ describe.skipIf(unusable !== null)("machines started ahead", () => {
           leave(folder, "spare-left", machines.old.pid)
           leave(folder, orphan!, machines.orphan.pid)
           leave(folder, used!, machines.used.pid)
-          // It makes another just now, and has written nothing yet.
+          // It is making another one now, and has recorded nothing yet.
           const begun = spareName(identify(living.pid)!, "fedcba9876543210")
           mkdirSync(`${rootOf(folder)}/${begun}`)
           killed.child.kill("SIGKILL")
@@ -188,7 +188,7 @@ describe.skipIf(unusable !== null)("machines started ahead", () => {
 
 describe("the name of a machine that is started ahead", () => {
   const me = identify(process.pid)!
-  it("is a folder's, and tells whether its maker lives", () => {
+  it("belongs to a folder, and shows whether its maker lives", () => {
     expect(spareName({ ...me, pid: 4_194_304, startTime: 10 ** 11 }, "0123456789abcdef")).toMatch(/^[a-z0-9-]{1,64}$/)
     expect(isOrphan(spareName(me, "a"))).toBe(false)
     expect(isOrphan(spareName({ ...me, startTime: me.startTime + 1 }, "a"))).toBe(true)

@@ -1,4 +1,4 @@
-/** Mending a guest's clock, on a simulated guest whose counter runs at a rate of its own. */
+/** Mending a guest's clock, on a simulated guest whose counter runs at another rate. */
 import { describe, expect, it } from "@effect/vitest"
 import { Clock, Effect, Fiber, Logger, Metric } from "effect"
 import { TestClock } from "effect/testing"
@@ -16,7 +16,7 @@ interface Guest {
   /** Of its counter. */
   readonly rate: number
   readonly adjustment?: Adjustment
-  /** Root in the guest puts back what it was whenever it was changed. */
+  /** Root in the guest undoes every change. */
   readonly isStubborn?: boolean
   /** Its boot port answers nothing but the time. */
   readonly isOld?: boolean
@@ -52,7 +52,8 @@ const watched = (guest: Guest, forMs: number, endAtMs = Number.POSITIVE_INFINITY
       sandboxId: "watched",
       read: Effect.sync(() => {
         goOn()
-        // As unfavourable as the round trip allows: at the beginning of a window the guest reads when it is asked, and later when it is heard.
+        // As unfavourable as the round trip allows: at the beginning of a window the guest reads at the request, and
+        // later at the answer.
         const aside = now() - (reads.at(-1) ?? 0) < STEP_MS ? -TRIP_MS / 2 : TRIP_MS / 2
         reads.push(now())
         return {
@@ -82,7 +83,7 @@ const watched = (guest: Guest, forMs: number, endAtMs = Number.POSITIVE_INFINITY
     })
     for (let passed = 0; passed < forMs && !isOver; passed += STEP_MS) {
       yield* TestClock.adjust(STEP_MS)
-      // Promises of the guest are kept.
+      // The simulated guest answers with promises.
       yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)))
     }
     const endedAt = now()
@@ -102,7 +103,7 @@ const ratesMended = Effect.map(Metric.snapshot, (all) => {
 })
 
 describe("the adjustment of a clock", () => {
-  it("makes up for the rate, together with what was adjusted already", () => {
+  it("compensates the rate, together with earlier adjustments", () => {
     for (const current of [NOMINAL, { tickUs: 9_950, frequency: 3_000_000 }, { tickUs: 11_000, frequency: -77 }]) {
       for (let counter = 0.9095; counter < 1.11; counter += 0.00037) {
         const better = correction(current, counter * rateOf(current))
@@ -120,7 +121,7 @@ describe("the adjustment of a clock", () => {
 })
 
 describe("the watch over a clock", () => {
-  it.effect("leaves a clock alone that runs right", () =>
+  it.effect("leaves a right clock alone", () =>
     Effect.gen(function* () {
       const seen = yield* watched({ rate: 1.0002 }, 300_000)
       expect(seen).toMatchObject({ isOver: true, sets: [], adjustments: [], lines: [], mended: 0 })
@@ -134,7 +135,7 @@ describe("the watch over a clock", () => {
     { rate: 1, adjustment: { tickUs: 9_400, frequency: -1_000_000 } }
   ]) {
     it.effect(
-      `mends one that runs at ${guest.rate} of the host's${guest.adjustment ? ", slowed by its root" : ""}`,
+      `mends a clock that runs at ${guest.rate} of the host's${guest.adjustment ? ", slowed by its root" : ""}`,
       () =>
         Effect.gen(function* () {
           const seen = yield* watched(guest, 600_000)
@@ -148,7 +149,7 @@ describe("the watch over a clock", () => {
   }
 
   for (const rate of [0.4, 2, 4.5]) {
-    it.effect(`sets the time again and again, at a bounded rate, of one that runs at ${rate} of the host's`, () =>
+    it.effect(`sets the time again and again, at a bounded rate, of a clock that runs at ${rate} of the host's`, () =>
       Effect.gen(function* () {
         const seen = yield* watched({ rate }, 600_000, 400_000)
         expect(seen.adjustments).toEqual([])
@@ -165,7 +166,7 @@ describe("the watch over a clock", () => {
     )
   }
 
-  it.effect("gives a guest up that undoes every adjustment, and asks it seldom from then on", () =>
+  it.effect("gives up a guest that undoes every adjustment, and reads its clock seldom from then on", () =>
     Effect.gen(function* () {
       const seen = yield* watched({ rate: 0.95, isStubborn: true }, 1_200_000)
       expect(seen.adjustments).toHaveLength(3)
@@ -176,7 +177,7 @@ describe("the watch over a clock", () => {
     })
   )
 
-  it.effect("still keeps the time of a guest that knows of no adjustment", () =>
+  it.effect("still sets the time of a guest that supports no adjustment", () =>
     Effect.gen(function* () {
       const seen = yield* watched({ rate: 1.05, isOld: true }, 300_000)
       expect(seen.lines).toEqual([expect.stringContaining("could not adjust")])

@@ -1,4 +1,4 @@
-/** A shell in a namespace Sandbox, as somebody uses it over the service's own port. */
+/** A shell in a namespace Sandbox, as a person uses it over the service's own port. */
 import { readFileSync } from "node:fs"
 import { assert, describe, layer } from "@effect/vitest"
 import { Layer } from "effect"
@@ -16,8 +16,8 @@ const ofAConnection = ["rmem", "wmem"]
   .reduce((sum, most) => sum + most)
 
 /**
- * The most that leaves a command whose reader has stopped. Between a service and a host nothing is held but the window of its stream, a mebibyte; in
- * front of a fleet are two connections, for its balancer reads ahead, too.
+ * The most output of a command whose reader has stopped. Between a service and a host only the window of its stream, a
+ * mebibyte, is held; a fleet has two more connections in front, because its balancer reads ahead, too.
  */
 const passesUnread = isOverAFleet ? 2 * ofAConnection + 8 * 1024 ** 2 : 24 * 1024 ** 2
 
@@ -30,9 +30,8 @@ describe.skipIf(skipped(unusable))("a terminal in a namespace", () => {
   layer(ServedAtoll.layer(freshDriver(small), small).pipe(Layer.provideMerge(TestDatabase.layer)), {
     excludeTestServices: true
   })((it) => {
-    it.effect(
-      "has the size that was asked for, follows its changes, turns Ctrl-C into SIGINT, and tells its exit",
-      () => withSandbox(followsItsUser)
+    it.effect("has the requested size, follows its changes, turns Ctrl-C into SIGINT, and reports its exit", () =>
+      withSandbox(followsItsUser)
     )
 
     it.effect("has the default size, carries bytes unchanged, and ends at Ctrl-D", () =>
@@ -47,7 +46,7 @@ describe.skipIf(skipped(unusable))("a terminal in a namespace", () => {
         client.type(text)
         const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", Buffer.from(text)))
         await client.shows(Buffer.from(digest).toString("hex"))
-        // To a terminal that is between two prompts Ctrl-D is an empty input, which the shell never sees.
+        // For a terminal between two prompts Ctrl-D is an empty input, which the shell never sees.
         await client.shows(/ -\s.*\$ $/s)
         client.type("\x04")
         assert.deepStrictEqual(await client.closing(), { code: 1000, reason: "" })
@@ -58,7 +57,7 @@ describe.skipIf(skipped(unusable))("a terminal in a namespace", () => {
       withSandbox(endsWithItsConnection)
     )
 
-    it.effect("waits for a pseudo-terminal that is being given back, and is refused where none comes free", () =>
+    it.effect("waits for a pseudo-terminal that is being released, and is refused where none becomes free", () =>
       withSandbox(async (open, { send }, id, ask) => {
         if (!isRoot) return
         const echoes = async (client: TerminalClient) => {
@@ -86,7 +85,7 @@ describe.skipIf(skipped(unusable))("a terminal in a namespace", () => {
         await echoes(next)
         await next.cut()
 
-        // Only KILL ends this one, two seconds later; who is first gets what it held.
+        // Only KILL ends this one, two seconds later; the first to ask gets its pseudo-terminal.
         await left("trap '' HUP TERM; echo le''ft; exec sleep 1000\r")
         const found = await Promise.all([ask(), ask()])
         const lucky = found.filter((it) => it instanceof TerminalClient)
@@ -98,7 +97,7 @@ describe.skipIf(skipped(unusable))("a terminal in a namespace", () => {
         await holder.shows(/\^C.*\$ $/s)
         await echoes(await waiting)
 
-        // Somebody else may have taken the one that was free: then the program that makes the terminal fails.
+        // Another program may have taken the free one: then the program that makes the terminal fails.
         holder.type(
           "mkdir bin; printf '#!/bin/sh\\necho no >&2; exit 1\\n' > bin/script; chmod +x bin/script; echo ma''de\r"
         )
@@ -111,7 +110,7 @@ describe.skipIf(skipped(unusable))("a terminal in a namespace", () => {
       })
     )
 
-    it.effect("is held back by who does not read, or pauses, and costs no memory meanwhile", () =>
+    it.effect("is held back by a client that does not read, or pauses, and costs no memory meanwhile", () =>
       withSandbox(async (open, { residentBytes }) => {
         const held = () => {
           collectGarbage()
@@ -127,7 +126,7 @@ describe.skipIf(skipped(unusable))("a terminal in a namespace", () => {
           const before = held()
           const residentBefore = residentBytes()
           const look = await open()
-          // Until it writes no more, or has ended.
+          // Until it stops writing, or has ended.
           look.type(
             `w() { sed -n "s/^wchar: //p" "/proc/$(pgrep -xn head)/io"; }; a=-; while b=$(w); [ "$a" != "$b" ]; do a=$b; sleep 0.4; done 2>/dev/null; echo stal""led-$b-\r`
           )

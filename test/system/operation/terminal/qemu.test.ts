@@ -1,4 +1,4 @@
-/** A shell in a virtual machine, as somebody uses it over the service's own port. */
+/** A shell in a virtual machine, as a person uses it over the service's own port. */
 import { describe, layer } from "@effect/vitest"
 import { Layer } from "effect"
 import { freshDriver, machineSettings, TIMEOUT_MS, unusable } from "../../../support/host/qemu/TestMachines.ts"

@@ -1,4 +1,4 @@
-/** What a terminal does whatever its Sandbox runs on. */
+/** The behaviour of a terminal on every runtime. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
@@ -49,7 +49,7 @@ export const followsItsUser: Use = async (open) => {
   client.type(`${trap}; echo code-$?\r`)
   await client.shows("ready\r\n")
   client.type("\x03")
-  // A terminal tells of the key when it has sent the signal, which the program may have answered by then.
+  // A terminal echoes the key when it has sent the signal, which the program may have handled by then.
   await client.shows(/interrupted(\^C)?\r\n.*code-9\r\n/s)
   client.type("echo bye; exit 7\r")
   assert.deepStrictEqual(await client.closing(), { code: 1000, reason: "" })

@@ -1,4 +1,4 @@
-/** A backup of a service with Sandboxes that run, and what is made of it beside the original. */
+/** A backup of a service with running Sandboxes, and its restore beside the original. */
 import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { realpathSync, statSync, writeFileSync } from "node:fs"
@@ -22,7 +22,7 @@ const runningIn = (dataDir: string): number => {
 
 describe.skipIf(skipped(why))("atoll backup and restore", () => {
   it.live(
-    "take a running service with its files, and make another one of it beside the original",
+    "copy a running service with its files, and make another one of it beside the original",
     () =>
       Effect.gen(function* () {
         const folder = yield* testFolder
@@ -51,12 +51,12 @@ describe.skipIf(skipped(why))("atoll backup and restore", () => {
         yield* run(running, "(while :; do echo x >> /workspace/log; done) > /dev/null 2>&1 & sleep 0.2")
 
         const taken = yield* original.atoll("backup", archive, "--json")
-        // A line now and then where it takes long.
+        // A progress line now and then, if it is slow.
         assert.match(taken.stderr, /^(atoll: (volumes|database): \d+ MiB of \d+ MiB\n)*$/)
         assert.strictEqual(taken.code, 0)
         assert.deepInclude(JSON.parse(taken.stdout), { volumes: 2, unheld: [] })
         assert.isBelow(statSync(archive).size, 4 * 1024 ** 2)
-        // As a backup leaves it that is killed with everything that it started: the service thaws it.
+        // The state after a kill of the backup with all its processes: the service thaws it.
         const image = join(dataDir, "runtime/namespace", running, "volume.img")
         const layout = HostLayout.at(dataDir)
         execFileSync("fsfreeze", ["-f", layout.volume(layout.state(running)).folder])

@@ -1,4 +1,4 @@
-/** What can go wrong with an archive: too little room, an end in the middle, another version. On databases of DATABASE_URL. */
+/** Faults of an archive: too little room, an end in the middle, another version. On databases of DATABASE_URL. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
@@ -27,7 +27,7 @@ import { testSettings } from "../../../support/TestSettings.ts"
 import { testFolder } from "../../../support/testFolder.ts"
 
 const mebibyte = 1024 ** 2
-/** What `migrate` takes first. */
+/** The table that `migrate` locks first. */
 const migrationLock = "418380508268"
 const silent = () => {}
 
@@ -48,7 +48,7 @@ const emptyDatabase = Effect.map(Layer.build(Layer.fresh(TestDatabase.layerEmpty
 const messageOf = <A, R>(effect: Effect.Effect<A, unknown, R>) =>
   Effect.map(Effect.flip(effect), (fault) => (fault as Error).message)
 
-/** The command line, which is to be ended in the middle. */
+/** The command line, which the test ends in the middle. */
 const begun = (words: ReadonlyArray<string>, dataDir: string, url: string): ChildProcess =>
   spawn(process.execPath, [resolve("src/cli/main.ts"), ...words], {
     env: { PATH: process.env["PATH"], ATOLL_DATA_DIR: dataDir, DATABASE_URL: url },
@@ -62,21 +62,24 @@ const ended = (child: ChildProcess, signal: NodeJS.Signals) =>
     return exit
   })
 
-/** Until somebody waits for that table: a backup that has just frozen everything. */
+/** Until a session waits for that table: a backup that has just frozen everything. */
 const untilWaiting = (sql: SqlClient.SqlClient) =>
   Effect.repeat(
     Effect.delay(sql`select 1 from pg_locks where relation = 'installation'::regclass and not granted`, 20),
     { until: (rows) => rows.length > 0 }
   )
 
-/** A disk of its own, of this size. */
+/** A private disk of this size. */
 const smallDisk = Effect.fnUntraced(function* (path: string, bytes: number) {
   mkdirSync(path)
   execFileSync("mount", ["-t", "tmpfs", "-o", `size=${bytes}`, "tmpfs", path])
   yield* Effect.addFinalizer(() => Effect.sync(() => execFileSync("umount", [path])))
 })
 
-/** A database with a Sandbox that runs, as the simulated runtime has it, and a folder with a volume of the namespace runtime for it. */
+/**
+ * A database with a running Sandbox, as the simulated runtime stores it, and a folder with a volume of the namespace
+ * runtime for it.
+ */
 const source = Effect.gen(function* () {
   const folder = yield* testFolder
   const dataDir = join(folder, "data")
@@ -129,7 +132,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an archive", (it) => {
     2 * withinMs
   )
   it.effect(
-    "is refused before anything is written where it is none, is not whole, or is newer",
+    "is refused before anything is written if it is not an archive, is cut, or is newer",
     () =>
       Effect.gen(function* () {
         const { folder, dataDir, sandboxId, archive } = yield* source
@@ -184,7 +187,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an archive", (it) => {
   )
 
   it.effect(
-    "is without the volume of a Sandbox that was deleted while it was written",
+    "omits the volume of a Sandbox that was deleted while it was written",
     () =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
@@ -212,7 +215,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an archive", (it) => {
   const why = unusable ?? (isRoot ? null : "only root mounts volumes")
 
   it.effect.skipIf(skipped(why))(
-    "leaves nothing frozen and nothing under its name where the backup is ended in the middle, and has room for another",
+    "leaves nothing frozen and no file under its name when the backup is ended in the middle, and another backup works",
     () =>
       Effect.gen(function* () {
         const { url } = yield* TestDatabase
@@ -234,7 +237,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an archive", (it) => {
         })
         const write = () => execFileSync("touch", [join(place.folder, "workspace/written")], { timeout: withinMs })
         for (const signal of ["SIGKILL", "SIGINT"] as const) {
-          // It waits for this table in the moment in which all is frozen.
+          // It waits for this table at the moment when all is frozen.
           const child = yield* sql.withTransaction(
             Effect.gen(function* () {
               yield* sql`lock table installation in access exclusive mode`
@@ -257,7 +260,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an archive", (it) => {
           // As after the next kill of all processes.
           writeFileSync(`${archive}.partial`, "of one that was killed")
         }
-        // The freezer is killed, too: who comes next thaws it.
+        // The freezer is killed, too: the next process thaws it.
         execFileSync("fsfreeze", ["-f", place.folder])
         writeFileSync(`${image}.held`, JSON.stringify({ pid: 1, startTime: 0, bootId: "none" }))
         assert.isTrue(yield* Effect.promise(() => thawAbandoned(image, place.folder)))
@@ -270,7 +273,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an archive", (it) => {
   )
 
   it.effect.skipIf(skipped(why))(
-    "needs room: where there is too little for it, or for what is made of it, nothing is left",
+    "needs room: where there is too little for it, or for its restore, nothing is left",
     () =>
       Effect.gen(function* () {
         const { folder, dataDir, sandboxId, archive } = yield* source
@@ -293,7 +296,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an archive", (it) => {
   )
 
   it.effect(
-    "is restored again where that was ended in the middle; until then nothing starts there",
+    "is restored again after a restore that was ended in the middle; until then nothing starts there",
     () =>
       Effect.gen(function* () {
         const { folder, dataDir, sandboxId, archive } = yield* source
@@ -303,7 +306,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an archive", (it) => {
         const copy = join(folder, "copy")
         const start = Layer.build(Layer.fresh(store)).pipe(Effect.provide(settingsOf(copy, url)), Effect.scoped)
         for (const signal of ["SIGTERM", "SIGKILL"] as const) {
-          // Where it begins with the tables, it waits for who makes them.
+          // At its beginning, with the tables, it waits for the process that makes them.
           yield* Effect.gen(function* () {
             const sql = yield* SqlClient.SqlClient
             yield* sql.withTransaction(

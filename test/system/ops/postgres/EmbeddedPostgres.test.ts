@@ -1,4 +1,4 @@
-/** The launcher against real servers, each in a folder of its own. */
+/** The launcher against real servers, each in a separate folder. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync } from "node:fs"
@@ -35,7 +35,7 @@ const isRunning = (path: string, pid: number): boolean => runs(pid, join(path, "
 
 const program = join(import.meta.dirname, "fixtures/user.ts")
 
-/** A process of its own that uses the server of `path`, and says the server's pid. */
+/** A separate process that uses the server of `path`, and prints the server's pid. */
 const otherProcess = (path: string) =>
   Effect.acquireRelease(
     Effect.promise(async () => {
@@ -91,7 +91,7 @@ describe("the embedded Postgres", () => {
     })
   )
 
-  it.live("is shared: two processes at once get one server, and only the last one out stops it", () =>
+  it.live("is shared: two concurrent processes get one server, and the last one to leave stops it", () =>
     Effect.gen(function* () {
       const path = yield* home
       const [one, two] = yield* Effect.all([otherProcess(path), otherProcess(path)], { concurrency: 2 })
@@ -103,7 +103,7 @@ describe("the embedded Postgres", () => {
     })
   )
 
-  it.live("outlives kill -9 of its user, and is adopted by the next one", () =>
+  it.live("outlives kill -9 of its user, and the next one adopts it", () =>
     Effect.gen(function* () {
       const path = yield* home
       const { child, serverPid } = yield* otherProcess(path)
@@ -119,7 +119,7 @@ describe("the embedded Postgres", () => {
     })
   )
 
-  it.live("is started again when it is killed, and nothing that was acknowledged is lost", () =>
+  it.live("is restarted when it is killed, and nothing that was acknowledged is lost", () =>
     Effect.gen(function* () {
       const path = yield* home
       const postgres = yield* open(path)

@@ -1,4 +1,4 @@
-/** Every worker that the source starts is listed by the processes that run it, and each of them comes up. */
+/** Every worker that the source starts is listed by the processes that run it, and each of them starts. */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, layer } from "@effect/vitest"
@@ -10,7 +10,7 @@ import { TestDatabase } from "../../../support/TestDatabase.ts"
 import { until } from "../../../support/until.ts"
 import { refusal } from "../../fleet/refusal.ts"
 
-/** What is a worker's name in the source; null where it is put together. */
+/** A worker's name in the source; null where it is composed. */
 const namesIn = (source: string): ReadonlyArray<string> =>
   [...source.matchAll(/\b(?:worker|vitalWorker)\(\s*(?:"([^"]+)"|`([^`]+)`|(\w+))/g)].map(
     ([, literal, template, variable]) => literal ?? template ?? variable!
@@ -22,7 +22,7 @@ const inSource = new Set(
     .flatMap((file) => namesIn(readFileSync(join("src", file), "utf8")))
 )
 
-/** Names that are put together, and those that these processes have of them. */
+/** Composed names, and their values in these processes. */
 const composed: Readonly<Record<string, ReadonlyArray<string>>> = {
   name: ["journal commits", "journal inserts", "journal loads"],
   "${words.written} notices": ["written notices", "stored notices"]

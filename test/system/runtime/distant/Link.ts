@@ -1,9 +1,9 @@
-/** A link to a port of this machine that can be cut, and says how much went through it. */
+/** A link to a port of this machine that can be cut, and counts its bytes. */
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 import { Effect } from "effect"
 
 export class Link {
-  /** Towards whoever came through it. */
+  /** Towards the client. */
   bytesBack = 0
   readonly port: number
   readonly #pairs: ReadonlySet<Socket>
@@ -53,7 +53,7 @@ export class Link {
       ({ end }) => Effect.sync(end)
     ).pipe(Effect.map(({ link }) => link))
 
-  /** Everything that goes through it breaks, and nothing comes through, until `mend`. */
+  /** All its connections break, and none comes through, until `mend`. */
   cut(): void {
     this.#state.isCut = true
     for (const socket of [...this.#pairs]) socket.resetAndDestroy()

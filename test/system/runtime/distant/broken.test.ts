@@ -1,4 +1,7 @@
-/** What breaks between a service and a Sandbox on another machine, and what does not: links, host processes, slow readers, whoever says nonsense. */
+/**
+ * What breaks between a service and a Sandbox on another machine, and what does not: links, host processes, slow
+ * readers, malformed clients.
+ */
 import { once } from "node:events"
 import { rmSync } from "node:fs"
 import type { TLSSocket } from "node:tls"
@@ -17,7 +20,7 @@ import { Link } from "./Link.ts"
 
 const MiB = 1024 ** 2
 
-/** Reads two bytes, one, and then nothing; sends back what it reads. */
+/** Reads two bytes, one, and then nothing; echoes what it reads. */
 const echoing = (port: string) =>
   `python3 -c "
 import socket
@@ -33,7 +36,7 @@ while True:
 "`
 
 describe.skipIf(skipped(unusable))("a Sandbox on another machine", () => {
-  /** A host process on a folder, which can be ended and started again, a link to it, and a service at the other end. */
+  /** A host process on a folder, which can be ended and restarted, a link to it, and a service at the other end. */
   const world = Effect.gen(function* () {
     const sockets = Context.get(yield* Layer.build(peers), PeerSockets)
     const folder = yield* Effect.acquireRelease(Effect.sync(dataFolder), (path) =>
@@ -60,13 +63,13 @@ describe.skipIf(skipped(unusable))("a Sandbox on another machine", () => {
     yield* far.provision(sandboxSpec("sandbox"))
     return {
       ...{ sockets, link, far, at },
-      /** The process of the host ends and another one begins; what runs there runs on. */
+      /** The process of the host ends and another one begins; its Sandboxes run on. */
       restart: Effect.suspend(() => Effect.andThen(Scope.close(life.scope, Exit.void), start(at.port)))
     }
   })
   const guestOf = ({ far }: Effect.Success<typeof world>) => far.guest("sandbox", 1)
 
-  it.live("a link that is cut loses the answers under way and nothing else", () =>
+  it.live("loses with a cut link the answers in flight and nothing else", () =>
     Effect.gen(function* () {
       const there = yield* world
       const { link } = there
@@ -107,7 +110,7 @@ describe.skipIf(skipped(unusable))("a Sandbox on another machine", () => {
       }
       yield* Effect.promise(() => ended)
 
-      // Nobody can be asked, so nothing is done.
+      // The agent is unreachable, so nothing is done.
       expect(yield* Effect.flip(guest.processes.list)).toMatchObject({ fault: "unreached" })
       yield* eventually(Effect.map(Effect.exit(guestOf(there)), Exit.isFailure))
       const { fault, message } = yield* Effect.flip(guestOf(there))
@@ -121,13 +124,13 @@ describe.skipIf(skipped(unusable))("a Sandbox on another machine", () => {
       const { stdout } = yield* gather(again.processes.attach(key, { stdoutOffset: 0, stderrOffset: 0 }))
       expect(stdout).toBe(Array.from({ length: 4000 }, (_, at) => `${at + 1}\n`).join(""))
       expect(yield* output(again, "cat /workspace/kept")).toBe("before")
-      // Whoever held the old guest has a way again.
+      // A holder of the old guest is connected again.
       expect(yield* output(guest, "echo well")).toBe("well")
       yield* eventually(Effect.map(Effect.exit(there.far.inventory), Exit.isSuccess))
     }).pipe(Effect.scoped)
   )
 
-  it.live("a host's process is restarted under what runs, and no output is lost", () =>
+  it.live("runs on when the host's process is restarted, and no output is lost", () =>
     Effect.gen(function* () {
       const there = yield* world
       const guest = yield* guestOf(there)
@@ -148,14 +151,14 @@ describe.skipIf(skipped(unusable))("a Sandbox on another machine", () => {
       expect(stdout).toBe(`${Array.from({ length: 3000 }, (_, at) => `${at + 1}\n`).join("")}end\n`)
       yield* eventually(Effect.map(Effect.exit(there.far.inventory), Exit.isSuccess))
       expect(yield* there.far.inventory).toEqual([{ sandboxId: "sandbox", state: "running", generation: 1 }])
-      // A death is told by the new process as by the old one, over a stream that was open all the time.
+      // The new process reports a death as the old one did, over a stream that stayed open.
       expect(downs).toEqual([])
       yield* Effect.exit(run(again, shell("kill -KILL 2; sleep 60")))
       yield* eventually(Effect.sync(() => downs.length === 1))
     }).pipe(Effect.scoped)
   )
 
-  it.live("a reader that does not read holds its writer back, and a megabyte or two on the way", () =>
+  it.live("applies backpressure for a reader that does not read, with a megabyte or two in flight", () =>
     Effect.gen(function* () {
       const there = yield* world
       const guest = yield* guestOf(there)
@@ -177,7 +180,7 @@ describe.skipIf(skipped(unusable))("a Sandbox on another machine", () => {
       expect(sent).toBeGreaterThan(0)
       expect(sent).toBeLessThan(8 * MiB)
       expect(process.memoryUsage().external - held).toBeLessThan(32 * MiB)
-      // Others of the same Sandbox go on, and so does this one where it is read.
+      // Other streams of the same Sandbox go on, and so does this one once it is read.
       expect(yield* output(guest, "echo well")).toBe("well")
       let read = 0
       yield* channel.frames.pipe(
@@ -191,7 +194,7 @@ describe.skipIf(skipped(unusable))("a Sandbox on another machine", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("whoever does not name a Sandbox that runs there gets nothing of any", () =>
+  it.live("is closed to a client that does not name a running Sandbox", () =>
     Effect.gen(function* () {
       const { sockets, at, far } = yield* world
       const dial = sockets.connect(at, "atoll-agent/1")
@@ -235,7 +238,7 @@ describe.skipIf(skipped(unusable))("a Sandbox on another machine", () => {
         "Another host"
       )
 
-      // One byte after the other is as good as all at once.
+      // One byte after the other is as good as all together.
       const slow = yield* dial
       for (const byte of nameFrame(name)) slow.write(Buffer.of(byte))
       yield* Effect.promise(() => once(slow, "readable"))
@@ -249,7 +252,7 @@ describe.skipIf(skipped(unusable))("a Sandbox on another machine", () => {
         distantRuntime(`host_${"b".repeat(24)}`, at).pipe(Effect.provideService(PeerSockets, sockets))
       )
       expect(others.message).toContain("Another host")
-      expect(yield* Effect.flip(far.guest("nobody", 1))).toMatchObject({ fault: "unreached" })
+      expect(yield* Effect.flip(far.guest("unknown", 1))).toMatchObject({ fault: "unreached" })
     }).pipe(Effect.scoped)
   )
 })

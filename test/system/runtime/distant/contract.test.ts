@@ -1,4 +1,4 @@
-/** What a driver promises, of one on another machine: namespaces behind a host's doors. */
+/** The contract of a driver, for one on another machine: namespaces behind a host's ingress. */
 import { afterAll, beforeAll, describe } from "@effect/vitest"
 import { Effect, ManagedRuntime } from "effect"
 import { Runtime } from "../../../../src/runtime/Runtime.ts"

@@ -1,4 +1,4 @@
-/** Somebody at a terminal: one bash, in this folder, that is given what is to be typed. */
+/** A person at a terminal: one bash, in this folder, that is given the lines to type. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { readFileSync, writeFileSync } from "node:fs"
@@ -15,7 +15,7 @@ export interface Said {
   readonly stderr: string
 }
 
-/** Something that runs until it is stopped. */
+/** A command that runs until it is stopped. */
 export interface Running {
   readonly said: () => string
   /** Ctrl-C, and waits for its end. */
@@ -38,7 +38,7 @@ export class Reader {
   readonly #groups = new Set<number>()
   #count = 0
 
-  /** @param home An empty folder, which is theirs. */
+  /** @param home An empty home folder. */
   constructor(home: string, environment: Readonly<Record<string, string>>) {
     this.#home = home
     this.#bash = spawn("bash", [], {
@@ -47,7 +47,7 @@ export class Reader {
       stdio: ["pipe", "pipe", "ignore"]
     })
     this.#lines = createInterface({ input: this.#bash.stdout! })[Symbol.asyncIterator]()
-    // What runs in the background is a group of processes of its own.
+    // A background job is a separate group of processes.
     this.#bash.stdin!.write("set -m\n")
   }
 
@@ -58,7 +58,7 @@ export class Reader {
     return { code, stdout: readFileSync(out, "utf8"), stderr: readFileSync(err, "utf8") }
   }
 
-  /** Types a line that does not end by itself, and waits until it has said this. */
+  /** Types a line that does not end by itself, and waits until it has printed this. */
   async follow(command: string, expected: RegExp): Promise<Running> {
     const { out, err, typed } = this.#begin(command)
     const group = Number(await this.#ask(`{ ${typed}; } </dev/null & echo $!`))

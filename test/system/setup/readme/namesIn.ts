@@ -1,4 +1,4 @@
-/** What an answer gives a name: as the README names it, for the next commands. */
+/** The names in an answer, as the README uses them in later commands. */
 export const namesIn = (command: string, answer: string): Readonly<Record<string, string>> => {
   const json = (() => {
     try {

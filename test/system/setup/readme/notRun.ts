@@ -36,7 +36,7 @@ export const notRun: ReadonlyArray<NotRun> = [
   },
   {
     command: /^ATOLL_PORT=8081 npm run up$/,
-    why: "It is npm run up, which is run, with a port of its own, as here every start."
+    why: "It is npm run up with another port; the test runs npm run up, and gives every start a separate port."
   },
   { command: /^npm run --silent atoll --(?: …)?$/, why: "It is how others begin." },
   { command: /^npm run (?:check|docs|words|shots|machines|clients|release|bench|test:\w+)\b/, why: development },

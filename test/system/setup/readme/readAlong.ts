@@ -1,6 +1,6 @@
 /**
- * The documents' commands, typed by a reader who has only them and Atoll's answers: into a real service with real Sandboxes. Ids come from
- * answers; addresses, ports and folders are the test's.
+ * Types the documents' commands like a reader who has only them and Atoll's answers, into a real service with real
+ * Sandboxes. Ids come from answers; addresses, ports and folders are the test's.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert } from "vitest"
@@ -12,7 +12,7 @@ import { toType } from "./toType.ts"
 
 const page = /<h1>Hello from a Sandbox<\/h1>/
 
-/** What must be in what is said, beyond that it is no failure. */
+/** What must be in the output, beyond that it is no failure. */
 const expected: ReadonlyArray<readonly [command: RegExp, said: RegExp]> = [
   [/^curl -sSN .*output\/stream$/, /event: operation/],
   [/^curl .*\$PREVIEW$/, page],
@@ -31,18 +31,20 @@ const endless = /^curl -N |^websocat | -- tunnel /
 /** Answered with yes. */
 const asks = /atoll -- down --purge$/
 
-/** What is refused for a while only, as its message says: on a slow machine a start or an end may take longer than a call waits for it. */
+/**
+ * Refused for a while only, as its message says: on a slow machine a start or an end may take longer than a call waits
+ * for it.
+ */
 const passes = /"code":"(?:WORKSPACE_NOT_EMPTY|SANDBOX_UNAVAILABLE|SERVICE_UNAVAILABLE)"/
 const patienceMs = 60_000
 
-/** The words of a command line that may be left out, put in. */
+/** Inserts the words of a command line that may be left out. */
 const whole = (command: string): string =>
   command.startsWith("atoll ") ? command.replace(/\[|\](?= |\]|$)/g, "") : command
 
 /**
  * Types it all. A command that fails fails the test.
- *
- * @param home A folder of the reader's.
+ * @param home The reader's folder.
  * @param emptyUrl A second database, for the installation that a backup is restored to.
  */
 export const readAlong = async (reader: Reader, home: string, emptyUrl: string): Promise<void> => {
@@ -81,12 +83,12 @@ export const readAlong = async (reader: Reader, home: string, emptyUrl: string):
     const isUp = /npm run up$/.test(command)
     const service = await reader.follow(asTyped(command), isUp ? /Ctrl-C stops Atoll/ : /Atoll serves http/)
     address = /(?:is at|serves) (http:\/\/127\.0\.0\.1:\d+)/.exec(service.said())![1]!
-    // With a port of its own the command line would know by itself.
+    // With a separate port the command line would know it by itself.
     await reader.run(`export ATOLL_PUBLIC_URL=${address}`)
     return service
   }
 
-  /** What `npm run up` printed: as the README shows it. */
+  /** The output of `npm run up`, as the README shows it. */
   const printed = (): ReadonlyArray<string> => {
     const lines = running!.said().match(/^ {4}(?:KEY|U|WSP|SBX|curl).*$/gm)!
     const [, text] = /^```text\n([\s\S]*?)^```/m.exec(pageOf("README.md").text)!

@@ -9,15 +9,15 @@ export interface Shown {
   readonly section: string
   /** block: in a block of them. table: in a table. prose: named in a sentence. */
   readonly place: "block" | "table" | "prose"
-  /** As it is to be typed, the remark behind it left out. */
+  /** The text to type, without the remark behind it. */
   readonly command: string
 }
 
-/** Words that begin a command. What is named in prose and begins with none of them is none. */
+/** The first words of commands. Text in prose that begins with none of them is no command. */
 const programs =
   "apt-get|atoll|curl|docker|git|kubectl|modprobe|node|npm|npx|openssl|rm|ssh|sudo|sysctl|systemctl|tar|websocat"
 const begins = new RegExp(`^(?:\\w+=\\S+ )*(?:${programs}) `)
-/** In sentences that is the name of the program; its tables say what it stands for. */
+/** In sentences it is the name of the program; its tables say what it stands for. */
 const isName = /^atoll /
 
 const block = /^```sh$/

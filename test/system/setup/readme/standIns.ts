@@ -1,9 +1,9 @@
-/** Programs of the reader's, as far as the README needs them, for a folder on the search path. */
+/** The reader's programs, as far as the README needs them, for a folder on the search path. */
 import { execFileSync } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
-/** A refusal is a failure of this curl, too, and it shows no progress. */
+/** This curl also fails on a refusal, and it shows no progress. */
 const failingCurl = (): string => {
   const curl = execFileSync("sh", ["-c", "command -v curl"], { encoding: "utf8" }).trim()
   return `#!/bin/sh
@@ -12,7 +12,7 @@ exec ${curl} -sS --fail-with-body "$@"
 `
 }
 
-/** `websocat` is no package of Debian's: this does what it is asked for here. */
+/** Debian has no package of `websocat`: this does the part that is used here. */
 const websocat = `#!/usr/bin/env node
 const { WebSocket } = require(${JSON.stringify(join(import.meta.dirname, "../../../../node_modules/ws"))})
 const words = process.argv.slice(2)

@@ -15,8 +15,8 @@ const places: ReadonlyArray<readonly [what: RegExp, before: RegExp]> = [
 ]
 
 /**
- * In the documents' order; but some have their place elsewhere, and what ends everything comes last. What is shown several times is typed once,
- * where a block shows it last, else where it is named first.
+ * In the documents' order; but some have their place elsewhere, and those that end everything come last. A command that
+ * is shown several times is typed once, where a block shows it last, else where it is named first.
  */
 export const toType: ReadonlyArray<Shown> = (() => {
   const once = shown.filter((one) => {

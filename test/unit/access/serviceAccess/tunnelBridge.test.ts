@@ -34,14 +34,14 @@ describe("a tunnel's bridge", () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  it("ends one whose other end answers no ping", () => {
+  it("ends a tunnel whose other end answers no ping", () => {
     const socket = new SilentSocket()
     bridge(socket as unknown as WebSocket, new PassThrough())
     vi.advanceTimersByTime(minuteMs)
     assert.isTrue(socket.isTerminated)
   })
 
-  it("keeps one whose bytes the program in the Sandbox does not take: nothing is read of it then, no answer either", () => {
+  it("keeps a tunnel whose bytes the program in the Sandbox does not take: it reads nothing then, no pong either", () => {
     const socket = new SilentSocket()
     const program = new PassThrough({ highWaterMark: 10 })
     program.pause()
@@ -56,7 +56,7 @@ describe("a tunnel's bridge", () => {
     assert.isAbove(socket.pings, 1)
   })
 
-  it("keeps one that says unasked that it is there: it reads nothing for as long as nobody reads what it got", () => {
+  it("keeps a tunnel whose other end sends unsolicited pongs: an end that is held back reads no pings", () => {
     const socket = new SilentSocket()
     bridge(socket as unknown as WebSocket, new PassThrough())
     for (let turn = 0; turn < 20; turn++) {

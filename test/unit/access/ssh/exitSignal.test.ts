@@ -1,4 +1,4 @@
-/** By which signal a command ended, as ssh2's own client is told. */
+/** The signal that ended a command, as ssh2's own client receives it. */
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"
 import ssh2 from "ssh2"
@@ -17,7 +17,7 @@ const ends = [
   ["SIGNONSENSE", 255]
 ] as const
 
-it("has the RFC's name where it lists one, and else one at our domain", async () => {
+it("an exit signal has the RFC's name where it lists one, and else one at Atoll's domain", async () => {
   const { private: hostKey } = sshKeyPair()
   const server = new ssh2.Server({ hostKeys: [hostKey] }, (connection) => {
     connection.on("authentication", (context) => context.accept())
@@ -47,6 +47,6 @@ it("has the RFC's name where it lists one, and else one at our domain", async ()
   server.close()
 }, 10_000)
 
-it("is what a client names when it sends one", () => {
+it("a signal that a client sends is read by the same names", () => {
   expect(["TERM", "SIGTERM", "RTMIN+6@ATOLL"].map(signalOf)).toEqual(["SIGTERM", "SIGTERM", "SIGRTMIN+6"])
 })

@@ -4,7 +4,7 @@ import { fingerprint } from "../../../../src/account/idempotency/Fingerprint.ts"
 
 const of = (value: unknown) => fingerprint("POST", "/x", JSON.stringify(value))
 
-/** The same value, with the keys of every object the other way round. */
+/** The same value, with the keys of every object in reverse order. */
 const reversed = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(reversed)
   if (typeof value !== "object" || value === null) return value
@@ -16,7 +16,7 @@ const reversed = (value: unknown): unknown => {
 }
 
 describe("a request's fingerprint", () => {
-  it("does not see blanks and the order of keys, and sees everything else", () => {
+  it("ignores blanks and the order of keys, and nothing else", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), fc.jsonValue({ maxDepth: 4 }), (one, other) => {
         assert.strictEqual(of(one), of(reversed(one)))
@@ -27,7 +27,7 @@ describe("a request's fingerprint", () => {
     )
   })
 
-  it("sees the method and the path, and where one ends", () => {
+  it("depends on the method and the path, and on where one ends", () => {
     const all = [
       fingerprint("POST", "/x", "{}"),
       fingerprint("PUT", "/x", "{}"),
@@ -41,7 +41,7 @@ describe("a request's fingerprint", () => {
   })
 })
 
-/** Objects as pairs in order, told apart from arrays. */
+/** Objects as pairs in order, distinct from arrays. */
 const sorted = (value: unknown): unknown => {
   if (Array.isArray(value)) return { array: value.map(sorted) }
   if (typeof value !== "object" || value === null) return value

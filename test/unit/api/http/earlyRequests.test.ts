@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net"
 import { expect, it } from "vitest"
 import { holdEarlyRequests } from "../../../../src/api/http/EarlyRequests.ts"
 
-it("serves requests that came before there was a handler, each once, and later ones at once", async () => {
+it("the listener serves requests that came before its handler, each once, and later ones immediately", async () => {
   const server = createServer()
   holdEarlyRequests(server)
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
@@ -29,7 +29,7 @@ it("serves requests that came before there was a handler, each once, and later o
   server.close()
 })
 
-it("tells those that are too many to come again, as the description has it", async () => {
+it("the listener answers 503 with Retry-After to early requests beyond its bound", async () => {
   const server = createServer()
   holdEarlyRequests(server)
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))

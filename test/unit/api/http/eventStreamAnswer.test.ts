@@ -1,4 +1,7 @@
-/** A stream of events on its way: whoever reads slowly, or not at all, is waited for, and costs what is in the sockets. */
+/**
+ * A stream of events in flight: a slow reader, or one that does not read, is waited for, and costs only the sockets'
+ * buffers.
+ */
 import { once } from "node:events"
 import { get, type IncomingMessage } from "node:http"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
@@ -10,10 +13,10 @@ import { protocolServer } from "../../../../src/api/http/ProtocolServer.ts"
 
 const pieceBytes = 64 * 1024
 const pieces = 1024
-/** Far more than a loopback's two sockets take, and far less than all of it. */
+/** Far more than a loopback's two sockets take, and far less than the whole stream. */
 const heldMaxBytes = 24 * 1024 * 1024
 
-/** So many pieces, each as soon as it is asked for. */
+/** So many pieces, each as soon as it is requested. */
 class Source implements PulledStream {
   given = 0
   isClosed = false
@@ -60,7 +63,7 @@ const ask = async (port: number) => {
   return answer
 }
 
-it.live("a client that does not read holds what is in the sockets, and has all of it in the end", () =>
+it.live("a client that does not read holds only the sockets' buffers, and gets the whole stream in the end", () =>
   served(async (source, port, isDone) => {
     const answer = await ask(port)
     await settled(source)
@@ -73,7 +76,7 @@ it.live("a client that does not read holds what is in the sockets, and has all o
   })
 )
 
-it.live("a client that goes away ends it", () =>
+it.live("a client that disconnects ends its stream", () =>
   served(async (source, port, isDone) => {
     const answer = await ask(port)
     answer.destroy()

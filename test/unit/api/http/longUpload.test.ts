@@ -1,4 +1,4 @@
-/** Bodies that may take as long as they come: past node's own limit of time, but not past a sender who falls silent. */
+/** Bodies that may take any time: beyond node's own time limit, but not beyond a sender that falls silent. */
 import { once } from "node:events"
 import type { IncomingMessage } from "node:http"
 import { type AddressInfo, connect, type Socket } from "node:net"
@@ -36,7 +36,7 @@ const test = (title: string, body: Effect.Effect<void, never, Scope.Scope>) =>
 
 describe("a long upload", () => {
   test(
-    "is not ended by the time that a request may take, and any other one is",
+    "is not ended by the time limit of a request, which ends any other one",
     Effect.gen(function* () {
       const { server, client, request } = yield* begun
       yield* Effect.scoped(
@@ -67,7 +67,7 @@ describe("a long upload", () => {
   )
 
   test(
-    "may be silent while nobody wants more of it",
+    "may be silent while the service does not read",
     Effect.gen(function* () {
       const { request } = yield* begun
       request.pause()
@@ -77,7 +77,7 @@ describe("a long upload", () => {
     })
   )
 
-  it("is one into an archive, and nothing else", () => {
+  it("is an upload of an archive, and no other request", () => {
     const at = (method: string, url: string) => mayBeLong({ method, url } as IncomingMessage)
     assert.isTrue(at("POST", "/api/v2/sandboxes/sbx_1/files/archive?path=/workspace"))
     assert.isTrue(at("POST", "/api/v2/sandboxes/sbx_1/files/archive"))

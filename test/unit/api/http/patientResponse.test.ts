@@ -1,4 +1,4 @@
-/** An answer on its way: how its text is written, and that its length is still held to its head. */
+/** An answer in flight: how its text is written, and that its length still has to match its head. */
 import { once } from "node:events"
 import { createServer, get, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { Socket } from "node:net"
@@ -20,7 +20,7 @@ const ask = async (port: number) => {
   return Buffer.concat(await answer.toArray()).toString()
 }
 
-/** As Effect's server does. */
+/** Like Effect's server. */
 const strictly = (response: ServerResponse, length: number) => {
   response.strictContentLength = true
   response.writeHead(200, { "content-length": length })

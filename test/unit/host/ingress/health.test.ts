@@ -1,4 +1,4 @@
-/** The port that tells how a host is, for who asks it in order and for who does not. */
+/** The health port of a host, for well-behaved clients and others. */
 import { once } from "node:events"
 import { type AddressInfo, connect, type Socket } from "node:net"
 import { assert, it } from "@effect/vitest"
@@ -11,7 +11,7 @@ import { SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts
 import { Runtime } from "../../../../src/runtime/Runtime.ts"
 import { testSettings } from "../../../support/TestSettings.ts"
 
-it.live("it gives a few connections to whoever holds them, and answers once they are gone", () =>
+it.live("the health port gives a few connections to clients that hold them, and answers once they are gone", () =>
   Effect.gen(function* () {
     const world = yield* SimulatedWorld.make
     const joining = Joining.of({
@@ -39,7 +39,7 @@ it.live("it gives a few connections to whoever holds them, and answers once they
       assert.isAtLeast(cut, 136)
       for (const socket of held) socket.destroy()
       await Promise.all(held.map((socket) => socket.closed || once(socket, "close")))
-      // They are gone here; the server hears of it next.
+      // They are gone here; the server notices it next.
       let answer: Response | null = null
       while (answer === null && performance.now() < patience) {
         answer = await fetch(`http://127.0.0.1:${port}/healthz`, { headers: { connection: "close" } }).catch(() => null)

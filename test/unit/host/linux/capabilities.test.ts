@@ -5,16 +5,16 @@ const status = (effective: string) => `Name:\tnode\nCapPrm:\t000001ffffffffff\nC
 
 const all = ["SYS_ADMIN", "SYS_PTRACE", "NET_ADMIN"] as const
 
-describe("what root may do", () => {
-  it("is everything on a host", () => {
+describe("the capabilities of root", () => {
+  it("are complete on a host", () => {
     assert.deepStrictEqual(missingCapabilities(all, status("000001ffffffffff")), [])
   })
 
-  it("is nothing of what Sandboxes take in a container as it comes", () => {
+  it("include none that Sandboxes need in a default container", () => {
     assert.deepStrictEqual(missingCapabilities(all, status("00000000a80425fb")), all)
   })
 
-  it("is what the container was given", () => {
+  it("are those that the container was given", () => {
     // With SYS_ADMIN and NET_ADMIN added.
     assert.deepStrictEqual(missingCapabilities(all, status("00000000a82435fb")), ["SYS_PTRACE"])
   })

@@ -9,7 +9,7 @@ describe("a container ends with the service", () => {
     assert.isTrue(endsItsContainer({ namespace: own, pid: 7, parentPid: 1, init: "docker-init" }))
   })
 
-  it("not where another process keeps it, as systemd does in one of a whole system", () => {
+  it("not where another process keeps it, as systemd does in a whole system", () => {
     assert.isFalse(endsItsContainer({ namespace: own, pid: 70, parentPid: 1, init: "systemd" }))
     assert.isFalse(endsItsContainer({ namespace: own, pid: 70, parentPid: 30, init: "tini" }))
   })

@@ -8,10 +8,10 @@ describe("room on a disk", () => {
   const ask = (change: Partial<Parameters<typeof diskObstacle>[0]>) =>
     diskObstacle({ folder: "/", held: [], wanted: [], reserveBytes: 0, ...change })
 
-  it("what was promised counts as written, and what is on the disk already is not counted twice", async () => {
+  it("counts reserved bytes as written, and written ones not twice", async () => {
     const huge = 4 * free
     expect(owedBytes([{ bytes: 10, allocatedBytes: 4 }])).toBe(6)
-    // A file system's own tables may make a file larger than what it was promised; that gives nobody else room.
+    // A file system's own tables may make a file larger than its reservation; that gives no room to others.
     expect(
       owedBytes([
         { bytes: 10, allocatedBytes: 12 },
@@ -24,7 +24,7 @@ describe("room on a disk", () => {
     expect(await ask({ held: [{ bytes: huge, allocatedBytes: huge }] })).toBeNull()
   })
 
-  it("a reserve stays free", async () => {
+  it("keeps a reserve free", async () => {
     expect(await ask({ reserveBytes: 4 * free })).toContain("kept for the host")
     expect(await ask({})).toBeNull()
   })

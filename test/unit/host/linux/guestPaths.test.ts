@@ -5,7 +5,7 @@ import { assert, it } from "vitest"
 const root = join(import.meta.dirname, "../../../..")
 const page = readFileSync(join(root, "docs/architecture/guest-paths.md"), "utf8")
 
-/** Files of the hosts' drivers in which code, not a comment, names something below /proc. */
+/** Files of the hosts' drivers whose code, not a comment, names a path below /proc. */
 const opening = readdirSync(join(root, "src/host"), { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile() && entry.name.endsWith(".ts"))
   .filter((entry) =>
@@ -15,7 +15,7 @@ const opening = readdirSync(join(root, "src/host"), { recursive: true, withFileT
   )
   .map(({ name }) => name)
 
-it("the page of paths names each file of the drivers that opens something below /proc", () => {
+it("the page of paths names each file of the drivers that opens a path below /proc", () => {
   assert.isAbove(opening.length, 8)
   assert.deepStrictEqual(
     opening.filter((name) => name !== "bubblewrap.ts" && !page.includes(`\`${basename(name)}\``)),

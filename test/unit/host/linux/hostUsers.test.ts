@@ -13,7 +13,7 @@ const register = (folder: string) => {
 const range = { first: 300_000, count: 4 }
 
 describe("host users", () => {
-  it("two Sandboxes never share a user, one keeps its own, and a released one is used again", () =>
+  it("two Sandboxes never share a user, each keeps its own, and a released one is used again", () =>
     inFolder(async (folder) => {
       const users = new HostUsers(folder, range, register(folder))
       const taken = await Promise.all(["a", "b", "c"].map((id) => users.take(id)))
@@ -32,7 +32,7 @@ describe("host users", () => {
       expect(await new HostUsers(folder, null).take("f")).toBeNull()
     }))
 
-  it("what was taken for a Sandbox that is gone is free at the next start, and what a Sandbox has stays its own", () =>
+  it("the user of a deleted Sandbox is free at the next start, and an existing Sandbox keeps its own", () =>
     inFolder(async (folder) => {
       const place = register(folder)
       const users = new HostUsers(folder, range, place)
@@ -40,7 +40,7 @@ describe("host users", () => {
       const kept = await users.take("kept")
       mkdirSync(join(folder, "kept"))
       const next = new HostUsers(folder, range, place)
-      // One that is being taken by another process has no folder yet.
+      // A Sandbox whose user another process is just taking has no folder yet.
       await next.settle([])
       expect(await next.take("third")).toBe(300_002)
       expect(await next.settle([{ sandboxId: "earlier", uid: 300_003 }], Date.now() + 120_000)).toEqual([])
@@ -52,7 +52,7 @@ describe("host users", () => {
       expect(await next.take("last")).toBe(kept)
     }))
 
-  it("what a start that was killed had taken, and had no folder for yet, is its Sandbox's at the next start, and goes with it", () =>
+  it("a user that a killed start had taken before its folder existed is its Sandbox's at the next start, and goes with it", () =>
     inFolder(async (folder) => {
       const place = register(folder)
       const cut = await new HostUsers(folder, range, place).take("cut")
@@ -65,7 +65,7 @@ describe("host users", () => {
       expect(readdirSync(place)).toEqual([])
     }))
 
-  it("two Atolls of one host never give out the same, and what one left that is gone is used last", () =>
+  it("two Atolls of one host never give out the same user, and one that a removed Atoll left is used last", () =>
     inFolder(async (folder) => {
       const place = register(folder)
       const [one, two] = ["one", "two"].map((name) => {

@@ -11,8 +11,7 @@ const program = filterCommands("tap0", nameserver)
   .map((instruction) => instruction.split(" ").map(Number) as [code: number, yes: number, no: number, k: number])
 
 /**
- * What the kernel makes of it.
- *
+ * The kernel's verdict on a frame.
  * @source Linux Documentation/networking/filter.rst (classic BPF)
  */
 const verdictOn = (frame: Buffer): "pass" | "drop" => {
@@ -78,7 +77,7 @@ const bounds = specialRanges.map((range) => {
 const isSpecial = (address: number) => bounds.some(({ first, last }) => first <= address && address <= last)
 
 describe("packet filter", () => {
-  it("drops what goes to a range of a special purpose or to a group, from its first address to its last, and nothing beside it", () => {
+  it("drops packets to a special-purpose range or to a group, from its first address to its last, and none beside it", () => {
     for (const { range, first, last } of bounds) {
       const middle = first + Math.floor((last - first) / 2)
       for (const address of new Set([first, Math.min(first + 1, last), middle, Math.max(first, last - 1), last]))
@@ -90,18 +89,18 @@ describe("packet filter", () => {
     }
   })
 
-  it("lets through to the rest of the Internet, and to the name server", () => {
+  it("passes packets to the rest of the Internet, and to the name server", () => {
     for (const address of ["1.1.1.1", "8.8.8.8", "93.184.216.34", "192.88.99.1", nameserver])
       expect(ipv4To(numberOf(address)), address).toBe("pass")
     for (const beside of ["10.0.2.2", "10.0.2.4"]) expect(ipv4To(numberOf(beside)), beside).toBe("drop")
   })
 
-  it("drops what goes to a cloud's own services, whichever cloud it is", () => {
+  it("drops packets to every cloud's services for its own machines", () => {
     for (const [cloud, address] of cloudServices)
       expect(isIPv4(address) ? ipv4To(numberOf(address)) : ipv6To(address), `${cloud} ${address}`).toBe("drop")
   })
 
-  it("lets no IPv6 out, whatever it is for, and nothing else but IPv4 and ARP", () => {
+  it("passes only IPv4 and ARP, and no IPv6 of any purpose", () => {
     for (const address of [
       "2606:4700::1", // anybody's
       "2001:db8::1", // documentation

@@ -23,7 +23,7 @@ describe("a followed console", () => {
     rmSync(folder, { recursive: true })
   })
 
-  it("says what was written, once, however often it has been quiet in between", async () => {
+  it("returns each byte once, however often it was quiet in between", async () => {
     expect(text()).toBe(null)
     writeFileSync(path, "")
     for (const line of ["one", "two", "three"]) {
@@ -35,7 +35,7 @@ describe("a followed console", () => {
     expect(text()).toBe(null)
   })
 
-  it("is emptied when much has been read, and followed on", async () => {
+  it("is emptied when much has been read, and read on from there", async () => {
     writeFileSync(path, "x".repeat(1024 * 1024))
     let length = 0
     for (let part = text(); part !== null; part = text()) length += part.length

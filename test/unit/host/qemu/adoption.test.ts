@@ -8,7 +8,7 @@ const states = ["stopped", "starting", "suspended", "waking", "running"] as cons
 const everySeen: ReadonlyArray<Seen> = [...runStates, "gone", "unanswered"]
 
 describe("the adoption of a machine", () => {
-  it("is what the page shows, cell by cell", () => {
+  it("is as the page shows it, cell by cell", () => {
     const rows = everySeen.map((seen) => `| ${seen} | ${states.map((state) => adoptionOf(state, seen)).join(" | ")} |`)
     const table = [`| QEMU is | ${states.join(" | ")} |`, "| --- | --- | --- | --- | --- | --- |", ...rows].join("\n")
     assert.include(page, table)
@@ -22,13 +22,13 @@ describe("the adoption of a machine", () => {
     assert.strictEqual(adoptionOf("running", "postmigrate"), "resume")
   })
 
-  it("boots nothing again that had run", () => {
+  it("boots no machine again that had run", () => {
     for (const seen of everySeen)
       for (const state of ["running", "suspended", "waking"] as const)
         assert.notStrictEqual(adoptionOf(state, seen), "bootAgain", `${state} ${seen}`)
   })
 
-  it("takes a state that QEMU may have later for one of which nothing is known", () => {
+  it("takes an unknown state of a later QEMU for one of which nothing is known", () => {
     assert.deepStrictEqual([{ status: "paused" }, { status: "teleported" }, {}, null].map(seenIn), [
       "paused",
       "unanswered",

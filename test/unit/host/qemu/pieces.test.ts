@@ -75,7 +75,7 @@ describe("guest image", () => {
     expect(archive.indexOf("bin/run\0")).toBeLessThan(archive.indexOf("odd"))
   })
 
-  it("a kernel that is none is refused with what is wrong", () => {
+  it("a file that is no kernel is refused with its fault", () => {
     expect(() => vmlinuxToElf(Buffer.alloc(4096))).toThrow("not a bzImage")
     const image = Buffer.alloc(4096)
     image.write("HdrS", 0x202)
@@ -95,7 +95,7 @@ describe("guest image", () => {
     expect(bytes.readBigInt64LE(8)).toBe(250_000_000n)
   })
 
-  it("a host name has only what host names may have", () => {
+  it("a host name has only the characters of host names", () => {
     expect(hostnameOf("sbx_01ABC")).toBe("sbx-01abc")
     expect(hostnameOf("x".repeat(100)).length).toBe(63)
   })
@@ -136,8 +136,8 @@ describe("templates", () => {
   })
 })
 
-describe("what is cached", () => {
-  it("templates go soon when they are not used, images late, and the newest of each stay", () =>
+describe("the cache", () => {
+  it("drops unused templates soon and images late, and keeps the newest of each", () =>
     inFolder(async (cache) => {
       const DAY_S = 24 * 3600
       const make = (kind: "images" | "templates", name: string, usedDaysAgo: number) => {
@@ -153,7 +153,7 @@ describe("what is cached", () => {
       await removeUnused(cache)
       expect(readdirSync(join(cache, "images")).toSorted()).toEqual(["used-20", "used-40"])
       expect(readdirSync(join(cache, "templates")).length).toBe(8)
-      // Used again, it stays longer than a newer one that is not.
+      // Used again, it stays longer than a newer unused one.
       make("images", "used-10", 10)
       await noteImageUse(join(cache, "images", "used-40"))
       make("images", "used-60", 60)
@@ -168,13 +168,13 @@ describe("host admission", () => {
   const held = (count: number, changes: Partial<Held> = {}): ReadonlyArray<Held> =>
     Array.from({ length: count }, () => ({ ...need, running: true, ...changes }))
 
-  it("memory is counted with what QEMU itself needs, and only of machines that run", async () => {
+  it("memory is counted with QEMU's own need, and only for running machines", async () => {
     expect(await obstacle(need, held(2), limits, "/")).toBeNull()
     expect(await obstacle(need, held(3), limits, "/")).toContain("stop a Sandbox, or raise ATOLL_VM_MEMORY_BYTES")
     expect(await obstacle(need, held(30, { running: false }), limits, "/")).toBeNull()
   })
 
-  it("the disk is counted with what machines that do not run keep on it", async () => {
+  it("the disk is counted with the files of machines that do not run", async () => {
     const files = [{ bytes: 2 ** 50, allocatedBytes: 0 }]
     expect(await obstacle({ ...need, files }, [], limits, "/")).toContain("disk")
     expect(await obstacle(need, held(1, { files, running: false }), limits, "/")).toContain("disk")
@@ -182,7 +182,7 @@ describe("host admission", () => {
 })
 
 describe("boot port", () => {
-  it("only the answer to this question counts, and a reason is told", () =>
+  it("only the answer to this question counts, and the guest's reason is passed on", () =>
     conversation(
       "",
       (line, socket) => {
@@ -197,7 +197,7 @@ describe("boot port", () => {
       }
     ))
 
-  it("a guest that tells an adjustment of its clock that no kernel has is told from one that tells the truth", () => {
+  it("a guest that reports an impossible adjustment of its clock is distinguished from an honest one", () => {
     const said = ["10526 -123456", "10526", "90000 0", "10000 99999999", "1e4 0", "10000 0; reboot", "", "-10000 0"]
     const asked: Array<string> = []
     return conversation(
@@ -218,7 +218,7 @@ describe("boot port", () => {
     )
   })
 
-  it("a guest that goes away or says nothing is given up", () =>
+  it("a guest that goes away or is silent is given up", () =>
     conversation(
       "",
       (line, socket) => {
@@ -257,7 +257,7 @@ describe("QEMU's control socket", () => {
       }
     ))
 
-  it("the reason of a shutdown outlives the connection; what was waited for is given up", () =>
+  it("the reason of a shutdown outlives the connection; pending commands are given up", () =>
     conversation(
       greeting,
       (line, socket) => {
@@ -276,7 +276,7 @@ describe("QEMU's control socket", () => {
       }
     ))
 
-  it("a QEMU that does not answer is told from one that has gone", () =>
+  it("a QEMU that does not answer is distinguished from one that has ended", () =>
     conversation(
       greeting,
       (line, socket) => {
@@ -297,14 +297,14 @@ describe("QEMU's control socket", () => {
       async (socket) => {
         const qmp = await Qmp.open(socket, 1000)
         const answered = qmp.execute("query-status")
-        // The whole time passes in one turn of the event loop, before the answer can be read.
+        // The whole time passes in one pass of the event loop, before the answer can be read.
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1100)
         expect(await answered).toEqual({})
         qmp.close()
       }
     ))
 
-  it("what is no JSON ends the connection", () =>
+  it("text that is no JSON ends the connection", () =>
     conversation(
       "no json\r\n",
       () => {},
@@ -315,7 +315,7 @@ describe("QEMU's control socket", () => {
 })
 
 describe("host", () => {
-  it("a console is read on from where it was, by the next service too, and each generation's from its beginning", () =>
+  it("a console is read on from its offset, by the next service too, and each generation's from its beginning", () =>
     inFolder(async (root) => {
       const folder = new SandboxFolder(root, "s")
       mkdirSync(folder.path)
@@ -334,7 +334,7 @@ describe("host", () => {
       expect(await consoles.read([{ ...source, generation: 2 }])).toMatchObject([{ offset: 0, generation: 2 }])
     }))
 
-  it("a machine that does not answer keeps nobody's console waiting, and its own is not lost", () =>
+  it("a machine that does not answer delays no other console, and its own is not lost", () =>
     inFolder(async (root) => {
       const source = (sandboxId: string, answer: Promise<string>) => {
         const folder = new SandboxFolder(root, sandboxId)

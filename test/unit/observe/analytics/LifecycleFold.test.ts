@@ -27,7 +27,7 @@ const twoBoots = log(
 )
 
 describe("foldLifecycle", () => {
-  it("counts boots and running time, a run that goes on up to the end of the window", () => {
+  it("counts boots and running time, and a run that goes on up to the end of the window", () => {
     const { boots, runningSeconds } = foldLifecycle(twoBoots, { from: 0, to: 31_000 }, null)
     expect([boots, runningSeconds]).toEqual([2, 20])
   })
@@ -41,7 +41,7 @@ describe("foldLifecycle", () => {
     })
   })
 
-  it("tells generations apart", () => {
+  it("separates generations", () => {
     expect(foldLifecycle(twoBoots, { from: 0, to: 31_000 }, 1)).toMatchObject({ boots: 1, runningSeconds: 10 })
     expect(foldLifecycle(twoBoots, { from: 0, to: 31_000 }, 2)).toMatchObject({ boots: 1, runningSeconds: 10 })
     expect(foldLifecycle(twoBoots, { from: 0, to: 31_000 }, 3)).toMatchObject({ boots: 0, runningSeconds: 0 })
@@ -58,7 +58,7 @@ describe("foldLifecycle", () => {
     expect(foldLifecycle(slept, { from: 0, to: 7000 }, 1)).toMatchObject({ boots: 1, runningSeconds: 2 })
   })
 
-  it("leaves out steps that change no status", () => {
+  it("omits steps that change no status", () => {
     const steps = foldLifecycle(
       log([0, null, "pending"], [1, "stopping", "stopping", "START"]),
       { from: 0, to: 10 },

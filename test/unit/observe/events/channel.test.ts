@@ -1,4 +1,4 @@
-/** What a channel of events keeps: the newest of them, in so many bytes, whoever reads how slowly. */
+/** A channel of events keeps the newest of them, in so many bytes, however slowly its readers read. */
 import { assert, describe, it } from "vitest"
 import { Channel, type ChannelReader } from "../../../../src/observe/events/Channel.ts"
 import type { Frame } from "../../../../src/observe/events/Frame.ts"
@@ -11,7 +11,7 @@ const frame = (xact: number, bytes: number): Frame => ({
   bytes: Buffer.alloc(bytes)
 })
 
-/** All that is kept. */
+/** All events that it keeps. */
 const keptOf = (channel: Channel) => {
   let from = 0
   while (channel.take(from, mebibyte) === null) from++
@@ -19,7 +19,7 @@ const keptOf = (channel: Channel) => {
 }
 
 describe("a channel", () => {
-  it("keeps a mebibyte at most, and the newest of it, though somebody has taken nothing", () => {
+  it("keeps a mebibyte at most, and the newest of it, though a reader has taken nothing", () => {
     const channel = new Channel({ xact: 0, done: 0 })
     const slow: ChannelReader = { cursor: 0, look: () => {} }
     channel.readers.add(slow)
@@ -31,7 +31,7 @@ describe("a channel", () => {
       assert.isAtLeast(kept.length, Math.min(xact, mebibyte / 2 / 1000))
       assert.strictEqual(kept.at(-1)!.position.xact, xact)
     }
-    // What is behind goes on from the database, and comes back where it has caught up.
+    // A reader that is behind reads from the database, and returns when it has caught up.
     assert.isNull(channel.take(slow.cursor!, mebibyte))
     assert.isNull(channel.find({ xact: 5, done: 1 }))
     assert.strictEqual(channel.find({ xact: 10_000, done: 1 }), channel.end)
@@ -42,7 +42,7 @@ describe("a channel", () => {
     )
   })
 
-  it("forgets what all have taken, gives so many bytes and one event, and keeps one that is larger than all", () => {
+  it("forgets events that all have taken, gives so many bytes and at least one event, and keeps one that exceeds the bound", () => {
     const channel = new Channel({ xact: 0, done: 0 })
     const readers = [3, 5, null].map((cursor): ChannelReader => ({ cursor, look: () => {} }))
     for (const reader of readers) channel.readers.add(reader)

@@ -1,4 +1,4 @@
-/** A terminal between two sockets, with a guest that the test is. */
+/** A terminal between two sockets; the test plays the guest. */
 import { once } from "node:events"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -86,7 +86,7 @@ describe("a terminal's connection", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("tells the guest of few of many sizes, and of the last one", () =>
+  it.effect("passes on only a few of many sizes, and always the last one", () =>
     Effect.gen(function* () {
       const { socket, client } = yield* pair()
       const told: Array<number> = []

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { KeyedMutex } from "../../../../src/platform/concurrency/KeyedMutex.ts"
 
 describe("a keyed mutex", () => {
-  it("one key's calls go in their order, another's do not wait, and a key that nobody holds is forgotten", async () => {
+  it("runs one key's calls in order and another's without a wait, and forgets a key that is not locked", async () => {
     const mutex = new KeyedMutex()
     const seen: Array<string> = []
     const end = await mutex.lock("a")

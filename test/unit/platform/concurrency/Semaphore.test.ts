@@ -4,7 +4,7 @@ import { Semaphore } from "../../../../src/platform/concurrency/Semaphore.ts"
 describe("a semaphore", () => {
   const never = () => Promise.reject(new Error("It was given up."))
 
-  it("lets so many through at once, and the others in their order", async () => {
+  it("runs so many calls concurrently, and the others in their order", async () => {
     const starts = new Semaphore(2)
     const seen: Array<string> = []
     const ends: Array<() => void> = []
@@ -24,7 +24,7 @@ describe("a semaphore", () => {
     await Promise.all(all)
   })
 
-  it("is left by who is no longer wanted while it waits, and takes no turn of those behind it", async () => {
+  it("drops a waiting call that is aborted, without using the slot of those behind it", async () => {
     const starts = new Semaphore(1)
     const [second, ahead] = [new AbortController(), new AbortController()]
     let end = () => {}
@@ -34,14 +34,14 @@ describe("a semaphore", () => {
     second.abort(new Error("deleted"))
     await expect(leaving).rejects.toThrow("deleted")
     await expect(starts.run(never, second.signal)).rejects.toThrow("deleted")
-    // One that has its turn is not given up.
+    // A call that holds its slot is not dropped.
     ahead.abort()
     end()
     expect(await Promise.all([first, third])).toEqual(["first", "third"])
     expect(await starts.run(async () => "free")).toBe("free")
   })
 
-  it("gives its permits on in order, one for each that is disposed of", async () => {
+  it("passes its permits on in order, one for each that is disposed of", async () => {
     const semaphore = new Semaphore(2)
     const order: Array<string> = []
     const one = await semaphore.acquire()

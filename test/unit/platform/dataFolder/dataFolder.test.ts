@@ -8,9 +8,9 @@ import { refuseForeignSandboxes } from "../../../../src/platform/dataFolder/fore
 import { testFolder } from "../../../support/testFolder.ts"
 
 describe("a data folder", () => {
-  it.live("has one id, however many ask for it first, and keeps it", () =>
+  it.live("has one id, however many processes request it first, and keeps it", () =>
     Effect.gen(function* () {
-      const folder = join(yield* testFolder, "of", "nobody")
+      const folder = join(yield* testFolder, "of", "unknown")
       yield* Effect.promise(() => DataFolder.make(folder))
       const ids = yield* Effect.promise(() => Promise.all(Array.from({ length: 20 }, () => DataFolder.host(folder))))
       assert.match(ids[0]!, /^host_[0-9a-f]{24}$/)
@@ -20,7 +20,7 @@ describe("a data folder", () => {
     })
   )
 
-  it.live("belongs to the database that asked first", () =>
+  it.live("belongs to the first database", () =>
     Effect.gen(function* () {
       const folder = yield* testFolder
       const bind = (id: string) => Effect.promise(() => DataFolder.bind(folder, id))
@@ -33,14 +33,14 @@ describe("a data folder", () => {
     })
   )
 
-  it.live("is refused to a user who cannot act for the Sandboxes in it; root can for all", () =>
+  it.live("is refused for a user who cannot act for the Sandboxes in it; root can for all", () =>
     Effect.gen(function* () {
       const folder = yield* testFolder
       const own = process.getuid!()
       const another = own === 0 ? 12_345 : own + 1
       const refusal = (user: number) => Effect.flip(Effect.tryPromise(() => refuseForeignSandboxes(folder, user)))
       const allowed = (user: number) => Effect.promise(() => refuseForeignSandboxes(folder, user))
-      // Each service writes its own records again.
+      // Each service rewrites its own records.
       yield* Effect.promise(() => mkdir(join(folder, "runtime", "namespace", ".run"), { recursive: true }))
       yield* allowed(another)
       yield* Effect.promise(() => mkdir(join(folder, "runtime", "namespace", "sbx_one"), { recursive: true }))

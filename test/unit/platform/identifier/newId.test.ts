@@ -9,7 +9,7 @@ describe("identifiers", () => {
     assert.strictEqual(new Set(ids).size, ids.length)
   })
 
-  it("carry the time of their making in their first 48 bits, as a UUIDv7 does", () => {
+  it("carry the time of their creation in their first 48 bits, as a UUIDv7 does", () => {
     const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
     const value = [...newId("wsp_").slice(4)].reduce((sum, letter) => sum * 32n + BigInt(alphabet.indexOf(letter)), 0n)
     const hex = value.toString(16).padStart(32, "0")

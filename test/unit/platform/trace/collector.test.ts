@@ -1,4 +1,7 @@
-/** The way to a collector that is away, slow, or back: what is said, what is kept, and what the exporter learns of it. */
+/**
+ * The client of a collector that is away, slow, or back: its log lines, the batches that it keeps, and the exporter's
+ * results.
+ */
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Logger } from "effect"
 import { HttpClient, HttpClientError, HttpClientRequest, HttpClientResponse } from "effect/http"
@@ -7,7 +10,7 @@ import { boundedCollector } from "../../../../src/platform/trace/Collector.ts"
 
 type Behaviour = "serves" | "refuses" | "hangs" | "answers 503"
 
-/** A collector that does as it is told, the client before it, and what the log said. */
+/** A collector under the test's control, the client before it, and its log lines. */
 const collector = (first: Behaviour) => {
   const state = { does: first, posts: 0, open: 0 }
   const said: Array<string> = []
@@ -44,7 +47,7 @@ const collector = (first: Behaviour) => {
     Effect.map(({ status }) => status),
     Effect.provide(log)
   )
-  /** Also where it is tried twice. */
+  /** Even when it is sent twice. */
   const posted = Effect.gen(function* () {
     const fiber = yield* Effect.forkChild(post)
     yield* TestClock.adjust("30 seconds")
@@ -53,7 +56,7 @@ const collector = (first: Behaviour) => {
   return { state, said, post, posted }
 }
 
-it.effect("a collector that is away is said once, and once that it is back, and again the next time", () =>
+it.effect("an absent collector is logged once, its return once, and its next absence again", () =>
   Effect.gen(function* () {
     const { state, said, posted } = collector("refuses")
     for (let batch = 0; batch < 20; batch++) assert.strictEqual(yield* posted, 204)
@@ -71,7 +74,7 @@ it.effect("a collector that is away is said once, and once that it is back, and 
   })
 )
 
-it.effect("while it is away batches are dropped at once, but for one in five seconds", () =>
+it.effect("while the collector is away batches are dropped immediately, except one in five seconds", () =>
   Effect.gen(function* () {
     const { state, post, posted } = collector("refuses")
     yield* posted
@@ -85,7 +88,7 @@ it.effect("while it is away batches are dropped at once, but for one in five sec
   })
 )
 
-it.effect("one slip of it is no absence", () =>
+it.effect("one failure of the collector is no absence", () =>
   Effect.gen(function* () {
     const { state, said, post } = collector("refuses")
     const fiber = yield* Effect.forkChild(post)
@@ -97,7 +100,7 @@ it.effect("one slip of it is no absence", () =>
   })
 )
 
-it.effect("one that does not answer holds four batches and no more, for seconds", () =>
+it.effect("a collector that does not answer holds four batches and no more, for seconds", () =>
   Effect.gen(function* () {
     const { state, said, post } = collector("hangs")
     const batches = yield* Effect.forEach(Array.from({ length: 50 }), () => Effect.forkChild(post))

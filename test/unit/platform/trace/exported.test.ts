@@ -1,4 +1,4 @@
-/** What reaches a collector of a service that is set up by OTEL_EXPORTER_OTLP_ENDPOINT, and what a service without one does. */
+/** What a collector gets from a service with OTEL_EXPORTER_OTLP_ENDPOINT, and what a service without it does. */
 import { once } from "node:events"
 import { createServer, type IncomingMessage } from "node:http"
 import { assert, it } from "@effect/vitest"
@@ -29,7 +29,7 @@ const collector = Effect.acquireRelease(
 const tracesTo = (endpoint: string) =>
   traces.pipe(Layer.provide(testSettings({ OTEL_EXPORTER_OTLP_ENDPOINT: endpoint })))
 
-it.live("spans go to the path below the endpoint, with who posts as a header and nowhere else", () =>
+it.live("spans go to the path below the endpoint, with the credentials as a header and nowhere else", () =>
   Effect.gen(function* () {
     const { posts, port } = yield* collector
     const work = Effect.void.pipe(
@@ -37,7 +37,7 @@ it.live("spans go to the path below the endpoint, with who posts as a header and
       Effect.withSpan("whole"),
       Effect.provide(tracesTo(`http://someone:hunter%402@127.0.0.1:${port}/otlp/`))
     )
-    // A stop gives the last spans three seconds, which may be too little where much else runs.
+    // A stop gives the last spans three seconds, which may be too little on a busy machine.
     while (posts.length === 0) yield* work
     const [{ request, body }] = posts as [(typeof posts)[0]]
     assert.strictEqual(request.url, "/otlp/v1/traces")
@@ -49,7 +49,7 @@ it.live("spans go to the path below the endpoint, with who posts as a header and
   })
 )
 
-it.live("a collector that is away is named without its password, and a stop does not wait for it", () =>
+it.live("an absent collector is named without its password, and a stop does not wait for it", () =>
   Effect.gen(function* () {
     const said: Array<string> = []
     const { port, server } = yield* collector
@@ -70,7 +70,7 @@ it.live("a collector that is away is named without its password, and a stop does
   })
 )
 
-it.live("without a collector nothing is traced", () =>
+it.live("a service without a collector traces nothing", () =>
   Effect.gen(function* () {
     assert.isNull(yield* tracing)
     const { traceId } = yield* Effect.withSpan(Effect.orDie(Effect.currentSpan), "whole")
@@ -78,7 +78,7 @@ it.live("without a collector nothing is traced", () =>
   }).pipe(Effect.provide(tracesTo("")))
 )
 
-it.live("with one it is", () =>
+it.live("a service with a collector traces", () =>
   Effect.gen(function* () {
     const { port } = yield* collector
     yield* Effect.gen(function* () {

@@ -20,7 +20,7 @@ describe("a worker", () => {
     ["its own return", Effect.void, "Returned"]
   ]
   for (const [what, ending, fault] of endings) {
-    it.effect(`is started again after ${what}, and says so without its words`, () =>
+    it.effect(`is restarted after ${what}, and logs it without its words`, () =>
       Effect.gen(function* () {
         const list = new WorkerList()
         const runs = yield* Ref.make(0)
@@ -46,7 +46,7 @@ describe("a worker", () => {
     )
   }
 
-  it.effect("is tried at ever longer intervals, and at short ones again once it went well for a while", () =>
+  it.effect("is retried at ever longer intervals, and at short ones again after a good while", () =>
     Effect.gen(function* () {
       const list = new WorkerList()
       let began = 0
@@ -140,7 +140,7 @@ describe("a worker", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.effect("is shown by the one that does worst of those with its name", () =>
+  it.effect("is shown by the worst state of those with its name", () =>
     Effect.gen(function* () {
       const list = new WorkerList()
       yield* worker("twin", Effect.never).pipe(Effect.provideService(Workers, list))
@@ -150,7 +150,7 @@ describe("a worker", () => {
       assert.strictEqual(list.byName.length, 1)
       assert.deepInclude(named(list, "twin"), { state: "waiting" })
       assert.strictEqual(named(list, "twin")?.waiting?.isOverdue, true)
-      // What ends while it waits waits no more.
+      // A worker that ends while it waits no longer counts as waiting.
       const brief = Effect.andThen(Effect.raceFirst(waitingFor("a key", Effect.never), Effect.sleep(10)), Effect.never)
       yield* worker("brief", brief).pipe(Effect.provideService(Workers, list))
       yield* TestClock.adjust(10)

@@ -5,7 +5,7 @@ import { EagerTransport } from "../../../../src/runtime/agentClient/EagerTranspo
 
 const RECORD = 16 * 1024
 
-/** What comes out, piece by piece, of what goes in at once, by their first bytes. */
+/** The pieces that come out of what goes in together, by their first bytes. */
 const opened = () => {
   const raw = new PassThrough({ highWaterMark: 1024 ** 2 })
   const transport = new EagerTransport(raw, 1024 ** 2)
@@ -16,7 +16,7 @@ const opened = () => {
   return { raw, transport, pieces, give: (byte: number, size: number) => raw.emit("data", Buffer.alloc(size, byte)) }
 }
 
-it("full records that came at once go on as one piece, what is less than full at once, and all in their order", async () => {
+it("the transport passes full records that came together on as one piece, a partial one immediately, and all in order", async () => {
   const { pieces, give } = opened()
   await setImmediate()
   give(1, RECORD)
@@ -33,7 +33,7 @@ it("full records that came at once go on as one piece, what is less than full at
   assert.deepStrictEqual(pieces, ["1 2 3", "4", "5 6 7 8", "9"])
 })
 
-it("what is answered while a piece is passed on comes after it, and each once", async () => {
+it("an answer during the passing of a piece comes after it, and each comes once", async () => {
   const { transport, pieces, give } = opened()
   await setImmediate()
   transport.once("data", () => give(3, 7))
@@ -42,7 +42,7 @@ it("what is answered while a piece is passed on comes after it, and each once", 
   assert.deepStrictEqual(pieces, ["1 2", "3"])
 })
 
-it("an end waits for what came before it", async () => {
+it("an end waits for the bytes before it", async () => {
   const { raw, transport, pieces, give } = opened()
   let hasEnded = false
   transport.once("end", () => {
@@ -55,7 +55,7 @@ it("an end waits for what came before it", async () => {
   assert.deepStrictEqual(pieces, ["1"])
 })
 
-it("an agent that keeps to no window is cut off", async () => {
+it("an agent that ignores its window is cut off", async () => {
   const { transport, give } = opened()
   transport.pause()
   const faults: Array<string> = []
@@ -65,7 +65,7 @@ it("an agent that keeps to no window is cut off", async () => {
   assert.deepStrictEqual(faults, ["the agent sent more than it was allowed to"])
 })
 
-it("what is written together goes on together, in its order, and fails together", async () => {
+it("writes that are made together go on together, in order, and fail together", async () => {
   const writes: Array<string> = []
   let fault: Error | null = null
   const raw = new Duplex({

@@ -1,4 +1,6 @@
-/** An HTTP/2 session of Node's that writes to a JavaScript stream while that is being shut down ends the whole process by an assertion. */
+/**
+ * Node's HTTP/2 session that writes to a JavaScript stream during its shutdown ends the whole process by an assertion.
+ */
 import { performServerHandshake } from "node:http2"
 import { Duplex, duplexPair } from "node:stream"
 import { setImmediate } from "node:timers/promises"
@@ -11,7 +13,7 @@ const turns = async () => {
   for (let turn = 0; turn < 50; turn++) await setImmediate()
 }
 
-/** A connection to an agent: what we send gets there until it is stuck, and then nothing does, our end neither. */
+/** A connection to an agent: the service's bytes arrive until it is stuck, and then none do, the end neither. */
 const stuckable = () => {
   const [way, far] = duplexPair()
   let isStuck = false
@@ -27,7 +29,7 @@ const stuckable = () => {
   return { near, far, stick }
 }
 
-it("a session ends whose agent has ended while nothing gets through to it", async () => {
+it("a session ends whose agent has ended while no byte reaches it", async () => {
   const { near, far, stick } = stuckable()
   performServerHandshake(far).on("stream", (stream) => stream.respond({ ":status": 200 }))
   const session = makeAgentSession({ connect: async () => near })
@@ -43,7 +45,7 @@ it("a session ends whose agent has ended while nothing gets through to it", asyn
   asked.interruptUnsafe()
 })
 
-it("a session that has nothing to do ends then, too", async () => {
+it("an idle session ends then, too", async () => {
   const { near, far, stick } = stuckable()
   performServerHandshake(far).on("stream", (stream) => {
     stream.respond({ ":status": 200 })
@@ -59,7 +61,7 @@ it("a session that has nothing to do ends then, too", async () => {
   assert.isTrue(near.destroyed)
 })
 
-it("a relay ends whose service has ended and takes nothing any more", async () => {
+it("a relay ends whose service has ended and reads nothing any more", async () => {
   const session = makeAgentSession({ connect: () => new Promise(() => {}) })
   const near = relayAgent(session)
   await turns()
@@ -85,7 +87,7 @@ const numbered = () => {
   return { agent, farEnds }
 }
 
-it("a session is not closed for the idle time of the one before it while it is being opened", async () => {
+it("a session that is being opened is not closed for the idle time of the one before it", async () => {
   const { agent, farEnds } = numbered()
   let open = () => {}
   let connections = 0
@@ -111,7 +113,10 @@ it("a session is not closed for the idle time of the one before it while it is b
   session.close()
 })
 
-/** An agent that takes everything and says nothing once its session is open, as one that is frozen or gone behind a port that stays open. */
+/**
+ * An agent that reads everything and sends nothing once its session is open, like one that is frozen or gone behind a
+ * port that stays open.
+ */
 const silent = () => {
   const [near, far] = duplexPair()
   let isSilent = false

@@ -1,4 +1,4 @@
-/** Own process: it measures memory. An agent that cuts what it sends as small as HTTP/2 lets it. */
+/** Own process: it measures memory. An agent cuts its output as small as HTTP/2 allows. */
 import type { ClientHttp2Stream } from "node:http2"
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { join } from "node:path"
@@ -107,7 +107,7 @@ const readWindow = async (stream: ClientHttp2Stream): Promise<Buffer> => {
 const held = (stream: ClientHttp2Stream) => Effect.sync(() => stream.readableLength)
 
 describe("a stream of an agent in pieces of one byte", () => {
-  it.live("takes the room of its window and no more, while nobody reads it, and is read whole", () =>
+  it.live("takes the memory of its window and no more, while it is not read, and is read whole", () =>
     Effect.gen(function* () {
       const session = yield* sessionWith(sendWindow)
       const before = used()
@@ -125,7 +125,7 @@ describe("a stream of an agent in pieces of one byte", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("comes whole up to its end, which is read by and by", () =>
+  it.live("arrives whole up to its end, at any pace of its reader", () =>
     Effect.gen(function* () {
       const total = 3000
       const session = yield* sessionWith((socket, stream) => {

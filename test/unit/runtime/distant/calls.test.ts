@@ -1,4 +1,4 @@
-/** What a service and a host say to each other: news that nobody misses, and a host that lies or stops. */
+/** The protocol of a service and a host: no service misses news, and a host may lie or stop. */
 
 import { assert, expect, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Queue, Schema, Scope, Stream } from "effect"
@@ -33,7 +33,7 @@ const chunk = (offset: number, text: string): ConsoleChunk => ({
   bytes: new TextEncoder().encode(text)
 })
 
-/** A near runtime whose news a test tells, and how to reach it. */
+/** A near runtime whose news the test sends, and how to reach it. */
 const told = Effect.gen(function* () {
   const world = yield* SimulatedWorld.make
   const downs = yield* Queue.unbounded<RuntimeDown>()
@@ -60,42 +60,40 @@ const listening = <A>(stream: Stream.Stream<A>) =>
 
 const has = (condition: () => boolean) => eventually(Effect.sync(condition))
 
-it.live(
-  "news of Sandboxes are told to every service, also what was told before it came, until their generation is over",
-  () =>
-    Effect.gen(function* () {
-      const { connect, say } = yield* told
-      const one = yield* connect
-      const early = yield* listening(one.downs)
-      Queue.offerUnsafe(say.downs, down("first", 1))
-      Queue.offerUnsafe(say.downs, down("second", 4))
-      yield* has(() => early.heard.length === 2)
-      const other = yield* connect
-      const late = yield* listening(other.downs)
-      yield* has(() => late.heard.length === 2)
-      expect(late.heard).toEqual([down("first", 1), down("second", 4)])
+it.live("every service gets news of Sandboxes, also earlier ones, until their generation is over", () =>
+  Effect.gen(function* () {
+    const { connect, say } = yield* told
+    const one = yield* connect
+    const early = yield* listening(one.downs)
+    Queue.offerUnsafe(say.downs, down("first", 1))
+    Queue.offerUnsafe(say.downs, down("second", 4))
+    yield* has(() => early.heard.length === 2)
+    const other = yield* connect
+    const late = yield* listening(other.downs)
+    yield* has(() => late.heard.length === 2)
+    expect(late.heard).toEqual([down("first", 1), down("second", 4)])
 
-      yield* one.stop("first", 1)
-      yield* one.provision(sandboxSpec("second", { generation: 5 }))
-      Queue.offerUnsafe(say.downs, down("third", 1))
-      yield* has(() => early.heard.length === 3 && late.heard.length === 3)
-      const last = yield* listening((yield* connect).downs)
-      yield* has(() => last.heard.length > 0)
-      expect(last.heard).toEqual([down("third", 1)])
+    yield* one.stop("first", 1)
+    yield* one.provision(sandboxSpec("second", { generation: 5 }))
+    Queue.offerUnsafe(say.downs, down("third", 1))
+    yield* has(() => early.heard.length === 3 && late.heard.length === 3)
+    const last = yield* listening((yield* connect).downs)
+    yield* has(() => last.heard.length > 0)
+    expect(last.heard).toEqual([down("third", 1)])
 
-      const reason = { code: "HOST_FULL" as const, message: publicText`The disk is full.` }
-      Queue.offerUnsafe(say.stalls, { type: "stalled", sandboxId: "second", generation: 5, reason })
-      const stalls = yield* listening(one.stalls)
-      yield* has(() => stalls.heard.length === 1)
-      Queue.offerUnsafe(say.stalls, { type: "resumed", sandboxId: "second", generation: 5 })
-      yield* has(() => stalls.heard.length === 2)
-      const resumed = yield* listening(other.stalls)
-      yield* has(() => resumed.heard.length > 0)
-      expect(resumed.heard).toEqual([{ type: "resumed", sandboxId: "second", generation: 5 }])
-    }).pipe(Effect.scoped)
+    const reason = { code: "HOST_FULL" as const, message: publicText`The disk is full.` }
+    Queue.offerUnsafe(say.stalls, { type: "stalled", sandboxId: "second", generation: 5, reason })
+    const stalls = yield* listening(one.stalls)
+    yield* has(() => stalls.heard.length === 1)
+    Queue.offerUnsafe(say.stalls, { type: "resumed", sandboxId: "second", generation: 5 })
+    yield* has(() => stalls.heard.length === 2)
+    const resumed = yield* listening(other.stalls)
+    yield* has(() => resumed.heard.length > 0)
+    expect(resumed.heard).toEqual([{ type: "resumed", sandboxId: "second", generation: 5 }])
+  }).pipe(Effect.scoped)
 )
 
-it.live("a console goes to the service that asked last, with the last of what another one was given", () =>
+it.live("a console goes to the service that requested it last, with the end of what another one got", () =>
   Effect.gen(function* () {
     const { connect, say } = yield* told
     const one = yield* listening((yield* connect).console)
@@ -105,14 +103,14 @@ it.live("a console goes to the service that asked last, with the last of what an
 
     const other = yield* listening((yield* connect).console)
     yield* has(() => other.heard.length === 1)
-    // It would ask again in a while, and be the last one then.
+    // It would request it again after a while, and be the last one then.
     yield* Fiber.interrupt(one.fiber)
     Queue.offerUnsafe(say.consoles, chunk(4, "two"))
     yield* has(() => other.heard.length === 2)
     expect(other.heard).toEqual([chunk(0, "one "), chunk(4, "two")])
     expect(one.heard).toHaveLength(1)
 
-    // Where nobody listens, the driver keeps what it keeps.
+    // Without a listener, the driver keeps its buffer.
     yield* Fiber.interrupt(other.fiber)
     const much = new TextEncoder().encode("x".repeat(64 * 1024))
     const most = yield* listening((yield* connect).console)
@@ -125,7 +123,7 @@ it.live("a console goes to the service that asked last, with the last of what an
   }).pipe(Effect.scoped)
 )
 
-it.live("a consumer of news that does not read holds up no call", () =>
+it.live("a consumer of news that does not read delays no call", () =>
   Effect.gen(function* () {
     const { connect, say } = yield* told
     const one = yield* connect
@@ -139,7 +137,7 @@ it.live("a consumer of news that does not read holds up no call", () =>
   }).pipe(Effect.scoped)
 )
 
-it.live("a boot says when it is its turn, is given up before it, and fails as the driver said", () =>
+it.live("a boot reports its turn, can be abandoned before it, and fails with the driver's error", () =>
   Effect.gen(function* () {
     const { world, connect } = yield* told
     const one = yield* connect
@@ -175,7 +173,7 @@ it.live("a boot says when it is its turn, is given up before it, and fails as th
 )
 
 it.live(
-  "a boot that comes after the Sandbox was destroyed there is refused: it may be up on another host by then",
+  "a boot that arrives after the Sandbox was destroyed there is refused, because it may be up on another host by then",
   () =>
     Effect.gen(function* () {
       const { world, near, connect } = yield* told
@@ -188,7 +186,7 @@ it.live(
     }).pipe(Effect.scoped)
 )
 
-it.live("a host that stops fails what it was asked for, and is found again", () =>
+it.live("a host that stops fails its pending calls, and is found again", () =>
   Effect.gen(function* () {
     const world = yield* SimulatedWorld.make
     const near = simulatedRuntime(world)
@@ -209,7 +207,7 @@ it.live("a host that stops fails what it was asked for, and is found again", () 
   }).pipe(Effect.scoped)
 )
 
-/** The names of the calls, and anything as an answer. */
+/** The names of the calls, and arbitrary answers. */
 const Lies = RpcGroup.make(
   Rpc.make("Describe", { success: Schema.Unknown }),
   Rpc.make("Inventory", { payload: { hostId: Schema.String }, success: Schema.Unknown }),
@@ -221,7 +219,7 @@ const Lies = RpcGroup.make(
   Rpc.make("Downs", { payload: { hostId: Schema.String }, success: Schema.Unknown, stream: true })
 )
 
-it.live("what a host must not say is not believed, and costs it that call alone", () =>
+it.live("an invalid message of a host is not believed, and costs it only that call", () =>
   Effect.gen(function* () {
     const own = yield* sockets
     const truth: unknown = describedBy(simulatedRuntime(yield* SimulatedWorld.make))
@@ -287,7 +285,7 @@ it.live("what a host must not say is not believed, and costs it that call alone"
     said.fault = { _tag: "RuntimeRefused", code: "HOST_FULL", message: "Not of this call." }
     expect(yield* Effect.flip(one.sample("one", 1))).toMatchObject({ _tag: "RuntimeUnavailable" })
 
-    // News are the host's own to tell; a lie among them ends that telling, and the next one begins anew.
+    // A host sends news without a request; a lie among them ends that stream, and the next one starts over.
     said.downs = [{ ...down("one", 1), reason: { code: "GONE", message: publicText`` } }]
     const { heard } = yield* listening(one.downs)
     said.downs = [down("one", 1)]

@@ -1,4 +1,7 @@
-/** What a host says of itself, as a service reads it: bounded, and nothing that a terminal, a statement or a metric would take for more than text. */
+/**
+ * A host's description of itself, as a service reads it: bounded, and plain text for a terminal, a statement or a
+ * metric.
+ */
 import { PassThrough } from "node:stream"
 import { assert, describe, it } from "@effect/vitest"
 import { Option, Schema } from "effect"
@@ -28,15 +31,15 @@ const untellable = "\u001b[2J\u0000\r\nAll is well.\u009b1m\u2028"
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
 const control = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/
 
-describe("what a host says of itself", () => {
-  it("is read as it was said, at any address", () => {
+describe("a host's description of itself", () => {
+  it("is read unchanged, with any address", () => {
     assert.deepStrictEqual(said({}), truth)
     for (const host of ["10.0.0.7", "::1", "fe80::1%eth0", "host_1.inside", "a".repeat(253)]) {
       assert.strictEqual(said({ address: { host, port: 65_535 } })?.address.host, host)
     }
   })
 
-  it("is refused where it would be taken for something else, or is more than there can be", () => {
+  it("is refused where it would be taken for something else, or exceeds what is possible", () => {
     const { capacity } = truth
     for (const lie of [
       ...["", "host_1", `sbx_${"a".repeat(24)}`, `host_${"a".repeat(24)}"} 1\n`].map((hostId) => ({ hostId })),
@@ -57,7 +60,7 @@ describe("what a host says of itself", () => {
     }
   })
 
-  it("is cut, and shows as text", () => {
+  it("is cut, and shown as text", () => {
     const whole = said({ label: untellable, version: untellable, networkRefused: untellable })!
     for (const shown of [whole.label, whole.version, whole.networkRefused!]) {
       assert.notMatch(shown, control)
@@ -69,8 +72,8 @@ describe("what a host says of itself", () => {
   })
 })
 
-describe("what a host says of its Sandboxes", () => {
-  it("is cut, shows as text, and counts no further than there is to count", async () => {
+describe("a host's reports about its Sandboxes", () => {
+  it("are cut, shown as text, and have no impossible numbers", async () => {
     const told = { sandboxId: "sbx_1", generation: 1 }
     const down = { type: "down", ...told, reason: { code: "CRASHED", message: untellable } }
     const readDown = Schema.decodeUnknownOption(ToldDown)

@@ -1,4 +1,4 @@
-/** A connection to an agent that is open and that nobody has asked anything on yet, as after a Sandbox has come up. */
+/** An open connection to an agent that has not carried a request yet, as after a Sandbox has come up. */
 import { duplexPair } from "node:stream"
 import { expect, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -10,7 +10,7 @@ import { Runtime } from "../../../../src/runtime/Runtime.ts"
 import { eventually } from "../../../support/runtime/contract/commands.ts"
 import { hostId, peers, served } from "../../../support/runtime/distant/TestDistant.ts"
 
-it.live("is not asked on once its host has ended it: the next one is", () =>
+it.live("a request skips an unused connection that its host has ended, and uses the next one", () =>
   Effect.gen(function* () {
     const agent = makeServer({})
     const connections: Array<{ readonly end: () => void; hasEnded: boolean }> = []
@@ -19,7 +19,7 @@ it.live("is not asked on once its host has ended it: the next one is", () =>
       connect: () =>
         Effect.sync(() => {
           const [one, other] = duplexPair()
-          // Destroyed, neither tells the other.
+          // Destroyed, neither end tells the other.
           one.once("close", () => other.destroy())
           other.on("error", () => {}).once("close", () => one.destroy())
           const connection = { end: () => one.destroy(), hasEnded: false }
@@ -33,13 +33,13 @@ it.live("is not asked on once its host has ended it: the next one is", () =>
     for (let ended = 0; ended < 4; ended++) {
       yield* far.guest("sandbox", 1)
       expect(connections.length).toBe(ended + 1)
-      // What a machine's falling asleep does.
+      // As when a machine falls asleep.
       connections[ended]!.end()
       yield* eventually(Effect.sync(() => connections[ended]!.hasEnded))
       yield* Effect.sleep("50 millis")
     }
     const guest = yield* far.guest("sandbox", 1)
-    // That nothing listens on that port is its agent's answer.
+    // The refusal of that port is its agent's answer.
     expect(yield* Effect.flip(Effect.scoped(guest.dial(9)))).toMatchObject({ _tag: "PortClosed" })
     expect(connections.length).toBe(5)
   }).pipe(Effect.scoped, Effect.provide(peers))

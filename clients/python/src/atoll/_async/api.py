@@ -63,9 +63,8 @@ from .transport import AsyncTransport
 class AsyncApi:
     """Every operation of the service's description, with types and with the same care for lost connections.
 
-    A field of a request that is not given is left out; where None is given, null is sent. attempt_seconds: for how
-    long one attempt waits for the service; by default the client's own. What streams is answered unread: whoever
-    reads it closes it.
+    A field of a request that is not given is omitted; None is sent as null. attempt_seconds: how long one attempt
+    waits for the service; by default the client's own. A stream is returned unread: its reader closes it.
     """
 
     def __init__(self, transport: AsyncTransport) -> None:

@@ -1,4 +1,4 @@
-"""The way to one Atoll service with one API key."""
+"""A client of one Atoll service with one API key."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ class AsyncAtoll:
 
     api_key: by default the environment's ATOLL_API_KEY.
     url: without `/api/v2`; by default the environment's ATOLL_URL, else http://127.0.0.1:8080.
-    attempt_seconds: for how long one attempt of a request waits for the service: to be connected, and until more of its answer comes.
+    attempt_seconds: how long one attempt of a request waits for the service: to connect, and for the next part of its answer.
         Not a command's time-out.
-    patience_seconds: for how long a request is sent again while the service is away or a rate limit holds. 0: never.
-    ssl_context: where the service's certificate is none that everybody trusts.
-    http_client: of your own (proxies); it is not closed by this one. Terminals and tunnels do not go through it.
+    patience_seconds: how long a request is retried while the service is away or a rate limit holds. 0: no retries.
+    ssl_context: for a service whose certificate is not publicly trusted.
+    http_client: your own client (proxies); this one does not close it. Terminals and tunnels do not use it.
     """
 
     sandboxes: AsyncSandboxes
     workspaces: AsyncWorkspaces
     usage: AsyncUsage
     api: AsyncApi
-    """Every operation of the service's description as it is, with the same care for lost connections."""
+    """Every operation of the service's description, with the same retries after lost connections."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class AsyncAtoll:
         at = url or os.environ.get("ATOLL_URL") or "http://127.0.0.1:8080"
         if not at.lower().startswith(("http://", "https://")):
             raise ValueError(f"The service's URL begins with http:// or https://; {at!r} does not.")
-        # Whoever watches many Sandboxes has as many streams. The service keeps an idle connection for 65 s.
+        # A program that watches many Sandboxes has as many streams. The service keeps an idle connection for 65 s.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=30)
         tls = ssl_context or ssl.create_default_context()
         http = http_client or httpx.AsyncClient(limits=limits, verify=ssl_context or True)
@@ -84,15 +84,15 @@ class AsyncAtoll:
         self.usage = AsyncUsage(self.api)
 
     async def me(self) -> Me:
-        """Whose key it is, and what it may."""
+        """The key's account, and its scopes."""
         return await self.api.get_me()
 
     def events(self, *, after: Optional[str] = None) -> AsyncGenerator[TransitionEvent, None]:
-        """What happens to all that the account has, from now on or after a position. Each transition once, over lost connections."""
+        """Every transition in the account, from now on or after a position. Each once, over lost connections."""
         return follow_events(self.api, None, after)
 
     async def aclose(self) -> None:
-        """Closes the connections. What runs in Sandboxes runs on."""
+        """Closes the connections. Processes in Sandboxes go on."""
         if self._own is not None:
             await self._own.aclose()
 

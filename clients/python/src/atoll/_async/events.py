@@ -14,7 +14,7 @@ from .resumed import resumed
 async def follow_events(
     api: AsyncApi, sandbox_id: Optional[str], after: Optional[str]
 ) -> AsyncGenerator[TransitionEvent, None]:
-    """sandbox_id None: the whole account's. Fails with CursorStaleError after a position that is older than what is kept."""
+    """sandbox_id None: the whole account's. Fails with CursorStaleError after a position that is older than the stored events."""
     position = after
 
     async def open_stream() -> httpx.Response:

@@ -24,14 +24,14 @@ from .api import AsyncApi
 from .paged import paged
 
 _CHANGED_TIMES_MAX = 5
-"""As it was begun to be read is no longer there, so often."""
+"""How often a read starts over because the file has changed."""
 
 _CUT_TIMES_MAX = 5
-"""An archive's connection was cut, so often."""
+"""How often an archive is requested again after a cut connection."""
 _WRITE_MAX_BYTES = 8 * 1024 * 1024
-"""What is larger goes as an archive of one file."""
+"""Larger content goes as an archive of one file."""
 _ARCHIVE_SECONDS = 300.0
-"""All files get to the disk before it is answered."""
+"""The service answers once all files are on the disk."""
 _NEW_MODE = 0o644
 
 
@@ -56,7 +56,7 @@ class AsyncFiles:
                 return
 
     async def read_bytes(self, path: str) -> bytes:
-        """A whole file, however large. One that changes while it is read is read anew."""
+        """A whole file of any size. One that changes during the read is read again."""
         attempt = 1
         while True:
             try:
@@ -79,8 +79,8 @@ class AsyncFiles:
         return await self.read_text(path)
 
     async def write(self, path: str, content: Union[str, bytes]) -> None:
-        """Creates or replaces a file at once, however large: a reader sees the old or the new content. Its directory must exist."""
-        # Of a number, bytes() would make so many zeros.
+        """Creates or replaces a file of any size in one step: a reader sees the old or the new content. Its directory must exist."""
+        # bytes() of a number would make so many zeros.
         data = content.encode() if isinstance(content, str) else bytes(memoryview(content))
         if len(data) <= _WRITE_MAX_BYTES:
             await self._api.write_file(self._id, path=absolute(path), content=data)
@@ -91,18 +91,18 @@ class AsyncFiles:
         await self._upload(lambda: packed_bytes(data, name, mode), folder, None)
 
     async def upload(self, source: Union[str, PathLike[str]], path: str, *, on_progress: Progress = None) -> UnpackedArchive:
-        """A file of this machine, or a whole directory, however large; permissions, times and links are kept, and missing parents are made.
+        """Uploads a file or a whole directory of any size; permissions, times and links are kept, and missing parents are made.
 
-        Each file is put in its place whole. What is in a directory already stays, unless it has the same name. After a ConnectionError some
-        may have come: the same again does no harm. Fails with ArchiveIncompleteError where it could not go on.
+        Each file is replaced whole. Other entries of an existing directory stay. After a ConnectionError some files
+        may have arrived: a repetition does no harm. Fails with ArchiveIncompleteError if the service could not go on.
 
-        source: of a directory its content is put into `path`; a file becomes `path`.
-        on_progress: told how many bytes were sent so far.
+        source: a directory's content goes into `path`; a file becomes `path`.
+        on_progress: called with the number of bytes sent so far.
         """
         local = fspath(source)
         if isdir(local):
             return await self._upload(lambda: packed_directory(local), absolute(path), on_progress)
-        # What is missing here makes no directories there.
+        # A missing local source makes no directories there.
         stat(local)
         folder, name = posixpath.split(absolute(path))
         return await self._upload(lambda: packed_file(local, name), folder, on_progress)
@@ -110,13 +110,13 @@ class AsyncFiles:
     async def download(
         self, path: str, destination: Union[str, PathLike[str]], *, on_progress: Progress = None
     ) -> Downloaded:
-        """A file, or a whole directory, however large, to this machine; permissions are kept, and of what is in a directory times and links.
+        """Downloads a file or a whole directory of any size; permissions are kept, and for a directory's content times and links.
 
-        It is on this machine whole before the first file is put in its place, at once each. What would lead out of `destination`, by a
-        link or by its name, is left out, and told in the answer.
+        Everything is on this machine before the first file is put in its place, each in one step. Entries that would lead out of
+        `destination`, by a link or by their name, are skipped, and listed in the result.
 
-        destination: of a directory its content is put in there, and it is made if it is missing; a file becomes this.
-        on_progress: told how many bytes came so far.
+        destination: a directory's content goes into it, and it is made if it is missing; a file becomes this.
+        on_progress: called with the number of bytes received so far.
         """
         local = fspath(destination)
         try:
@@ -133,10 +133,10 @@ class AsyncFiles:
         replace_all: bool = False,
         expected_sha256: Optional[str] = None,
     ) -> EditFileResponse:
-        """Replaces text in a file that is what you think it is. Fails with PreconditionFailedError, TextNotFoundError or, unless
+        """Replaces text in a file with the expected content. Fails with PreconditionFailedError, TextNotFoundError or, unless
         replace_all, TextAmbiguousError.
 
-        expected_sha256: of the whole file; by default of what is found there now.
+        expected_sha256: of the whole file; by default of the present content.
         """
         return await self._api.edit_file(
             self._id,
@@ -148,11 +148,11 @@ class AsyncFiles:
         )
 
     async def sha256(self, path: str) -> str:
-        """Of a file as it is now, in hexadecimal."""
+        """Of the present file, in hexadecimal."""
         return hashlib.sha256(await self.read_bytes(path)).hexdigest()
 
     async def list(self, path: str = WORKSPACE) -> AsyncIterator[FileStat]:
-        """What is in a directory, in the file system's own order; asks for the next page by itself."""
+        """The entries of a directory, in the file system's own order; requests the next page by itself."""
         ask = self._api.list_files
         async for page in paged(lambda cursor: ask(self._id, path=absolute(path), cursor=cursor)):
             for entry in page.entries:
@@ -170,7 +170,7 @@ class AsyncFiles:
         return True
 
     async def mkdir(self, path: str, *, recursive: bool = False) -> None:
-        """recursive: missing parents, too, and content with a directory that is there."""
+        """recursive: makes missing parents, too, and succeeds for an existing directory."""
         await self._api.create_directory(self._id, path=absolute(path), recursive=recursive)
 
     async def rename(self, path: str, destination: str, *, overwrite: bool = False) -> None:
@@ -180,7 +180,7 @@ class AsyncFiles:
         )
 
     async def remove(self, path: str, *, recursive: bool = False) -> None:
-        """recursive: a directory with all that is in it."""
+        """recursive: a directory with everything in it."""
         await self._api.remove_file(self._id, path=absolute(path), recursive=recursive)
 
     async def _mode(self, path: str) -> int:
@@ -218,7 +218,7 @@ class AsyncFiles:
             return await AsyncBlocking.run(lambda: unpack(archive, destination))
 
     async def _fetch(self, path: str, archive: IO[bytes], progress: Progress) -> None:
-        """All of it, or it fails: what ends before its end is asked for anew, a few times."""
+        """All of it, or a failure: an answer that ends early is requested again, a few times."""
         attempt = 1
         while True:
             archive.seek(0)

@@ -29,7 +29,7 @@ class AsyncForward:
             try:
                 tunnel = await tunnels.open(port)
             except (Error, OSError):
-                # Nobody listens there, or not any more: the connection ends.
+                # No program listens there, or not any more: the connection ends.
                 return
             try:
                 await _carry(wire, tunnel)

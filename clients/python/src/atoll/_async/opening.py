@@ -1,4 +1,4 @@
-"""What is made by a call and closed at the end of a block."""
+"""An object that a call makes and the end of a block closes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T", bound=AsyncContextManager[Any])
 
 
 class Opening(Coroutine[Any, Any, T], Generic[T]):
-    """`await` gives what is made; `async with` gives it, and closes it at the end."""
+    """`await` returns the object; `async with` returns it, and closes it at the end."""
 
     def __init__(self, made: Coroutine[Any, Any, T]) -> None:
         self._coroutine = made
@@ -47,7 +47,7 @@ class Opening(Coroutine[Any, Any, T], Generic[T]):
 
 
 def opening(method: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Opening[T]]:
-    """Of a method that makes something: its call can be awaited, and used by `async with` without."""
+    """For a method that makes an object: its call can be awaited, or used by `async with` directly."""
 
     @functools.wraps(method)
     def opened(*args: P.args, **kwargs: P.kwargs) -> Opening[T]:

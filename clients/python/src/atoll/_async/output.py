@@ -1,4 +1,4 @@
-"""What an operation writes, followed by absolute offsets over lost connections: nothing is missing, nothing comes twice."""
+"""An operation's output, followed by absolute offsets over lost connections: nothing is missing, nothing comes twice."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .resumed import resumed
 async def follow_output(
     api: AsyncApi, sandbox_id: str, operation_id: str, from_: Optional[Mapping[OutputStream, int]]
 ) -> AsyncGenerator[Union[OutputChunk, Operation], None]:
-    """At last the operation as it ended, once all of its output has come."""
+    """The ended operation, once all of its output has come."""
     at: Dict[OutputStream, int] = {"stdout": 0, "stderr": 0, **(from_ or {})}
 
     async def open_stream() -> httpx.Response:

@@ -1,4 +1,4 @@
-"""The pages of a list one after the other, each asked for when the one before was consumed."""
+"""The pages of a list one after the other, each requested when the one before was consumed."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class AsyncSandbox:
     files: AsyncFiles
     previews: AsyncPreviews
     record: SandboxRecord
-    """As the service last told it."""
+    """As the service's last answer has it."""
 
     def __init__(self, api: AsyncApi, record: SandboxRecord) -> None:
         self._api = api
@@ -52,7 +52,7 @@ class AsyncSandbox:
 
     @property
     def status(self) -> SandboxStatus:
-        """As the service last told it."""
+        """As the service's last answer has it."""
         return self.record.status
 
     async def refresh(self) -> AsyncSandbox:
@@ -60,7 +60,7 @@ class AsyncSandbox:
         return self
 
     async def until_running(self, *, within_seconds: float = 120) -> AsyncSandbox:
-        """Waits while it is pending. Fails with WaitTimeout, and with the status that it has instead, when it will not run by itself."""
+        """Waits while it is pending. Fails with WaitTimeout, and with its status if it will not run by itself."""
         await self._while("pending", within_seconds)
         if self.status not in ("running", "sleeping"):
             reason = self.record.status_reason
@@ -69,14 +69,14 @@ class AsyncSandbox:
         return self
 
     async def boot(self, *, within_seconds: float = 120, idempotency_key: Optional[str] = None) -> AsyncSandbox:
-        """Starts it again with the volume that it has, and waits until it runs."""
+        """Starts it again with its volume, and waits until it runs."""
         key = idempotency_key or random_key()
         answer = await self._api.start_sandbox(self.id, idempotency_key=key, wait="running", attempt_seconds=45)
         self.record = answer.sandbox
         return await self.until_running(within_seconds=within_seconds)
 
     async def stop(self, *, within_seconds: float = 120) -> AsyncSandbox:
-        """Ends all that runs in it; its volume stays."""
+        """Ends all processes in it; its volume stays."""
         self.record = (await self._api.stop_sandbox(self.id, attempt_seconds=45)).sandbox
         await self._while("stopping", within_seconds)
         return self
@@ -89,10 +89,10 @@ class AsyncSandbox:
         env: Given[Optional[Mapping[str, Optional[str]]]] = UNSET,
         lifetime: Given[Optional[Lifetime]] = UNSET,
     ) -> AsyncSandbox:
-        """Changes what is given. None removes: all of it, or in a mapping what has that name; a name that is not there stays.
+        """Changes the given fields. None removes a field, or a mapping's entry of that name; entries that are not given stay.
 
-        env: commands that begin afterwards get the new ones.
-        lifetime: time counts from the boot and from the stop, not from this change.
+        env: later commands get the new variables.
+        lifetime: times count from the boot and from the stop, not from this change.
         """
         answer = await self._api.update_sandbox(
             self.id,
@@ -105,7 +105,7 @@ class AsyncSandbox:
         return self
 
     async def delete(self) -> None:
-        """For good, with its volume."""
+        """Permanently, with its volume."""
         await self._api.delete_sandbox(self.id, attempt_seconds=45)
 
     async def __aenter__(self) -> AsyncSandbox:
@@ -129,13 +129,13 @@ class AsyncSandbox:
         timeout_seconds: Optional[float] = None,
         idempotency_key: Optional[str] = None,
     ) -> AsyncOperation:
-        """Starts a command; it runs on whatever becomes of the caller.
+        """Starts a command; it goes on if the caller ends.
 
         argv: a program and its arguments; no shell is involved.
         cwd: a directory in /workspace that exists.
-        stdin: all of its input, after which that ends.
+        stdin: all of its input, which then ends.
         timeout_seconds: after so long the service kills the command, which has failed then. 1 to 86,400; by default never.
-        idempotency_key: names this start: the same key gives the same operation again, also from another process. By default a new one.
+        idempotency_key: names this start: the same key returns the same operation, also from another process. By default a new key.
         """
         if isinstance(argv, (str, bytes)):
             raise TypeError('argv is a program and its arguments, such as ["ls", "-l"]; for a command line, ["sh", "-c", line].')
@@ -163,10 +163,10 @@ class AsyncSandbox:
         keep_bytes: int = KEEP_BYTES,
         idempotency_key: Optional[str] = None,
     ) -> RunResult:
-        """Runs a command to its end. A non-zero exit is a result, not an error. Who gives up waiting does not end the command.
+        """Runs a command to its end. A non-zero exit is a result, not an error. A caller that stops waiting does not end the command.
 
-        on_stdout, on_stderr: told the text as it is written, cut anywhere but within a character.
-        keep_bytes: of each stream: what is beyond is passed on, but only the end is kept for the result.
+        on_stdout, on_stderr: called with text as it is written, cut anywhere but within a character.
+        keep_bytes: for each stream: output beyond it is passed on, but only the end is kept for the result.
         The others are those of start.
         """
         operation = await self.start(
@@ -182,11 +182,11 @@ class AsyncSandbox:
         return gathered.result(operation.record)
 
     async def operation(self, id: str) -> AsyncOperation:
-        """One that was started earlier, here or elsewhere."""
+        """An operation that was started earlier, here or elsewhere."""
         return AsyncOperation(self._api, (await self._api.get_operation(self.id, id)).operation)
 
     async def operations(self) -> AsyncIterator[AsyncOperation]:
-        """Newest first; asks for the next page by itself."""
+        """Newest first; requests the next page by itself."""
         ask = self._api.list_operations
         async for page in paged(lambda cursor: ask(self.id, cursor=cursor)):
             for record in page.operations:
@@ -196,23 +196,23 @@ class AsyncSandbox:
         return (await self._api.list_processes(self.id)).processes
 
     async def logs(self, *, since: Optional[str] = None, limit: Optional[int] = None) -> List[LogEntry]:
-        """What its commands wrote last, oldest first: 5,000 entries at most."""
+        """The latest output of its commands, oldest first: 5,000 entries at most."""
         return (await self._api.read_logs(self.id, since=since, limit=limit)).logs.entries
 
     async def transitions(self) -> AsyncIterator[Transition]:
-        """What happened to it, oldest first; asks for the next page by itself."""
+        """Its transitions, oldest first; requests the next page by itself."""
         ask = self._api.list_sandbox_transitions
         async for page in paged(lambda cursor: ask(self.id, cursor=cursor)):
             for transition in page.transitions:
                 yield transition
 
     def events(self, *, after: Optional[str] = None) -> AsyncGenerator[TransitionEvent, None]:
-        """What happens to it and to all that is in it, from now on or after a position. Each transition once, over lost connections."""
+        """Every transition of it and of everything in it, from now on or after a position. Each once, over lost connections."""
         return follow_events(self._api, self.id, after)
 
     @opening
     async def terminal(self, *, columns: Optional[int] = None, rows: Optional[int] = None) -> AsyncTerminal:
-        """A login shell on a terminal, 80 by 24 characters unless something else is said; it ends with its connection, and at the end of a block:
+        """A login shell on a terminal, by default of 80 by 24 characters; it ends with its connection, and at the end of a block:
 
         async with sandbox.terminal() as terminal:
         """
@@ -222,12 +222,12 @@ class AsyncSandbox:
 
     @opening
     async def tunnel(self, port: int) -> AsyncTunnel:
-        """A TCP connection to a program that listens in the Sandbox. Where none does, it fails with SandboxUnavailableError."""
+        """A TCP connection to a program that listens in the Sandbox. Without one it fails with SandboxUnavailableError."""
         return await self._tunnels.open(port)
 
     @opening
     async def forward(self, port: int, *, host: str = "127.0.0.1", local_port: int = 0) -> AsyncForward:
-        """A port of this machine that leads to one of the Sandbox, for programs and libraries that want an address:
+        """A port of this machine that leads to one of the Sandbox, for programs and libraries that need an address:
 
         async with sandbox.forward(5432) as forward:
             connect(forward.host, forward.port)

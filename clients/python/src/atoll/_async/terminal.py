@@ -15,7 +15,7 @@ from .websocket import AsyncWebSocket
 _INPUT_MAX_BYTES = 64 * 1024
 """Of one frame."""
 _UNREAD_MAX_BYTES = 256 * 1024
-"""What nobody has read yet: from here on the shell waits, down to that."""
+"""Above this much unread output the shell waits, until it has fallen to the lower bound."""
 _UNREAD_LOW_BYTES = 64 * 1024
 
 
@@ -32,9 +32,9 @@ class AsyncTerminal:
         self._receiving = AsyncTask(self._receive)
 
     async def output(self) -> AsyncGenerator[bytes, None]:
-        """What the terminal shows, as it comes, until the shell ends; characters may be cut between two pieces.
+        """The terminal's output as it comes, until the shell ends; characters may be cut between two pieces.
 
-        Who does not read on holds the shell back, and may go on later. Fails with ConnectionLost.
+        A reader that pauses holds the shell back, and may go on later. Fails with ConnectionLost.
         """
         while True:
             piece = await self._unread.take()
@@ -48,14 +48,14 @@ class AsyncTerminal:
             raise self._error
 
     async def wait(self) -> Optional[TerminalExit]:
-        """How the shell ended; None: it was closed from here. While nobody reads the output it may not end. Fails with ConnectionLost."""
+        """How the shell ended; None: this client closed it. Without a reader of the output it may not end. Fails with ConnectionLost."""
         await self._receiving.finished()
         if self._error is not None:
             raise self._error
         return self._exit
 
     async def write(self, data: Union[str, bytes]) -> None:
-        """What somebody types. Returns when there is room for more. Fails with ConnectionLost; after the shell's end it does nothing."""
+        """Sends input. Returns when there is room for more. Fails with ConnectionLost; after the shell's end it does nothing."""
         typed = data.encode() if isinstance(data, str) else data
         for at in range(0, len(typed), _INPUT_MAX_BYTES):
             if self._is_over:
@@ -68,7 +68,7 @@ class AsyncTerminal:
             await self._connection.send(json.dumps({"type": "resize", "columns": columns, "rows": rows}))
 
     async def close(self) -> None:
-        """Ends the shell and what it started."""
+        """Ends the shell and its processes."""
         self._is_closed = True
         await self._connection.aclose()
         await self._receiving.finished()
@@ -109,5 +109,5 @@ class AsyncTerminal:
         try:
             await self._connection.send(json.dumps(control))
         except ConnectionLost:
-            # Whoever receives is told.
+            # A reader gets the failure.
             pass

@@ -12,14 +12,14 @@ from .websocket import AsyncWebSocket
 
 _MESSAGE_MAX_BYTES = 256 * 1024
 _UNREAD_MAX_BYTES = 256 * 1024
-"""Whoever sends in the Sandbox waits beyond this."""
+"""Above this the program in the Sandbox waits before it sends more."""
 
 _END = "end"
 """Of one direction."""
 
 
 class AsyncTunnel:
-    """For one that reads, and one that writes."""
+    """For one reader, and one writer."""
 
     def __init__(self, connection: AsyncWebSocket) -> None:
         self._connection = connection
@@ -29,7 +29,7 @@ class AsyncTunnel:
         self._receiving = AsyncTask(self._receive)
 
     async def read(self) -> bytes:
-        """What has come; waits for some. Empty once the program in the Sandbox sends no more. Fails with ConnectionLost."""
+        """The received bytes; waits for some. Empty once the program in the Sandbox sends no more. Fails with ConnectionLost."""
         piece = await self._unread.take()
         if piece is None and self._error is not None:
             raise self._error
@@ -41,7 +41,7 @@ class AsyncTunnel:
             await self._connection.send(data[at : at + _MESSAGE_MAX_BYTES])
 
     async def write_eof(self) -> None:
-        """Nothing more will be written; what comes is still read."""
+        """Nothing more will be written; received bytes can still be read."""
         await self._connection.send(_END)
 
     async def close(self) -> None:

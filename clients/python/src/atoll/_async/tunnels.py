@@ -1,4 +1,4 @@
-"""TCP connections to the ports of one Sandbox, and what opens them: a capability of the service for each port, good for an hour."""
+"""TCP connections to the ports of one Sandbox, and the service's capability for each port, which opens them for an hour."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .api import AsyncApi
 from .tunnel import AsyncTunnel
 
 _FRESH_SECONDS = 600.0
-"""Connections are cut when the access that opened them ends, after an hour: so each has most of one."""
+"""Connections are cut when the access that opened them ends, after an hour: so each gets most of an hour."""
 
 
 class AsyncTunnels:
@@ -23,20 +23,20 @@ class AsyncTunnels:
         self._accesses: Dict[int, Tuple[str, str, float]] = {}
         """By port: the access's id, its capability, and until when it is fresh."""
         self._granted: Set[str] = set()
-        # Whoever opens at the same time shares one.
+        # Concurrent callers share one access.
         self._asking = AsyncTurn()
 
     async def open(self, port: int) -> AsyncTunnel:
         try:
             return await self._connected(port)
         except UnauthenticatedError:
-            # It ended before its time: it was revoked, or the Sandbox started anew.
+            # It ended early: it was revoked, or the Sandbox restarted.
             if self._accesses.pop(port, None) is None:
                 raise
             return await self._connected(port)
 
     async def revoke(self) -> None:
-        """Ends all accesses that were asked for here, and their connections."""
+        """Ends all accesses of this object, and their connections."""
         self._accesses.clear()
         while self._granted:
             access = self._granted.pop()
@@ -50,7 +50,7 @@ class AsyncTunnels:
 
     async def _connected(self, port: int) -> AsyncTunnel:
         access, capability = await self._access(port)
-        # Connections of one client live together: a newer client takes the place of the older.
+        # Connections of one client live together: a newer client replaces the older.
         query = {"port": port, "client": access}
         connection = await self._api.transport.connect("/api/v2/tunnel", query, "atoll.tunnel", capability)
         return AsyncTunnel(connection)

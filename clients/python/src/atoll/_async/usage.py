@@ -1,4 +1,4 @@
-"""What was used, what it cost, and what is left."""
+"""Usage, costs and remaining credit."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class AsyncUsage:
         return await self._api.read_costs(from_=from_, to=to, group_by=group_by, sandbox_id=sandbox_id)
 
     async def transactions(self) -> AsyncIterator[WalletTransaction]:
-        """Newest first; asks for the next page by itself."""
+        """Newest first; requests the next page by itself."""
         ask = self._api.list_transactions
         async for page in paged(lambda cursor: ask(cursor=cursor)):
             for transaction in page.transactions:

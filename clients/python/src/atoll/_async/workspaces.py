@@ -1,4 +1,4 @@
-"""What holds Sandboxes, and bounds the storage of their volumes together."""
+"""A workspace holds Sandboxes, and bounds the sum of their volumes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..schemas import Workspace
 from .api import AsyncApi
 
 _FIRST_KEY = "atoll-client-first-workspace"
-"""Two programs that ask at once get the same, whatever library they have."""
+"""Concurrent programs get the same one, with either library."""
 
 
 class AsyncWorkspaces:
@@ -20,7 +20,7 @@ class AsyncWorkspaces:
         return (await self._api.list_workspaces()).workspaces
 
     async def create(self, name: str, *, idempotency_key: Optional[str] = None) -> Workspace:
-        """idempotency_key: names this creation: the same key gives the same workspace again. By default a new one."""
+        """idempotency_key: names this creation: the same key returns the same workspace. By default a new key."""
         key = idempotency_key or random_key()
         return (await self._api.create_workspace(idempotency_key=key, name=name)).workspace
 

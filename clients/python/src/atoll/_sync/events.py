@@ -15,7 +15,7 @@ from .resumed import resumed
 def follow_events(
     api: Api, sandbox_id: Optional[str], after: Optional[str]
 ) -> Generator[TransitionEvent, None, None]:
-    """sandbox_id None: the whole account's. Fails with CursorStaleError after a position that is older than what is kept."""
+    """sandbox_id None: the whole account's. Fails with CursorStaleError after a position that is older than the stored events."""
     position = after
 
     def open_stream() -> httpx.Response:

@@ -30,7 +30,7 @@ class Forward:
             try:
                 tunnel = tunnels.open(port)
             except (Error, OSError):
-                # Nobody listens there, or not any more: the connection ends.
+                # No program listens there, or not any more: the connection ends.
                 return
             try:
                 _carry(wire, tunnel)

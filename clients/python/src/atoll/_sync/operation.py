@@ -1,5 +1,5 @@
 # Made by `npm run clients` from _async/operation.py. Not to be edited.
-"""A command that runs in a Sandbox, whoever waits for it."""
+"""A command that runs in a Sandbox, with or without a waiting client."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .output import follow_output
 from .paged import paged
 
 _WAIT_MAX_SECONDS = 30.0
-"""The longest that the service waits at once."""
+"""The longest wait of one request."""
 
 _TERMINAL = ("completed", "cancelled", "failed")
 
@@ -24,7 +24,7 @@ class Operation:
     id: str
     sandbox_id: str
     record: OperationRecord
-    """As the service last told it."""
+    """As the service's last answer has it."""
 
     def __init__(self, api: Api, record: OperationRecord) -> None:
         self._api = api
@@ -42,7 +42,7 @@ class Operation:
     def wait(self, *, within_seconds: Optional[float] = None) -> OperationRecord:
         """Waits until it is completed, cancelled or failed.
 
-        within_seconds: how long to wait; then it fails with WaitTimeout, and the command goes on. By default until it is over.
+        within_seconds: how long to wait; then it fails with WaitTimeout, and the command goes on. By default until the operation has ended.
         """
         until = None if within_seconds is None else time.monotonic() + within_seconds
         while True:
@@ -58,20 +58,20 @@ class Operation:
                 raise WaitTimeout(f"The operation {self.id} is {self.record.status} after {within_seconds} s; it goes on.")
 
     def cancel(self) -> OperationRecord:
-        """Ends the command: TERM to its whole tree, and KILL after 2 s. One that was over first keeps its result."""
+        """Ends the command: TERM to its whole tree, and KILL after 2 s. An operation that had ended before keeps its result."""
         self.record = self._api.cancel_operation(self.sandbox_id, self.id).operation
         return self.record
 
     def output(self, *, from_: Optional[Mapping[OutputStream, int]] = None) -> Generator[OutputChunk, None, None]:
-        """Its output as it is written, until it is over and all was told:
+        """Its output as it is written, until the operation has ended and all output was yielded:
 
             for chunk in operation.output():
                 print(chunk.stream, chunk.offset, chunk.data)
 
-        A lost connection is opened anew at the offset where it was. At the end `record` is the operation as it ended.
+        A lost connection is reopened at its offset. At the end `record` is the ended operation.
 
-        The service keeps only the end of each stream (16 MiB by default). A chunk before which bytes are no longer kept is `truncated`, and
-        its `missing_bytes` counts them; such a chunk may itself be empty. To miss nothing, fail on the first one.
+        The service keeps only the end of each stream (16 MiB by default). A chunk after a gap is `truncated`, and
+        its `missing_bytes` counts the gap; such a chunk may itself be empty. To miss nothing, fail on the first one.
 
         from_: absolute byte offsets to begin at, such as `{"stdout": 1000}`.
         """
@@ -90,7 +90,7 @@ class Operation:
         return self._api.read_operation_output(self.sandbox_id, self.id, stream=stream, offset=offset, limit=limit)
 
     def transitions(self) -> Iterator[Transition]:
-        """What happened to it, oldest first; asks for the next page by itself."""
+        """Its transitions, oldest first; requests the next page by itself."""
         ask = self._api.list_operation_transitions
         for page in paged(lambda cursor: ask(self.sandbox_id, self.id, cursor=cursor)):
             for transition in page.transitions:

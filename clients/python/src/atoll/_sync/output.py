@@ -1,5 +1,5 @@
 # Made by `npm run clients` from _async/output.py. Not to be edited.
-"""What an operation writes, followed by absolute offsets over lost connections: nothing is missing, nothing comes twice."""
+"""An operation's output, followed by absolute offsets over lost connections: nothing is missing, nothing comes twice."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .resumed import resumed
 def follow_output(
     api: Api, sandbox_id: str, operation_id: str, from_: Optional[Mapping[OutputStream, int]]
 ) -> Generator[Union[OutputChunk, Operation], None, None]:
-    """At last the operation as it ended, once all of its output has come."""
+    """The ended operation, once all of its output has come."""
     at: Dict[OutputStream, int] = {"stdout": 0, "stderr": 0, **(from_ or {})}
 
     def open_stream() -> httpx.Response:

@@ -1,5 +1,5 @@
 # Made by `npm run clients` from _async/paged.py. Not to be edited.
-"""The pages of a list one after the other, each asked for when the one before was consumed."""
+"""The pages of a list one after the other, each requested when the one before was consumed."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # Made by `npm run clients` from _async/previews.py. Not to be edited.
-"""Ports of a Sandbox under a URL of their own."""
+"""Ports of a Sandbox, each under a separate URL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOOK_EVERY_SECONDS = 0.15
 class Preview:
     id: str
     url: str
-    """Whoever knows it may use it."""
+    """Anyone who knows it can use it."""
     port: int
     expires_at: str
     record: PreviewRecord
@@ -54,11 +54,11 @@ class Previews:
         self._listens = listens
 
     def open(self, port: int, *, within_seconds: float = 30) -> Preview:
-        """One a Sandbox, for an hour; at the end of a block it is closed:
+        """One per Sandbox, for an hour; at the end of a block it is closed:
 
             with sandbox.previews.open(3000) as preview:
 
-        within_seconds: how long to wait until a program listens; then it fails with WaitTimeout, and the preview is closed. 0: not at all.
+        within_seconds: how long to wait until a program listens; then the preview is closed and the call fails with WaitTimeout. 0: not at all.
         """
         preview = Preview(self._api, self._api.create_preview(self._id, port=port).preview)
         if within_seconds <= 0:
@@ -78,7 +78,7 @@ class Previews:
         return self._api.list_previews(self._id).previews
 
     def close(self) -> None:
-        """Closes whatever is open, also one whose id is lost."""
+        """Closes the open preview, even if its id is lost."""
         self._api.close_previews(self._id)
 
 

@@ -1,5 +1,5 @@
 # Made by `npm run clients` from _async/resumed.py. Not to be edited.
-"""A stream of events that is opened anew from where it was whenever its connection is lost."""
+"""A stream of events that reconnects at its position whenever its connection is lost."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PAUSE_MAX_SECONDS = 5.0
 
 
 def resumed(open_stream: Callable[[], httpx.Response]) -> Generator[ServerSentEvent, None, None]:
-    """open_stream asks from the position that its caller keeps; what it fails with, other than a lost connection, ends the stream."""
+    """open_stream requests from the position that its caller keeps; its failure, except a lost connection, ends the stream."""
     in_vain = 0
     while True:
         try:

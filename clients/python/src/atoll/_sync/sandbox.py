@@ -35,7 +35,7 @@ class Sandbox:
     files: Files
     previews: Previews
     record: SandboxRecord
-    """As the service last told it."""
+    """As the service's last answer has it."""
 
     def __init__(self, api: Api, record: SandboxRecord) -> None:
         self._api = api
@@ -51,7 +51,7 @@ class Sandbox:
 
     @property
     def status(self) -> SandboxStatus:
-        """As the service last told it."""
+        """As the service's last answer has it."""
         return self.record.status
 
     def refresh(self) -> Sandbox:
@@ -59,7 +59,7 @@ class Sandbox:
         return self
 
     def until_running(self, *, within_seconds: float = 120) -> Sandbox:
-        """Waits while it is pending. Fails with WaitTimeout, and with the status that it has instead, when it will not run by itself."""
+        """Waits while it is pending. Fails with WaitTimeout, and with its status if it will not run by itself."""
         self._while("pending", within_seconds)
         if self.status not in ("running", "sleeping"):
             reason = self.record.status_reason
@@ -68,14 +68,14 @@ class Sandbox:
         return self
 
     def boot(self, *, within_seconds: float = 120, idempotency_key: Optional[str] = None) -> Sandbox:
-        """Starts it again with the volume that it has, and waits until it runs."""
+        """Starts it again with its volume, and waits until it runs."""
         key = idempotency_key or random_key()
         answer = self._api.start_sandbox(self.id, idempotency_key=key, wait="running", attempt_seconds=45)
         self.record = answer.sandbox
         return self.until_running(within_seconds=within_seconds)
 
     def stop(self, *, within_seconds: float = 120) -> Sandbox:
-        """Ends all that runs in it; its volume stays."""
+        """Ends all processes in it; its volume stays."""
         self.record = self._api.stop_sandbox(self.id, attempt_seconds=45).sandbox
         self._while("stopping", within_seconds)
         return self
@@ -88,10 +88,10 @@ class Sandbox:
         env: Given[Optional[Mapping[str, Optional[str]]]] = UNSET,
         lifetime: Given[Optional[Lifetime]] = UNSET,
     ) -> Sandbox:
-        """Changes what is given. None removes: all of it, or in a mapping what has that name; a name that is not there stays.
+        """Changes the given fields. None removes a field, or a mapping's entry of that name; entries that are not given stay.
 
-        env: commands that begin afterwards get the new ones.
-        lifetime: time counts from the boot and from the stop, not from this change.
+        env: later commands get the new variables.
+        lifetime: times count from the boot and from the stop, not from this change.
         """
         answer = self._api.update_sandbox(
             self.id,
@@ -104,7 +104,7 @@ class Sandbox:
         return self
 
     def delete(self) -> None:
-        """For good, with its volume."""
+        """Permanently, with its volume."""
         self._api.delete_sandbox(self.id, attempt_seconds=45)
 
     def __enter__(self) -> Sandbox:
@@ -128,13 +128,13 @@ class Sandbox:
         timeout_seconds: Optional[float] = None,
         idempotency_key: Optional[str] = None,
     ) -> Operation:
-        """Starts a command; it runs on whatever becomes of the caller.
+        """Starts a command; it goes on if the caller ends.
 
         argv: a program and its arguments; no shell is involved.
         cwd: a directory in /workspace that exists.
-        stdin: all of its input, after which that ends.
+        stdin: all of its input, which then ends.
         timeout_seconds: after so long the service kills the command, which has failed then. 1 to 86,400; by default never.
-        idempotency_key: names this start: the same key gives the same operation again, also from another process. By default a new one.
+        idempotency_key: names this start: the same key returns the same operation, also from another process. By default a new key.
         """
         if isinstance(argv, (str, bytes)):
             raise TypeError('argv is a program and its arguments, such as ["ls", "-l"]; for a command line, ["sh", "-c", line].')
@@ -162,10 +162,10 @@ class Sandbox:
         keep_bytes: int = KEEP_BYTES,
         idempotency_key: Optional[str] = None,
     ) -> RunResult:
-        """Runs a command to its end. A non-zero exit is a result, not an error. Who gives up waiting does not end the command.
+        """Runs a command to its end. A non-zero exit is a result, not an error. A caller that stops waiting does not end the command.
 
-        on_stdout, on_stderr: told the text as it is written, cut anywhere but within a character.
-        keep_bytes: of each stream: what is beyond is passed on, but only the end is kept for the result.
+        on_stdout, on_stderr: called with text as it is written, cut anywhere but within a character.
+        keep_bytes: for each stream: output beyond it is passed on, but only the end is kept for the result.
         The others are those of start.
         """
         operation = self.start(
@@ -181,11 +181,11 @@ class Sandbox:
         return gathered.result(operation.record)
 
     def operation(self, id: str) -> Operation:
-        """One that was started earlier, here or elsewhere."""
+        """An operation that was started earlier, here or elsewhere."""
         return Operation(self._api, self._api.get_operation(self.id, id).operation)
 
     def operations(self) -> Iterator[Operation]:
-        """Newest first; asks for the next page by itself."""
+        """Newest first; requests the next page by itself."""
         ask = self._api.list_operations
         for page in paged(lambda cursor: ask(self.id, cursor=cursor)):
             for record in page.operations:
@@ -195,22 +195,22 @@ class Sandbox:
         return self._api.list_processes(self.id).processes
 
     def logs(self, *, since: Optional[str] = None, limit: Optional[int] = None) -> List[LogEntry]:
-        """What its commands wrote last, oldest first: 5,000 entries at most."""
+        """The latest output of its commands, oldest first: 5,000 entries at most."""
         return self._api.read_logs(self.id, since=since, limit=limit).logs.entries
 
     def transitions(self) -> Iterator[Transition]:
-        """What happened to it, oldest first; asks for the next page by itself."""
+        """Its transitions, oldest first; requests the next page by itself."""
         ask = self._api.list_sandbox_transitions
         for page in paged(lambda cursor: ask(self.id, cursor=cursor)):
             for transition in page.transitions:
                 yield transition
 
     def events(self, *, after: Optional[str] = None) -> Generator[TransitionEvent, None, None]:
-        """What happens to it and to all that is in it, from now on or after a position. Each transition once, over lost connections."""
+        """Every transition of it and of everything in it, from now on or after a position. Each once, over lost connections."""
         return follow_events(self._api, self.id, after)
 
     def terminal(self, *, columns: Optional[int] = None, rows: Optional[int] = None) -> Terminal:
-        """A login shell on a terminal, 80 by 24 characters unless something else is said; it ends with its connection, and at the end of a block:
+        """A login shell on a terminal, by default of 80 by 24 characters; it ends with its connection, and at the end of a block:
 
         with sandbox.terminal() as terminal:
         """
@@ -219,11 +219,11 @@ class Sandbox:
         return Terminal(self._api.transport.connect(path, size, "atoll.terminal"))
 
     def tunnel(self, port: int) -> Tunnel:
-        """A TCP connection to a program that listens in the Sandbox. Where none does, it fails with SandboxUnavailableError."""
+        """A TCP connection to a program that listens in the Sandbox. Without one it fails with SandboxUnavailableError."""
         return self._tunnels.open(port)
 
     def forward(self, port: int, *, host: str = "127.0.0.1", local_port: int = 0) -> Forward:
-        """A port of this machine that leads to one of the Sandbox, for programs and libraries that want an address:
+        """A port of this machine that leads to one of the Sandbox, for programs and libraries that need an address:
 
         with sandbox.forward(5432) as forward:
             connect(forward.host, forward.port)

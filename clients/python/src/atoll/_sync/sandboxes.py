@@ -38,14 +38,14 @@ class Sandboxes:
             with atoll.sandboxes.create() as sandbox:
 
         workspace_id: by default the account's first one, which is made if there is none.
-        runtime: a virtual machine, or namespaces of the host's kernel; by default as the operator has chosen.
+        runtime: a virtual machine, or namespaces of the host's kernel; by default the operator's choice.
         network_enabled: whether it reaches the internet and can have previews; by default it may.
-        env: variables of every command in it. They are secrets, and answered by name only.
+        env: variables of every command in it. They are secret: answers have only their names.
         lifetime: what stops and deletes it by itself.
-        until_running: False answers with a pending Sandbox.
+        until_running: False returns a pending Sandbox.
         within_seconds: how long to wait until it runs; then it fails with WaitTimeout.
-        idempotency_key: names this creation: the same key gives the same Sandbox again, also from another process. By default a new one.
-            Where this is cancelled, or fails, it may have been made all the same: the same again, with the key, gives it, to be deleted.
+        idempotency_key: names this creation: the same key returns the same Sandbox, also from another process. By default a new key.
+            If this call is cancelled or fails, the Sandbox may exist all the same: the same call with the key returns it, so that it can be deleted.
         """
         answer = self._api.create_sandbox(
             idempotency_key=idempotency_key or random_key(),
@@ -74,9 +74,9 @@ class Sandboxes:
         workspace_id: Optional[str] = None,
         metadata: Optional[Mapping[str, str]] = None,
     ) -> Iterator[Sandbox]:
-        """Newest first, deleted ones included unless `status` says otherwise; asks for the next page by itself.
+        """Newest first, deleted ones included unless `status` says otherwise; requests the next page by itself.
 
-        metadata: only those that have all of these pairs.
+        metadata: only Sandboxes with all of these pairs.
         """
         states = None if status is None else [*status]
         pairs = {f"metadata.{name}": value for name, value in (metadata or {}).items()}

@@ -16,7 +16,7 @@ from .websocket import WebSocket
 _INPUT_MAX_BYTES = 64 * 1024
 """Of one frame."""
 _UNREAD_MAX_BYTES = 256 * 1024
-"""What nobody has read yet: from here on the shell waits, down to that."""
+"""Above this much unread output the shell waits, until it has fallen to the lower bound."""
 _UNREAD_LOW_BYTES = 64 * 1024
 
 
@@ -33,9 +33,9 @@ class Terminal:
         self._receiving = Task(self._receive)
 
     def output(self) -> Generator[bytes, None, None]:
-        """What the terminal shows, as it comes, until the shell ends; characters may be cut between two pieces.
+        """The terminal's output as it comes, until the shell ends; characters may be cut between two pieces.
 
-        Who does not read on holds the shell back, and may go on later. Fails with ConnectionLost.
+        A reader that pauses holds the shell back, and may go on later. Fails with ConnectionLost.
         """
         while True:
             piece = self._unread.take()
@@ -49,14 +49,14 @@ class Terminal:
             raise self._error
 
     def wait(self) -> Optional[TerminalExit]:
-        """How the shell ended; None: it was closed from here. While nobody reads the output it may not end. Fails with ConnectionLost."""
+        """How the shell ended; None: this client closed it. Without a reader of the output it may not end. Fails with ConnectionLost."""
         self._receiving.finished()
         if self._error is not None:
             raise self._error
         return self._exit
 
     def write(self, data: Union[str, bytes]) -> None:
-        """What somebody types. Returns when there is room for more. Fails with ConnectionLost; after the shell's end it does nothing."""
+        """Sends input. Returns when there is room for more. Fails with ConnectionLost; after the shell's end it does nothing."""
         typed = data.encode() if isinstance(data, str) else data
         for at in range(0, len(typed), _INPUT_MAX_BYTES):
             if self._is_over:
@@ -69,7 +69,7 @@ class Terminal:
             self._connection.send(json.dumps({"type": "resize", "columns": columns, "rows": rows}))
 
     def close(self) -> None:
-        """Ends the shell and what it started."""
+        """Ends the shell and its processes."""
         self._is_closed = True
         self._connection.close()
         self._receiving.finished()
@@ -110,5 +110,5 @@ class Terminal:
         try:
             self._connection.send(json.dumps(control))
         except ConnectionLost:
-            # Whoever receives is told.
+            # A reader gets the failure.
             pass

@@ -1,5 +1,5 @@
 # Made by `npm run clients` from _async/transport.py. Not to be edited.
-"""The requests of one client over httpx, sent again where that cannot do anything twice."""
+"""The requests of one client over httpx, retried where that cannot apply anything twice."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .websocket import WebSocket
 T = TypeVar("T")
 
 _SILENT_MAX_SECONDS = 45.0
-"""A heartbeat comes every 15 s: after three of them a stream is dead, whatever it looks like."""
+"""A heartbeat comes every 15 s: after three missed ones a stream counts as dead."""
 
 _CLOCK_TOLERANCE_SECONDS = 5.0
-"""Told in whole seconds: less than this is no difference."""
+"""Known in whole seconds: a smaller difference is none."""
 
 _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 
@@ -47,7 +47,7 @@ class Transport:
         self._url = url.rstrip("/")
         self._headers = {
             "Accept": "*/*",
-            # What a Sandbox compresses costs more time than it saves: an archive would take ten times as long.
+            # Compression in a Sandbox takes more time than it saves: an archive would take ten times as long.
             "Accept-Encoding": "identity",
             "Authorization": f"Bearer {api_key}",
             "User-Agent": user_agent,
@@ -66,7 +66,7 @@ class Transport:
         return Content(answer.content, answer.headers)
 
     def open(self, request: Request) -> httpx.Response:
-        """A stream that was not read; whoever reads it closes it, and sees to a connection that is lost meanwhile."""
+        """An unread stream; its reader closes it, and handles a connection that is lost meanwhile."""
         return self._answer(request, _SILENT_MAX_SECONDS, is_stream=True)
 
     def connect(
@@ -83,14 +83,14 @@ class Transport:
                     url, protocol=protocol, headers=headers, tls=self._tls, seconds=self._attempt_seconds
                 )
             except (AtollError, ConnectionError) as fault:
-                # What it began ended with its connection.
+                # Its effects ended with its connection.
                 pause = patience.pause_after(fault, is_repeatable=True)
                 if pause is None:
                     raise
             time.sleep(pause)
 
     def now(self) -> float:
-        """The service's time of day, as its last answer told it to the second. Seconds since 1970."""
+        """The service's time of day, by its last answer, to the second. Seconds since 1970."""
         return time.time() + self._ahead_seconds
 
     def _note_clock(self, answer: httpx.Response) -> None:
@@ -128,7 +128,7 @@ class Transport:
                 return answer
             if is_stream:
                 _read_to_end(answer)
-            # It and its stream hold each other: what was read would stay until the collector of cycles comes.
+            # The answer and its stream reference each other: read bytes would stay until the cycle collector runs.
             answer.stream = httpx.ByteStream(b"")
             if answer.is_success:
                 return answer

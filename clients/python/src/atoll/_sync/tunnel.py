@@ -13,14 +13,14 @@ from .websocket import WebSocket
 
 _MESSAGE_MAX_BYTES = 256 * 1024
 _UNREAD_MAX_BYTES = 256 * 1024
-"""Whoever sends in the Sandbox waits beyond this."""
+"""Above this the program in the Sandbox waits before it sends more."""
 
 _END = "end"
 """Of one direction."""
 
 
 class Tunnel:
-    """For one that reads, and one that writes."""
+    """For one reader, and one writer."""
 
     def __init__(self, connection: WebSocket) -> None:
         self._connection = connection
@@ -30,7 +30,7 @@ class Tunnel:
         self._receiving = Task(self._receive)
 
     def read(self) -> bytes:
-        """What has come; waits for some. Empty once the program in the Sandbox sends no more. Fails with ConnectionLost."""
+        """The received bytes; waits for some. Empty once the program in the Sandbox sends no more. Fails with ConnectionLost."""
         piece = self._unread.take()
         if piece is None and self._error is not None:
             raise self._error
@@ -42,7 +42,7 @@ class Tunnel:
             self._connection.send(data[at : at + _MESSAGE_MAX_BYTES])
 
     def write_eof(self) -> None:
-        """Nothing more will be written; what comes is still read."""
+        """Nothing more will be written; received bytes can still be read."""
         self._connection.send(_END)
 
     def close(self) -> None:

@@ -1,5 +1,5 @@
 # Made by `npm run clients` from _async/tunnels.py. Not to be edited.
-"""TCP connections to the ports of one Sandbox, and what opens them: a capability of the service for each port, good for an hour."""
+"""TCP connections to the ports of one Sandbox, and the service's capability for each port, which opens them for an hour."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .api import Api
 from .tunnel import Tunnel
 
 _FRESH_SECONDS = 600.0
-"""Connections are cut when the access that opened them ends, after an hour: so each has most of one."""
+"""Connections are cut when the access that opened them ends, after an hour: so each gets most of an hour."""
 
 
 class Tunnels:
@@ -24,20 +24,20 @@ class Tunnels:
         self._accesses: Dict[int, Tuple[str, str, float]] = {}
         """By port: the access's id, its capability, and until when it is fresh."""
         self._granted: Set[str] = set()
-        # Whoever opens at the same time shares one.
+        # Concurrent callers share one access.
         self._asking = Turn()
 
     def open(self, port: int) -> Tunnel:
         try:
             return self._connected(port)
         except UnauthenticatedError:
-            # It ended before its time: it was revoked, or the Sandbox started anew.
+            # It ended early: it was revoked, or the Sandbox restarted.
             if self._accesses.pop(port, None) is None:
                 raise
             return self._connected(port)
 
     def revoke(self) -> None:
-        """Ends all accesses that were asked for here, and their connections."""
+        """Ends all accesses of this object, and their connections."""
         self._accesses.clear()
         while self._granted:
             access = self._granted.pop()
@@ -51,7 +51,7 @@ class Tunnels:
 
     def _connected(self, port: int) -> Tunnel:
         access, capability = self._access(port)
-        # Connections of one client live together: a newer client takes the place of the older.
+        # Connections of one client live together: a newer client replaces the older.
         query = {"port": port, "client": access}
         connection = self._api.transport.connect("/api/v2/tunnel", query, "atoll.tunnel", capability)
         return Tunnel(connection)

@@ -1,5 +1,5 @@
 # Made by `npm run clients` from _async/usage.py. Not to be edited.
-"""What was used, what it cost, and what is left."""
+"""Usage, costs and remaining credit."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Usage:
         return self._api.read_costs(from_=from_, to=to, group_by=group_by, sandbox_id=sandbox_id)
 
     def transactions(self) -> Iterator[WalletTransaction]:
-        """Newest first; asks for the next page by itself."""
+        """Newest first; requests the next page by itself."""
         ask = self._api.list_transactions
         for page in paged(lambda cursor: ask(cursor=cursor)):
             for transaction in page.transactions:

@@ -1,5 +1,5 @@
 # Made by `npm run clients` from _async/workspaces.py. Not to be edited.
-"""What holds Sandboxes, and bounds the storage of their volumes together."""
+"""A workspace holds Sandboxes, and bounds the sum of their volumes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..schemas import Workspace
 from .api import Api
 
 _FIRST_KEY = "atoll-client-first-workspace"
-"""Two programs that ask at once get the same, whatever library they have."""
+"""Concurrent programs get the same one, with either library."""
 
 
 class Workspaces:
@@ -21,7 +21,7 @@ class Workspaces:
         return self._api.list_workspaces().workspaces
 
     def create(self, name: str, *, idempotency_key: Optional[str] = None) -> Workspace:
-        """idempotency_key: names this creation: the same key gives the same workspace again. By default a new one."""
+        """idempotency_key: names this creation: the same key returns the same workspace. By default a new key."""
         key = idempotency_key or random_key()
         return self._api.create_workspace(idempotency_key=key, name=name).workspace
 

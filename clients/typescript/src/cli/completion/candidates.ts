@@ -1,4 +1,4 @@
-/** What may stand where somebody presses Tab. */
+/** The possible words at the place where Tab is pressed. */
 import { type Command, type CommandGroup, type Completion, isGroup, type Options } from "../Command.ts"
 import { everyCommands } from "../words.ts"
 
@@ -13,10 +13,10 @@ export interface Completions {
   readonly isFile: boolean
 }
 
-/** What is asked of a service; it answers with nothing rather than late. */
+/** The requests to a service, which return nothing rather than late. */
 export interface Known {
   readonly sandboxes: () => Promise<ReadonlyArray<Candidate>>
-  /** What begins as `sandbox:path` does. */
+  /** Words that begin like `sandbox:path`. */
   readonly remotePaths: (typed: string) => Promise<ReadonlyArray<Candidate>>
 }
 

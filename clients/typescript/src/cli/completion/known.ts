@@ -1,4 +1,4 @@
-/** What the service knows of what can be completed: asked for briefly, and nothing is said where it does not answer. */
+/** The service's names for completion: requested with a short time-out, and empty if it does not answer. */
 import type { Atoll } from "../../Atoll.ts"
 import { connect, credentialsInUse } from "../connection.ts"
 import { namedSandbox, present } from "../namedSandbox.ts"

@@ -1,4 +1,7 @@
-/** What makes a shell ask `atoll __complete` for words. Each of its answers is a word, a tab, and what it is; `:file` stands for the shell's own. */
+/**
+ * The scripts with which a shell asks `atoll __complete` for words. Each line of the answer is a word, a tab, and its
+ * description; `:file` stands for the shell's own files.
+ */
 
 const bash = `# Completion of atoll for bash: eval "$(atoll completion bash)"
 _atoll() {

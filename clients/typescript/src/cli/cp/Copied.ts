@@ -1,4 +1,4 @@
-/** One thing that was copied, as `--json` tells it. */
+/** One copied file or directory, as `--json` prints it. */
 export interface Copied {
   readonly from: string
   readonly to: string
@@ -6,6 +6,8 @@ export interface Copied {
   /** Files, directories and links; of a file 1. */
   readonly entries: number
   readonly bytes: number
-  /** What of a directory was not copied: what is neither file, directory nor link, and links that lead out of it. */
+  /**
+   * The skipped entries of a directory: those that are neither file, directory nor link, and links that lead out of it.
+   */
   readonly leftOut: ReadonlyArray<string>
 }

@@ -1,4 +1,4 @@
-/** Where something is copied from or to: `path`, or `sandbox:path`. */
+/** The source or the destination of a copy: `path`, or `sandbox:path`. */
 import { posix } from "node:path"
 import { Refused } from "../failure.ts"
 
@@ -25,7 +25,7 @@ export const placeOf = (text: string): Place => {
   return { sandbox: text.slice(0, colon), path }
 }
 
-/** `src/.` stands for what is in it. */
+/** `src/.` stands for the content of `src`. */
 export const isContentOf = (path: string): boolean => /(?:^|\/)\.\/?$/.test(path)
 
 export const isDirectoryMeant = (path: string): boolean => path.endsWith("/") || isContentOf(path)

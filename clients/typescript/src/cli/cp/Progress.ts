@@ -1,4 +1,4 @@
-/** How far a copy is, in the last line of a terminal; nothing where stderr is none. */
+/** The progress of a copy, in the last line of a terminal; none if stderr is no terminal. */
 import { cut, plain } from "../plainText.ts"
 import { shownBytes } from "../table.ts"
 
@@ -12,7 +12,7 @@ export class Progress {
   #drawnAt = 0
   #isDrawn = false
 
-  /** @param totalBytes Null: nobody knows. */
+  /** @param totalBytes Null: unknown. */
   constructor(name: string, totalBytes: number | null) {
     this.#name = plain(name)
     this.#totalBytes = totalBytes
@@ -30,7 +30,7 @@ export class Progress {
     this.#draw(bytes, plain(about))
   }
 
-  /** The line stays, with what it was in the end. */
+  /** The line stays, with its last state. */
   done(bytes: number): void {
     if (!Progress.isSeen) return
     this.#draw(bytes, "")
@@ -38,7 +38,7 @@ export class Progress {
     this.#isDrawn = false
   }
 
-  /** It came to nothing; what is said next begins a line. */
+  /** The copy failed; the next message begins a line. */
   stop(): void {
     if (this.#isDrawn) process.stderr.write("\n")
     this.#isDrawn = false

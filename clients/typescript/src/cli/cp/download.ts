@@ -14,16 +14,16 @@ import { isContentOf } from "./Place.ts"
 import { Progress } from "./Progress.ts"
 import { remotePlace } from "./upload.ts"
 
-/** One that changes while it is read is begun anew, so often. */
+/** How often a read starts over because the file has changed. */
 const changedTimesMax = 5
 
 const modeOfNewFile = 0o666
 
-/** Where a copy goes. */
+/** The destination of a copy. */
 interface Target {
   readonly path: LocalPath
   readonly folder: string
-  /** With names as the service shows them. */
+  /** With the names that the service shows. */
   readonly shown: string
 }
 
@@ -46,7 +46,7 @@ const toStdout = async (sandbox: Sandbox, from: string, signal: AbortSignal): Pr
   return { from, to: outputPath, type: "file", entries: 1, bytes, leftOut: [] }
 }
 
-/** What this machine's files fail with, in a sentence. */
+/** The faults of this machine's files, as sentences. */
 const unwritten = ({ folder, shown }: Target, thrown: unknown): unknown => {
   const { code, message, syscall } = thrown as NodeJS.ErrnoException
   if (syscall === undefined) return thrown
@@ -62,9 +62,9 @@ const downloadFile = async (
   to: Target,
   signal: AbortSignal
 ): Promise<Copied> => {
-  // Of its name nothing: that may be as long as any.
+  // Without any of the file's name, which may have the full length.
   const beside = join(to.folder, `.atoll-${process.pid}-${randomKey()}`)
-  // Of a link, both would be its own.
+  // A link's own mode and size are not those of its target.
   const isLink = from.type === "symlink"
   const mode = isLink ? modeOfNewFile : Number.parseInt(from.mode, 8) & 0o777
   const progress = new Progress(basename(to.shown), isLink ? null : from.sizeBytes)
@@ -108,7 +108,7 @@ const downloadDirectory = async (sandbox: Sandbox, from: string, to: Target, sig
   }
 }
 
-/** @param given The source as it was written. @param isDirectory Whether the destination must be a directory. */
+/** @param given The source as it was typed. @param isDirectory Whether the destination must be a directory. */
 export const download = async (
   sandbox: Sandbox,
   from: string,

@@ -27,7 +27,7 @@ export const remoteStat = async (
   }
 }
 
-/** What is there; of a link, what it leads to, if that is a directory below /workspace: its path tells which. */
+/** The entry there; for a link, its target, if that is a directory below /workspace: its path tells which. */
 export const remotePlace = async (
   sandbox: Sandbox,
   path: string,
@@ -51,7 +51,7 @@ const localStat = async (path: string): Promise<Stats> => {
   }
 }
 
-/** Of all files below that are found: for the bar only. What cannot be read is said when it is sent. */
+/** The sum over all files below that are found: only for the progress bar. Sending reports an unreadable one. */
 const sizeOf = async (folder: string): Promise<number> => {
   let bytes = 0
   for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
@@ -117,7 +117,7 @@ const uploadDirectory = async (sandbox: Sandbox, from: string, to: string, signa
 
 const inputPath = "-"
 
-/** How much there is of it is to be said first. */
+/** Its size has to be known first. */
 const uploadInput = async (sandbox: Sandbox, to: string, signal: AbortSignal): Promise<Copied> => {
   const folder = await mkdtemp(join(tmpdir(), "atoll-cp-"))
   try {

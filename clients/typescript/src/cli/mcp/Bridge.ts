@@ -1,6 +1,6 @@
 /**
- * Passes messages of the Model Context Protocol on to a service, and its answers back. It knows no tool: what may be asked again after a lost
- * connection, and what takes an idempotencyKey, is what the service says of its tools.
+ * Passes messages of the Model Context Protocol on to a service, and its answers back. It knows no tool: the service's
+ * list of tools says which calls may be repeated after a lost connection, and which take an idempotencyKey.
  */
 import { AtollError, ConnectionError, errorOf, isRecord } from "../../errors.ts"
 import { eventStream } from "../../http/eventStream.ts"
@@ -13,7 +13,7 @@ import { errorCodes, errorMessage, type Id, idOf, isRequest, type Message, param
 import { protocolHeaders } from "./protocolHeaders.ts"
 
 const path = "/mcp"
-/** Longer than the service waits for anything. */
+/** Longer than any wait of the service. */
 const attemptSeconds = 120
 
 interface ToolFacts {
@@ -56,7 +56,7 @@ const hasKey = (request: Message): boolean => {
 export class Bridge {
   readonly #api: Transport
   readonly #write: (message: Message) => Promise<void>
-  /** What waits for its answer. */
+  /** The requests without an answer yet. */
   readonly #waiting = new Map<Id, AbortController>()
   #tools: Promise<ReadonlyMap<string, ToolFacts>> | null = null
   #agreedVersion: string | null = null
@@ -66,7 +66,10 @@ export class Bridge {
     this.#write = write
   }
 
-  /** One line of the client. Resolves once all is written that it is answered; fails only where nobody reads answers any more. */
+  /**
+   * Handles one line of the client. Resolves once all of its answers are written; fails only if the reader of the
+   * answers has gone.
+   */
   async take(line: string | null): Promise<void> {
     if (line === null) {
       return this.#write(errorMessage(null, errorCodes.invalidRequest, "The message is larger than any may be."))
@@ -81,10 +84,10 @@ export class Bridge {
     }
     if (isRequest(message)) return this.#answer(message)
     if (message["method"] === "notifications/cancelled") return this.#giveUp(message)
-    // The service keeps nothing of a client, so it has no use for what is only said to it.
+    // The service keeps no state of a client, so it needs no notification.
   }
 
-  /** What was begun goes on; only its answer is not waited for. */
+  /** The call goes on; only its answer is dropped. */
   async #giveUp(message: Message): Promise<void> {
     const id = idOf({ id: paramsOf(message)["requestId"] })
     if (id !== null) this.#waiting.get(id)?.abort()
@@ -97,7 +100,7 @@ export class Bridge {
     try {
       for (const answer of await this.#asked(request, waiting.signal)) {
         if (method === "initialize") this.#noteVersion(answer)
-        // One that could not be read far enough to tell whose it is.
+        // A message that could not be read far enough to find its id.
         await this.#write(idOf(answer) === null && "error" in answer ? { ...answer, id } : answer)
       }
     } catch (thrown) {
@@ -123,7 +126,7 @@ export class Bridge {
     return this.#post(keyed, facts?.isRepeatable === true || (facts?.takesKey === true && hasKey(keyed)), signal)
   }
 
-  /** Asked for once; again if that failed. */
+  /** Requested once; again if that failed. */
   async #facts(): Promise<ReadonlyMap<string, ToolFacts>> {
     this.#tools ??= this.#post({ jsonrpc: "2.0", id: 0, method: "tools/list" }, true).then(([answer]) => {
       const result = answer?.["result"]

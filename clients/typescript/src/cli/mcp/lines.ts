@@ -1,12 +1,12 @@
-/** Lines of text out of a stream of bytes. */
+/** Lines of text from a stream of bytes. */
 import type { Readable } from "node:stream"
 
-/** Longer than any message that the service takes. */
+/** Longer than any message that the service accepts. */
 const lineMaxBytes = 8 * 1024 * 1024
 
 const lineEnd = 0x0a
 
-/** Each without its end, empty ones left out; null in the place of one that is longer than any may be. The last one needs no end. */
+/** Each without its end, without empty ones; null for one that exceeds the bound. The last one needs no end. */
 export async function* lines(stream: Readable): AsyncGenerator<string | null, void, undefined> {
   let begun: Array<Buffer> = []
   let bytes = 0

@@ -5,9 +5,9 @@ import { remark, writeLine } from "../standardStreams.ts"
 import { Bridge } from "./Bridge.ts"
 import { lines } from "./lines.ts"
 
-/** Clients ask no more at a time; what comes beyond waits in the pipe. */
+/** Clients send no more concurrently; further requests wait in the pipe. */
 const waitingMax = 64
-/** For how long a service that is away is waited for: most clients give up after a minute. */
+/** How long an absent service is retried: most clients give up after a minute. */
 const patienceSeconds = 60
 
 export const mcp = command({

@@ -6,7 +6,7 @@ export type Id = string | number
 
 export const idOf = ({ id }: Message): Id | null => (typeof id === "string" || typeof id === "number" ? id : null)
 
-/** It wants an answer. */
+/** It needs an answer. */
 export const isRequest = (message: Message): message is Message & { readonly method: string; readonly id: Id } =>
   typeof message["method"] === "string" && idOf(message) !== null
 

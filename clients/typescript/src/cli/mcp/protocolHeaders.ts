@@ -1,6 +1,5 @@
 /**
- * What a message says of itself once more in headers, where it goes over HTTP.
- *
+ * The headers that repeat parts of a message where it goes over HTTP.
  * @source https://modelcontextprotocol.io/specification/2026-07-28/basic/transports
  */
 import { isRecord } from "../../errors.ts"
@@ -8,7 +7,7 @@ import { type Message, paramsOf } from "./message.ts"
 
 const versionKey = "io.modelcontextprotocol/protocolVersion"
 
-/** What a request is about, by its method. */
+/** The subject of a request, by its method. */
 const nameKeys: Readonly<Record<string, string>> = {
   "tools/call": "name",
   "prompts/get": "name",

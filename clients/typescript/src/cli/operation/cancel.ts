@@ -6,7 +6,7 @@ import { answer } from "../standardStreams.ts"
 import { namedOperation } from "./namedOperation.ts"
 import { outcomeOf } from "./outcome.ts"
 
-/** For the service to end it in. */
+/** The time in which the service ends it. */
 const patienceSeconds = 60
 
 export const cancel = command({

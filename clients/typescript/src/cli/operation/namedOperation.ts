@@ -1,4 +1,4 @@
-/** An operation by its id, which is all that it is called by. */
+/** An operation by its id, its only name. */
 import { AtollError } from "../../errors.ts"
 import type { Operation } from "../../Operation.ts"
 import type { Sandbox } from "../../Sandbox.ts"

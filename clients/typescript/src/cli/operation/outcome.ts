@@ -1,4 +1,4 @@
-/** How an operation stands, in a few words. */
+/** The state of an operation in a few words. */
 import type { Operation } from "../../generated/schemas.ts"
 
 export const outcomeOf = ({ status, exitCode, signal, reason }: Operation): string => {

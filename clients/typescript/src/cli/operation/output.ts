@@ -8,7 +8,7 @@ import { remark } from "../standardStreams.ts"
 import { whole } from "../values.ts"
 import { namedOperation } from "./namedOperation.ts"
 
-/** While a service is away that is followed. */
+/** How long an absent service is retried while it is followed. */
 const patienceSeconds = 600
 
 export const output = command({

@@ -1,7 +1,8 @@
 /**
- * Input that goes on while its command runs. An operation takes its input when it is started, 128 KiB at most; so what is longer, or has no
- * end yet, is carried in pieces: files of a folder in the Sandbox, which a shell there hands to the command one after the other and
- * removes. A piece may be written twice, after a lost connection: it is the same, or nobody looks for it any more.
+ * Input that goes on while its command runs. An operation takes its input when it is started, 128 KiB at most; so
+ * longer input, or input without an end yet, is sent in pieces: files of a folder in the Sandbox, which a shell there
+ * passes to the command one after the other and removes. A piece may be written twice after a lost connection: it is
+ * the same, or the shell no longer looks for it.
  */
 import { AtollError, ConnectionError } from "../../errors.ts"
 import type { Files } from "../../Files.ts"
@@ -9,14 +10,14 @@ import { randomKey } from "../../http/randomKey.ts"
 import { sleep } from "../../http/sleep.ts"
 import type { Input } from "../Input.ts"
 
-/** Pieces that the command has not taken yet: then no more are sent. */
+/** Pieces that the command has not read yet: above this no more are sent. */
 const aheadPieces = 8
 const lookEveryMs = 100
 const pauseMs = 500
 
 /**
- * Its first argument is the folder, the others are the command. The folder is moved away when the command is over, which ends whoever hands
- * on the pieces. Of the shell's own words none are heard; the command's are.
+ * Its first argument is the folder, the others are the command. When the command has ended the folder is moved away,
+ * which ends the shell that passes the pieces on. The shell's own messages are dropped; the command's are not.
  */
 const shell = `
 d=$1; shift; exec 3>&2 2>/dev/null
@@ -38,7 +39,7 @@ feed | (
   exit $code
 )`
 
-/** The command as it is started instead. */
+/** The command line that is started instead. */
 export const carriedArgv = (folder: string, argv: ReadonlyArray<string>): ReadonlyArray<string> => [
   "sh",
   "-c",
@@ -53,7 +54,7 @@ const isGone = (thrown: unknown): boolean => thrown instanceof AtollError && thr
 const mayBeRepeated = (thrown: unknown): boolean =>
   thrown instanceof ConnectionError || (thrown instanceof AtollError && thrown.status >= 500)
 
-/** The same content to the same place, until it is there. False: the folder is not there any more. */
+/** Writes the same content to the same place until it is there. False: the folder is gone. */
 const put = async (
   files: Files,
   path: string,
@@ -75,7 +76,7 @@ const put = async (
 
 export const inputFolder = (): string => `/workspace/.atoll-input-${randomKey().slice(0, 8)}`
 
-/** Until the input is over, or the command. An aborted signal ends it. */
+/** Until the input has ended, or the command. An aborted signal ends it. */
 export const carryInput = async (
   files: Files,
   folder: string,

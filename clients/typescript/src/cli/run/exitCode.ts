@@ -1,4 +1,4 @@
-/** How a command in a Sandbox ended, as the exit code of a command here. */
+/** The end of a command in a Sandbox, as the exit code of a local command. */
 import { constants } from "node:os"
 import type { Operation } from "../../generated/schemas.ts"
 import { exitCodes } from "../failure.ts"
@@ -6,7 +6,7 @@ import { exitCodes } from "../failure.ts"
 /** Of Linux, where the Sandboxes run. */
 const firstRealTime = 34
 
-/** @param name `SIGTERM`, `SIGRTMIN+3`. Null: it is none that is known. */
+/** @param name `SIGTERM`, `SIGRTMIN+3`. Null: unknown. */
 export const signalNumber = (name: string): number | null => {
   const realTime = /^SIGRTMIN(?:\+(\d+))?$/.exec(name)
   if (realTime !== null) return firstRealTime + Number(realTime[1] ?? 0)
@@ -15,7 +15,7 @@ export const signalNumber = (name: string): number | null => {
 
 export interface Ended {
   readonly exitCode: number
-  /** What is to be said of it; null: its exit code says it all. */
+  /** A message about it; null: its exit code says everything. */
   readonly said: string | null
 }
 

@@ -1,4 +1,4 @@
-/** One command in a Sandbox: its input, its output, its end, and what asks it to end. */
+/** One command in a Sandbox: its input, its output, its end, and its interruption. */
 import { ConnectionError } from "../../errors.ts"
 import type { Operation as OperationRecord } from "../../generated/schemas.ts"
 import type { Operation } from "../../Operation.ts"
@@ -12,16 +12,16 @@ import { carriedArgv, carryInput, inputFolder } from "./carriedInput.ts"
 import { endOf } from "./exitCode.ts"
 import { passOn } from "./passOn.ts"
 
-/** A service that is restarted, or a laptop that slept: the command goes on meanwhile. */
+/** Covers a restart of the service, or a laptop that slept: the command goes on meanwhile. */
 export const patienceSeconds = 600
 
-/** Input that is no longer, and has ended by then, goes with the command. */
+/** Input up to this length that has ended by then goes with the command. */
 const wholeMaxBytes = 48 * 1024
 const wholeWithinMs = 250
 
 const queuedSaidAfterMs = 3_000
 
-/** Nobody waits for it, so nobody carries input after it. */
+/** A detached command has no client that could send input later. */
 export const started = async (
   sandbox: Sandbox,
   argv: ReadonlyArray<string>,
@@ -37,7 +37,7 @@ export const started = async (
   return sandbox.start(argv, { ...asked, stdin: whole ?? undefined })
 }
 
-/** A Sandbox runs so many at once; those beyond wait, and whoever waits for one wonders. */
+/** A Sandbox runs a bounded number concurrently; further ones wait, and the user is told. */
 const sayIfQueued = (operation: Operation, over: AbortSignal): void => {
   const timer = setTimeout(async () => {
     const { status } = await operation.refresh({ signal: over }).catch(() => ({ status: null }))
@@ -46,14 +46,14 @@ const sayIfQueued = (operation: Operation, over: AbortSignal): void => {
   over.addEventListener("abort", () => clearTimeout(timer), { once: true })
 }
 
-/** What it wrote, as one document when it is over. */
+/** Its output, as one document when it has ended. */
 const gathered = async (operation: Operation): Promise<OperationRecord> => {
   const { stdout, stderr, truncated, operation: ended } = await resultOf(operation, {})
   await writeLine(jsonOf({ operation: ended, stdout, stderr, truncated }, 2))
   return ended
 }
 
-/** What it writes can be put nowhere here: nobody reads it any more, or the disk is full. */
+/** Its output cannot be written here: the reader has gone, or the disk is full. */
 const isOfHere = (thrown: unknown): boolean =>
   thrown instanceof ReaderGone || (thrown as NodeJS.ErrnoException).syscall === "write"
 
@@ -65,7 +65,7 @@ export interface Circumstances {
   readonly interruption: Interruption
 }
 
-/** Answers the exit code. */
+/** Returns the exit code. */
 export const inSandbox = async (
   sandbox: Sandbox,
   argv: ReadonlyArray<string>,
@@ -113,7 +113,7 @@ export const inSandbox = async (
   } finally {
     over.abort()
     input?.stop()
-    // Where a signal ended the shell that would have done it.
+    // If a signal ended the shell that would have done it.
     if (folder !== null && isLasting) await sandbox.files.remove(folder, { recursive: true }).catch(() => {})
   }
 }

@@ -7,10 +7,10 @@ import type { CreateSandboxOptions } from "../../Sandboxes.ts"
 import { sentenceOf } from "../failure.ts"
 import { remark } from "../standardStreams.ts"
 
-/** Should nobody be left to delete it: it goes by itself when it has been idle for so long. */
+/** If no client is left to delete it, it is deleted after so much idle time. */
 export const idleSeconds = 300
 
-/** Aborted while it comes up, it is deleted all the same: made under a key, it is found again. */
+/** Aborted while it boots, it is deleted all the same: its key finds it again. */
 export const ownSandbox = async (
   atoll: Atoll,
   options: Pick<CreateSandboxOptions, "networkEnabled" | "metadata">,

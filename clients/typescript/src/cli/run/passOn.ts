@@ -1,10 +1,10 @@
-/** What an operation writes, to stdout and stderr, as bytes. */
+/** Passes an operation's output on to stdout and stderr, as bytes. */
 import type { Operation as OperationRecord } from "../../generated/schemas.ts"
 import type { FollowOptions, Operation } from "../../Operation.ts"
 import { remark, write } from "../standardStreams.ts"
 import { shownBytes } from "../table.ts"
 
-/** Returns it as it ended. Whoever reads slowly is waited for; that the service forgot something meanwhile is said. */
+/** Returns the ended operation. It waits for a slow reader, and reports output that the service dropped meanwhile. */
 export const passOn = async (operation: Operation, options: FollowOptions = {}): Promise<OperationRecord> => {
   const output = operation.output(options)
   let missing = 0

@@ -8,7 +8,7 @@ import { duration, oneOf, pairs, variableOptions, variables } from "../values.ts
 const optionalDuration = (option: string, text: string | undefined): number | undefined =>
   text === undefined ? undefined : duration(option, text)
 
-/** A Sandbox that is new may take as long to come up as its image to be fetched. */
+/** A new Sandbox may take as long to boot as its image takes to load. */
 const patienceSeconds = 60
 
 export const create = command({

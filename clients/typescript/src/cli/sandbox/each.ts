@@ -1,4 +1,4 @@
-/** One thing done to each of several Sandboxes: what fails for one is said, and the others are done all the same. */
+/** Does one thing to each of several Sandboxes: a failure for one is reported, and the others are done all the same. */
 import type { Sandbox } from "../../Sandbox.ts"
 import type { Given } from "../Command.ts"
 import { exitCodes, sentenceOf } from "../failure.ts"
@@ -6,10 +6,10 @@ import { namedSandbox } from "../namedSandbox.ts"
 import { plain } from "../plainText.ts"
 import { answer, remark } from "../standardStreams.ts"
 
-/** For the service to do it in. */
+/** The time in which the service does it. */
 const patienceSeconds = 60
 
-/** @param past `stopped`: what was done, as it is said of each. */
+/** @param past `stopped`: the word that reports success. */
 export const each = async (
   given: Given,
   past: string,

@@ -6,16 +6,16 @@ import { plain } from "../plainText.ts"
 import { answer } from "../standardStreams.ts"
 import { duration, pairs, variableOptions, variables } from "../values.ts"
 
-/** For the service to do it in. */
+/** The time in which the service does it. */
 const patienceSeconds = 60
 
-/** Of a time: none any more. */
+/** Removes a time. */
 const never = "never"
 
 const time = (option: string, text: string | undefined): number | null | undefined =>
   text === undefined ? undefined : text === never ? null : duration(option, text)
 
-/** What is set, and what is taken away, which the API is told by null. Undefined: nothing of it changes. */
+/** The values to set and to remove, which is null in the API. Undefined: no change. */
 const changes = (set: Readonly<Record<string, string>>, removed: ReadonlyArray<string> = []) => {
   const all = [...Object.entries(set), ...removed.map((name) => [name, null] as const)]
   return all.length === 0 ? undefined : Object.fromEntries<string | null>(all)

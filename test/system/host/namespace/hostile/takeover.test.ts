@@ -1,4 +1,7 @@
-/** PID 1 of a Sandbox, which bubblewrap leaves dumpable: out of reach of the programs inside, and harmless even to a service that looks at one taken over. */
+/**
+ * PID 1 of a Sandbox, which bubblewrap leaves dumpable: out of reach of the programs inside, and harmless even to a
+ * service that inspects one that was taken over.
+ */
 import { execFileSync, spawn, spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, readFileSync, readlinkSync, rmSync } from "node:fs"
@@ -42,7 +45,7 @@ describe.skipIf(skipped(noProgram))("PID 1 of a Sandbox", () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   layer(freshDriver(), { excludeTestServices: true })("attacked from inside", (it) => {
-    it.effect("shows programs of the Sandbox none of its memory, descriptors and environment", () =>
+    it.effect("hides its memory, descriptors and environment from programs of the Sandbox", () =>
       Effect.gen(function* () {
         const driver = yield* Runtime
         yield* driver.provision(sandboxSpec("inmate"))
@@ -63,7 +66,7 @@ describe.skipIf(skipped(noProgram))("PID 1 of a Sandbox", () => {
   })
 
   it.skipIf(skipped(networkUnusable) || !isRoot)(
-    "taken over all the same, gives a service that mends its network no terminal, and harms no neighbour",
+    "that was taken over gives a service that mends its network no terminal, and harms no neighbour",
     async () => {
       const data = dataFolder()
       const host = spawn(process.execPath, [join(import.meta.dirname, "fixtures/attended.ts"), data], {
@@ -74,7 +77,7 @@ describe.skipIf(skipped(noProgram))("PID 1 of a Sandbox", () => {
         const lines = createInterface({ input: host.stdout })[Symbol.asyncIterator]()
         const next = async () => JSON.parse((await lines.next()).value as string)
         const { init, slirp } = await next()
-        // From outside and as root: what no program inside can do any more.
+        // From outside and as root: no program inside can do it any more.
         assert.strictEqual(spawnSync(program, [String(init), String(descriptor)]).status, 0)
         const isTakenOver = () => readlinkSync(`/proc/${init}/fd/${descriptor}`).startsWith("/dev/pts/")
         for (let tries = 0; tries < 100 && !isTakenOver(); tries++) {
@@ -83,7 +86,7 @@ describe.skipIf(skipped(noProgram))("PID 1 of a Sandbox", () => {
           await sleep(100)
         }
         assert.isTrue(isTakenOver())
-        // Its way out ended with the pipe.
+        // Its slirp4netns ended with the pipe.
         for (let tries = 0; tries < 100 && spawnSync("kill", ["-0", String(slirp)]).status === 0; tries++)
           await sleep(100)
         host.stdin.write("look\n")
