@@ -46,7 +46,6 @@ export const remaining: Lengths = {
   "src/console/pages/sandbox/terminal/Terminal.tsx Terminal": 120,
   "src/console/pages/sandbox/timeline/LaneRow.tsx LaneRow": 100,
   "src/console/pages/sandbox/timeline/Timeline.tsx Timeline": 290,
-  "src/console/pages/statechart/StatechartDrawing.tsx StatechartDrawing": 140,
   "src/console/pages/ui/WindowedRows.tsx WindowedRows": 100,
   "src/console/server/OperatorSessions.ts OperatorSessions.layer": 100,
   "src/console/server/Sessions.ts Sessions.layer": 160,
