@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact"
 import { useEffect, useRef, useState } from "preact/hooks"
 import { Fault } from "./Fault.tsx"
-import { MistakesContext, mistakesOf } from "./mistakes.ts"
+import { isToldByFields, MistakesContext, mistakesOf } from "./mistakes.ts"
 
 /** Runs one action at a time; its error is kept until the next attempt. */
 export const useAction = <Given extends ReadonlyArray<unknown>>(work: (...given: Given) => Promise<unknown>) => {
@@ -53,7 +53,7 @@ export const Form = ({ submit, label, busyLabel, kind = "primary", cancel, child
       }}
     >
       <MistakesContext.Provider value={mistakes}>{children}</MistakesContext.Provider>
-      <Fault fault={isTold ? null : fault} />
+      <Fault fault={isToldByFields(fault, mistakes) ? null : fault} />
       <div class="buttons">
         <button type="submit" class={`button ${kind}`} aria-disabled={isBusy}>
           {isBusy ? busyLabel : label}

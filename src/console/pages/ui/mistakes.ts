@@ -20,3 +20,9 @@ export const mistakesOf = (fault: unknown, has: (name: string) => boolean): Mist
 }
 
 export const MistakesContext = createContext<Mistakes>({})
+
+/** Fields show all of it, so nothing is left to say above the buttons. */
+export const isToldByFields = (fault: unknown, mistakes: Mistakes): boolean =>
+  fault instanceof FieldFaults || (fault instanceof ApiFault && fault.issues.length > 0)
+    ? Object.keys(mistakes).length >= (fault instanceof ApiFault ? fault.issues.length : 1)
+    : false
