@@ -172,7 +172,7 @@ export const Simulator = ({ kind }: { kind: SimulatedKind }) => {
             {attempt?.verdict.type === "refused" ? <span class="hint">{refusalText(attempt.verdict.code)}</span> : null}
           </div>
           <h3>
-            {from === null ? "It begins" : `${from} → ${state}`} <code class="event">{lastEvent?.type ?? ""}</code>
+            {from === null ? "Initial state" : `${from} → ${state}`} <code class="event">{lastEvent?.type ?? ""}</code>
           </h3>
           <AskedCommands commands={commands} />
           <Changes before={before?.context ?? null} after={snapshot.context} />
