@@ -43,7 +43,6 @@ export const remaining: Lengths = {
   "src/console/pages/sandbox/files/Directory.tsx Directory": 210,
   "src/console/pages/sandbox/files/Editor.tsx EditedText": 90,
   "src/console/pages/sandbox/logs/Logs.tsx Logs": 120,
-  "src/console/pages/sandbox/terminal/Terminal.tsx Terminal": 120,
   "src/console/pages/sandbox/timeline/LaneRow.tsx LaneRow": 100,
   "src/console/pages/sandbox/timeline/Timeline.tsx Timeline": 290,
   "src/console/pages/ui/WindowedRows.tsx WindowedRows": 100,

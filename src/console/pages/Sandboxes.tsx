@@ -138,7 +138,7 @@ export const Sandboxes = ({ workspaceId }: { workspaceId: string | null }) => {
                 cells={(sandbox) => [
                   <span key="name" class="two-lines">
                     <Link to={`/sandboxes/${sandbox.id}`}>{titleOf(sandbox)}</Link>
-                    <code class="soft">{sandbox.id}</code>
+                    {sandbox.name === null ? null : <code class="soft">{sandbox.id}</code>}
                   </span>,
                   <Status key="status" sandbox={sandbox} />,
                   names.get(sandbox.workspaceId) ?? sandbox.workspaceId,

@@ -278,6 +278,7 @@ layer(TestApi.layer(size), { excludeTestServices: true })("the parts of a Sandbo
       const { sandbox } = (await api.send("GET", path)).json
       await page.goto(`/console/sandboxes/${sandbox.id}`)
       const facts = page.getByRole("region", { name: "Facts" })
+      await facts.getByRole("button", { name: "Facts" }).click()
       await facts.getByRole("link", { name: "test" }).waitFor()
       const text = (await facts.textContent())!
       for (const part of [
@@ -334,6 +335,7 @@ layer(TestApi.layer(size), { excludeTestServices: true })("the parts of a Sandbo
         await page.getByRole("heading", { name: "before", level: 1 }).waitFor()
 
         const facts = page.getByRole("region", { name: "Facts" })
+        await facts.getByRole("button", { name: "Facts" }).click()
         await facts.getByText("stops after 8 h 30 min without use").waitFor()
         const { pathname } = new URL(page.url())
         const path = pathname.replace("/console", "/api/v2")
