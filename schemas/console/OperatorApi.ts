@@ -1,6 +1,7 @@
 /** The requests of the operator's page of the console: no part of the contract, and for no account. */
 import { HttpApi } from "effect/http-api"
 import { HostsGroup } from "./Hosts.ts"
+import { OperatedAccountsGroup, OperatedInstallationGroup } from "./Operating.ts"
 import { OperatorEntranceGroup, OperatorSessionGroup } from "./Operator.ts"
 import { WorkersGroup } from "./Workers.ts"
 
@@ -9,6 +10,8 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(OperatorSessionGroup)
   .add(HostsGroup)
   .add(WorkersGroup)
+  .add(OperatedAccountsGroup)
+  .add(OperatedInstallationGroup)
   .annotate(HttpApi.ParseOptions, { errors: "all" })
   .annotate(HttpApi.PayloadParseOptions, { errors: "all", onExcessProperty: "error" })
   .prefix("/console/api/operator") {}

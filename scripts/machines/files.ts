@@ -16,7 +16,11 @@ export const statecharts: ReadonlyArray<Statechart> = await Promise.all(
       events: events.map(({ type, doc }) => ({ name: type, description: doc })),
       implementations: implementationDocs([join(machines, "expiry.ts"), join(machines, `${name}.ts`)])
     })
-    return { ...description, drawing: await layOut(description) }
+    return {
+      ...description,
+      drawing: await layOut(description, "detail"),
+      overview: await layOut(description, "overview")
+    }
   })
 )
 

@@ -1,7 +1,7 @@
 /** Where everything of a machine's diagram is, found by ELK's layered algorithm (https://eclipse.dev/elk/). */
 import { createRequire } from "node:module"
 import type { ELK, ElkExtendedEdge, ElkNode, ElkPoint, LayoutOptions } from "elkjs"
-import { edgesOf, innerOf } from "../../src/statechart/edges.ts"
+import { edgesOf, innerOf, type Level } from "../../src/statechart/edges.ts"
 import { cross, segmentsOf } from "../../src/statechart/geometry.ts"
 import { measures } from "../../src/statechart/measures.ts"
 import { anyStateText, rowsOf, rowText, stateRows } from "../../src/statechart/rows.ts"
@@ -49,9 +49,11 @@ const trials = ["NETWORK_SIMPLEX", "BRANDES_KOEPF"].flatMap((placement) =>
 )
 
 /** Room for its name, and below a rule each for what it does by itself and for the events that it takes without being left. */
-const stateSize = (state: ChartState, inner: ReadonlyArray<DrawnLine>) => {
+const stateSize = (state: ChartState, inner: ReadonlyArray<DrawnLine>, level: Level) => {
   const { fontSize, minWidth, nameHeight, ruleHeight, paddingX, paddingY } = measures.state
-  const compartments = [stateRows(state), inner.flatMap(rowsOf)].filter((rows) => rows.length > 0)
+  const compartments = [level === "overview" ? [] : stateRows(state), inner.flatMap(rowsOf)].filter(
+    (rows) => rows.length > 0
+  )
   const rows = compartments.flat()
   const widths = [textWidth(state.name, fontSize), ...rows.map((row) => textWidth(rowText(row), measures.row.fontSize))]
   return {
@@ -88,16 +90,19 @@ const pointsOf = ({ sections }: ElkExtendedEdge): ReadonlyArray<Point> => {
   return straighten([startPoint, ...bendPoints, endPoint].map(pointOf))
 }
 
-const layOutOnce = async (description: Description, layoutOptions: LayoutOptions): Promise<Drawing> => {
-  const edges = edgesOf(description)
-  const inner = innerOf(description)
+const layOutOnce = async (description: Description, level: Level, layoutOptions: LayoutOptions): Promise<Drawing> => {
+  const edges = edgesOf(description, level)
+  const inner = innerOf(description, level)
   const graph: ElkNode = {
     id: description.kind,
     layoutOptions,
     children: [
       { id: dot, width: 2 * measures.dot, height: 2 * measures.dot },
       ...(edges.some(({ from }) => from === null) ? [{ id: any, ...anyStateSize }] : []),
-      ...description.states.map((state) => ({ id: state.name, ...stateSize(state, inner.get(state.name) ?? []) }))
+      ...description.states.map((state) => ({
+        id: state.name,
+        ...stateSize(state, inner.get(state.name) ?? [], level)
+      }))
     ],
     edges: [
       { id: dot, sources: [dot], targets: [description.initial] },
@@ -151,12 +156,15 @@ const jogsOf = ({ edges }: Drawing): number =>
     0
   )
 
+/** A unit of width costs as much as these units of height. An overview is seen whole, beside other things. */
+const widthCost: Readonly<Record<Level, number>> = { detail: 2, overview: 3 }
+
 /**
  * Less is better. A page is narrow, so width costs more than height; a crossing is worth a wider page, and a bend or a jog a little. A life
  * begins at the top.
  */
-const costOf = (drawing: Drawing): number =>
-  2 * drawing.width +
+const costOf = (drawing: Drawing, level: Level): number =>
+  widthCost[level] * drawing.width +
   drawing.height +
   80 * crossingsOf(drawing) +
   6 * bendsOf(drawing) +
@@ -164,9 +172,9 @@ const costOf = (drawing: Drawing): number =>
   5 * drawing.initial[0]!.y
 
 /** The best of all trials; the same on every machine, for ELK computes in doubles and keeps no clock. Some ways fail with some machines. */
-export const layOut = async (description: Description): Promise<Drawing> => {
-  const tried = await Promise.allSettled(trials.map((trial) => layOutOnce(description, trial)))
+export const layOut = async (description: Description, level: Level): Promise<Drawing> => {
+  const tried = await Promise.allSettled(trials.map((trial) => layOutOnce(description, level, trial)))
   const drawings = tried.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))
   if (drawings.length === 0) throw new Error(`No way of placing draws ${description.kind}.`)
-  return drawings.reduce((best, drawing) => (costOf(drawing) < costOf(best) ? drawing : best))
+  return drawings.reduce((best, drawing) => (costOf(drawing, level) < costOf(best, level) ? drawing : best))
 }

@@ -1,5 +1,5 @@
 /** Records the operator's commands on an account in that account's audit log. */
-import { Clock, Effect } from "effect"
+import { Clock, Context, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { type AuditTarget, type OperatorAction, operatorCommands } from "../../schemas/Audit.ts"
 import type { ErrorCode } from "../../schemas/Errors.ts"
@@ -16,10 +16,26 @@ interface OperatorCall {
   readonly errorCode: ErrorCode | null
 }
 
+interface OperatorWay {
+  readonly method: string
+  /** Null: the words of the command line. */
+  readonly path: string | null
+  /** Null: none but the event's own. */
+  readonly requestId: string | null
+  readonly sourceIp: string
+  readonly userAgent: string | null
+}
+
+/** By which way the operator came: the command line, unless the operator's page provides another. */
+export const OperatorWay = Context.Reference<OperatorWay>("atoll/account/OperatorWay", {
+  defaultValue: () => ({ method: "CLI", path: null, requestId: null, sourceIp: "127.0.0.1", userAgent: null })
+})
+
 /** Stored when it returns; works without a running service. */
 export const noteOperator = Effect.fn("noteOperator")(function* (call: OperatorCall) {
   const sql = yield* SqlClient.SqlClient
   const at = yield* Clock.currentTimeMillis
+  const { method, path, requestId, sourceIp, userAgent } = yield* OperatorWay
   yield* insertEvents(sql, [
     {
       ...call,
@@ -29,12 +45,12 @@ export const noteOperator = Effect.fn("noteOperator")(function* (call: OperatorC
       apiKeyId: null,
       keyHint: null,
       keyName: null,
-      method: "CLI",
-      path: operatorCommands[call.action],
+      method,
+      path: path ?? operatorCommands[call.action],
       sandboxId: null,
-      requestId: newRequestId(),
-      sourceIp: "127.0.0.1",
-      userAgent: null
+      requestId: requestId ?? newRequestId(),
+      sourceIp,
+      userAgent
     }
   ])
 }, Effect.orDie)

@@ -1,30 +1,29 @@
 /** `atoll accounts create|list|show|suspend|resume|limits` */
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { SqlClient } from "effect/sql"
 import type { OwnLimits } from "../account/AccountLimits.ts"
-import { type Account, Accounts, billings } from "../account/Accounts.ts"
-import { noteOperator } from "../account/OperatorAudit.ts"
+import { Accounts, billings } from "../account/Accounts.ts"
+import {
+  createAccount,
+  knownAccount,
+  resumeAccount,
+  setAccountLimits,
+  suspendAccount
+} from "../console/server/operating/accountActs.ts"
+import { accountDocument } from "../console/server/operating/accountDocument.ts"
+import { balanceDocument } from "../console/server/operating/balanceDocument.ts"
+import { WrongUsage } from "../console/server/operating/refusals.ts"
+import { shownTime } from "../console/server/operating/times.ts"
+import { int4Max, limit, storageMax, usd } from "../console/server/operating/values.ts"
 import { Ledger } from "../wallet/Ledger.ts"
-import { accountDocument, accountRows, knownAccount, limitRows } from "./account.ts"
-import { answer, WrongUsage } from "./answer.ts"
-import { balanceDocument, balanceRows } from "./balance.ts"
+import { accountRows, limitRows } from "./account.ts"
+import { answer } from "./answer.ts"
+import { balanceRows } from "./balance.ts"
 import { Name } from "./Name.ts"
 import { recover } from "./recover.ts"
-import { list as rowsOf, shownTime, table } from "./table.ts"
-import { usd, whole } from "./values.ts"
+import { list as rowsOf, table } from "./table.ts"
 
 const named = Argument.String("account").pipe(Argument.withDescription("Its name or id"))
-
-const noted = (account: Account, action: "createAccount" | "suspendAccount" | "resumeAccount" | "setAccountLimits") =>
-  noteOperator({
-    accountId: account.id,
-    action,
-    targetType: "account",
-    targetId: account.id,
-    status: action === "createAccount" ? 201 : 200,
-    errorCode: null
-  })
 
 const list = Command.make(
   "list",
@@ -77,33 +76,9 @@ const create = Command.make(
   },
   Effect.fnUntraced(function* ({ argument, flag, email, billing, creditUsd }) {
     const name = yield* oneName(argument, flag)
-    const microUsd = Option.isNone(creditUsd) ? null : yield* usd("--credit-usd", creditUsd.value)
-    if (microUsd !== null && billing !== "prepaid") {
-      return yield* new WrongUsage({ message: "--credit-usd is for prepaid accounts: add --billing prepaid." })
-    }
-    const accounts = yield* Accounts
-    const ledger = yield* Ledger
-    const sql = yield* SqlClient.SqlClient
-    const { account, grant } = yield* sql.withTransaction(
-      Effect.gen(function* () {
-        const account = yield* accounts.create({ name, email: Option.getOrNull(email), billing })
-        if (microUsd === null) return { account, grant: null }
-        const credit = { accountId: account.id, microUsd, expiresAt: null, description: "Initial credit" }
-        return { account, grant: yield* ledger.grant({ ...credit, kind: "promotional" }) }
-      })
-    )
-    yield* noted(account, "createAccount")
-    if (grant !== null) {
-      yield* noteOperator({
-        accountId: account.id,
-        action: "grantCredit",
-        targetType: "grant",
-        targetId: grant.id,
-        status: 201,
-        errorCode: null
-      })
-    }
-    yield* answer(account.id, { account: yield* accountDocument(account) })
+    const creditMicroUsd = Option.isNone(creditUsd) ? null : yield* usd("--credit-usd", creditUsd.value)
+    const { said, document } = yield* createAccount({ name, email: Option.getOrNull(email), billing, creditMicroUsd })
+    yield* answer(said, document)
   })
 ).pipe(
   Command.withDescription(
@@ -129,13 +104,8 @@ const suspend = Command.make(
   "suspend",
   { account: named },
   Effect.fnUntraced(function* ({ account: nameOrId }) {
-    const { id } = yield* knownAccount(nameOrId)
-    const account = (yield* (yield* Accounts).suspend(id))!
-    yield* noted(account, "suspendAccount")
-    yield* answer(
-      `${account.name} is suspended: each of its keys is refused from now on. The service stops its Sandboxes and keeps their volumes.`,
-      { account: yield* accountDocument(account) }
-    )
+    const { said, document } = yield* suspendAccount(nameOrId)
+    yield* answer(said, document)
   })
 ).pipe(Command.withDescription("Refuse the keys of an account and stop its Sandboxes; nothing is deleted"))
 
@@ -143,17 +113,10 @@ const resume = Command.make(
   "resume",
   { account: named },
   Effect.fnUntraced(function* ({ account: nameOrId }) {
-    const { id } = yield* knownAccount(nameOrId)
-    const account = (yield* (yield* Accounts).resume(id))!
-    yield* noted(account, "resumeAccount")
-    yield* answer(
-      `${account.name} is no longer suspended: its keys work again. Its Sandboxes stay stopped until a client starts them.`,
-      { account: yield* accountDocument(account) }
-    )
+    const { said, document } = yield* resumeAccount(nameOrId)
+    yield* answer(said, document)
   })
 ).pipe(Command.withDescription("Accept the keys of a suspended account again"))
-
-const int4Max = 2n ** 31n - 1n
 
 const limitFlag = (name: string, description: string) =>
   Flag.String(name).pipe(Flag.withDescription(`${description}; or setting: the limit of the settings`), Flag.optional)
@@ -162,10 +125,7 @@ const limitFlag = (name: string, description: string) =>
 const limitOf = <K extends keyof OwnLimits>(key: K, flag: string, text: Option.Option<string>, maximum: bigint) =>
   Option.match(text, {
     onNone: () => Effect.succeed({}),
-    onSome: (value) =>
-      value === "setting"
-        ? Effect.succeed({ [key]: null })
-        : Effect.map(whole(flag, value, maximum), (limit) => ({ [key]: Number(limit) }))
+    onSome: (value) => Effect.map(limit(flag, value, maximum), (found) => ({ [key]: found }))
   }) as Effect.Effect<Partial<OwnLimits>, WrongUsage>
 
 const limits = Command.make(
@@ -180,18 +140,9 @@ const limits = Command.make(
     const wanted: Partial<OwnLimits> = {
       ...(yield* limitOf("sandboxes", "--sandboxes", sandboxes, int4Max)),
       ...(yield* limitOf("workspaces", "--workspaces", workspaces, int4Max)),
-      ...(yield* limitOf(
-        "workspaceStorageBytes",
-        "--workspace-storage-bytes",
-        workspaceStorageBytes,
-        BigInt(Number.MAX_SAFE_INTEGER)
-      ))
+      ...(yield* limitOf("workspaceStorageBytes", "--workspace-storage-bytes", workspaceStorageBytes, storageMax))
     }
-    const before = yield* knownAccount(nameOrId)
-    const isChange = Object.keys(wanted).length > 0
-    const account = isChange ? (yield* (yield* Accounts).setLimits(before.id, wanted))! : before
-    if (isChange) yield* noted(account, "setAccountLimits")
-    const document = yield* accountDocument(account)
+    const document = yield* setAccountLimits(nameOrId, wanted)
     yield* answer(rowsOf(limitRows(document)), { account: document })
   })
 ).pipe(

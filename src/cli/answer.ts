@@ -2,7 +2,7 @@
  * The result of a command, on stdout. Nothing else is written there, so that `KEY=$(atoll keys create …)` contains a key or nothing. With `--json`,
  * which every command accepts, it is one JSON document.
  */
-import { Effect, Schema } from "effect"
+import { Effect } from "effect"
 import { Flag, GlobalFlag } from "effect/cli"
 import { shownText } from "./shownText.ts"
 
@@ -19,12 +19,6 @@ export const answer = Effect.fnUntraced(function* (prose: string, document: obje
 /** A remark beside the result, on stderr. */
 export const remark = (sentence: string): Effect.Effect<void> =>
   Effect.sync(() => void process.stderr.write(`atoll: ${shownText(sentence)}\n`))
-
-/** A valid command that was refused. `message` is one sentence with the reason. */
-export class Refused extends Schema.TaggedError<Refused>()("Refused", { message: Schema.String }) {}
-
-/** An invalid command. `message` is one sentence that says how to correct it. */
-export class WrongUsage extends Schema.TaggedError<WrongUsage>()("WrongUsage", { message: Schema.String }) {}
 
 /** 0 is success. */
 export const exitCodes = { refused: 1, wrongUsage: 2 } as const

@@ -5,9 +5,10 @@ import { join, resolve } from "node:path"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
 import { Settings } from "../Config.ts"
+import { Refused } from "../console/server/operating/refusals.ts"
 import type { Progress } from "../ops/backup/Progress.ts"
 import { Database } from "../store/Database.ts"
-import { answer, Refused, remark } from "./answer.ts"
+import { answer, remark } from "./answer.ts"
 
 const tellEveryMs = 1_000
 

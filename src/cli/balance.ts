@@ -1,36 +1,11 @@
 /** An account's money in the form of the command line. */
-import { type Grant, grantStatus } from "../wallet/Grant.ts"
+import type { Balance } from "../console/server/operating/balanceDocument.ts"
+import { shownTime } from "../console/server/operating/times.ts"
+import { grantStatus } from "../wallet/Grant.ts"
 import { formatUsd } from "../wallet/Money.ts"
-import type { Reckoning } from "../wallet/settleAccount.ts"
-import { list, shownTime, table, time } from "./table.ts"
-
-export type Balance = Reckoning & { readonly grants: ReadonlyArray<Grant> }
+import { list, table } from "./table.ts"
 
 const dollars = (microUsd: bigint): string => `${formatUsd(microUsd)} USD`
-
-/** The output of `--json`: amounts are below 2^53 (Money.ts). */
-export const grantDocument = (grant: Grant) => ({
-  id: grant.id,
-  kind: grant.kind,
-  grantedMicroUsd: Number(grant.grantedMicroUsd),
-  remainingMicroUsd: Number(grant.remainingMicroUsd),
-  expiredMicroUsd: Number(grant.expiredMicroUsd),
-  effectiveAt: time(grant.effectiveAt),
-  expiresAt: time(grant.expiresAt),
-  status: grantStatus(grant),
-  description: grant.description
-})
-
-/** The fields of GET /usage/balance. */
-export const balanceDocument = (balance: Balance) => ({
-  currency: "USD",
-  microUsd: Number(balance.balanceMicroUsd),
-  status: balance.status,
-  asOf: time(balance.at),
-  burnMicroUsdPerHour: Number(balance.burnMicroUsdPerHour),
-  exhaustsAt: time(balance.exhaustedAt),
-  grants: balance.grants.map(grantDocument)
-})
 
 /** Rows of a name and a value. */
 export const balanceRows = (balance: Balance): ReadonlyArray<readonly [string, string]> => [

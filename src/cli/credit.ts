@@ -2,28 +2,21 @@
 import { Effect, Option, Schema } from "effect"
 import { Command, Flag } from "effect/cli"
 import { isCharactersBetween, isPlainText } from "../../schemas/Text.ts"
-import { awaitLeases } from "../account/KeyLease.ts"
-import { noteOperator } from "../account/OperatorAudit.ts"
-import { type GrantKind, grantKinds } from "../wallet/Grant.ts"
+import { knownAccount } from "../console/server/operating/accountActs.ts"
+import { balanceDocument } from "../console/server/operating/balanceDocument.ts"
+import { grantCredit } from "../console/server/operating/moneyActs.ts"
+import { future, usd } from "../console/server/operating/values.ts"
+import { grantKinds } from "../wallet/Grant.ts"
 import { Ledger } from "../wallet/Ledger.ts"
-import { formatUsd } from "../wallet/Money.ts"
-import { accountFlag, knownAccount } from "./account.ts"
+import { accountFlag } from "./account.ts"
 import { answer } from "./answer.ts"
-import { balanceDocument, balanceProse, grantDocument } from "./balance.ts"
-import { shownTime } from "./table.ts"
-import { future, usd } from "./values.ts"
+import { balanceProse } from "./balance.ts"
 
 const Description = Schema.String.check(
   isCharactersBetween(1, 256),
   isPlainText,
   Schema.isPattern(/^\P{Cc}*$/u, { expected: "text without control characters" })
 )
-
-const described: Record<GrantKind, string> = {
-  promotional: "Promotional credit",
-  purchase: "Credit",
-  adjustment: "Adjustment"
-}
 
 const grant = Command.make(
   "grant",
@@ -47,31 +40,14 @@ const grant = Command.make(
   Effect.fnUntraced(function* ({ account: nameOrId, usd: amount, kind, expiresAt, description }) {
     const microUsd = yield* usd("--usd", amount)
     const until = Option.isNone(expiresAt) ? null : yield* future("--expires-at", expiresAt.value)
-    const account = yield* knownAccount(nameOrId)
-    const ledger = yield* Ledger
-    const note = { accountId: account.id, action: "grantCredit", targetType: "grant" } as const
-    const made = yield* ledger
-      .grant({
-        accountId: account.id,
-        kind,
-        microUsd,
-        expiresAt: until,
-        description: Option.getOrElse(description, () => described[kind])
-      })
-      .pipe(Effect.tapError(() => noteOperator({ ...note, targetId: null, status: 400, errorCode: "INVALID_REQUEST" })))
-    yield* noteOperator({ ...note, targetId: made.id, status: 201, errorCode: null })
-    // After this, no process uses an older read of the account.
-    yield* awaitLeases
-    const balance = yield* ledger.balance(account.id)
-    yield* answer(
-      [
-        `${made.id}: ${formatUsd(made.grantedMicroUsd)} USD (${made.kind}), ${until === null ? "which never expires" : `until ${shownTime(until)}`}.`,
-        account.billing === "unlimited"
-          ? `${account.name} is unlimited: no request is refused for lack of credit.`
-          : `${account.name} has ${formatUsd(balance.balanceMicroUsd)} USD.`
-      ].join(" "),
-      { grant: grantDocument(made), balance: balanceDocument(balance) }
-    )
+    const { said, document } = yield* grantCredit({
+      account: nameOrId,
+      microUsd,
+      kind,
+      expiresAt: until,
+      description: Option.getOrNull(description)
+    })
+    yield* answer(said, document)
   })
 ).pipe(Command.withDescription("Give an account credit, which is available immediately"))
 

@@ -4,7 +4,8 @@ import { createInterface } from "node:readline/promises"
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { Settings } from "../Config.ts"
-import { answer, Refused, remark, WrongUsage } from "./answer.ts"
+import { Refused, WrongUsage } from "../console/server/operating/refusals.ts"
+import { answer, remark } from "./answer.ts"
 
 const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`
 

@@ -2,11 +2,12 @@
 import { Clock, Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { Asked } from "../../schemas/console/Hosts.ts"
+import { Refused } from "../console/server/operating/refusals.ts"
 import { removeHost, type Wish, wishOfHost } from "../fleet/askHost.ts"
 import { type HostRow, Hosts } from "../fleet/Hosts.ts"
 import { hostDocument, hostState } from "../fleet/hostDocument.ts"
 import { isClosed, isEmptied, isPlaceable, isRemovedHost } from "../fleet/hostStates.ts"
-import { answer, Refused } from "./answer.ts"
+import { answer } from "./answer.ts"
 import { table } from "./table.ts"
 
 const gib = 1024 ** 3

@@ -5,11 +5,14 @@ import { scopes as allScopes, Scope } from "../../schemas/Access.ts"
 import { Accounts } from "../account/Accounts.ts"
 import { type ApiKey, ApiKeys } from "../account/ApiKeys.ts"
 import { noteOperator } from "../account/OperatorAudit.ts"
-import { accountFlag, knownAccount } from "./account.ts"
-import { answer, Refused, remark, WrongUsage } from "./answer.ts"
+import { knownAccount } from "../console/server/operating/accountActs.ts"
+import { Refused, WrongUsage } from "../console/server/operating/refusals.ts"
+import { shownTime, time } from "../console/server/operating/times.ts"
+import { future } from "../console/server/operating/values.ts"
+import { accountFlag } from "./account.ts"
+import { answer, remark } from "./answer.ts"
 import { Name } from "./Name.ts"
-import { shownTime, table, time } from "./table.ts"
-import { future } from "./values.ts"
+import { table } from "./table.ts"
 
 const isScope = Schema.is(Scope)
 

@@ -3,9 +3,10 @@ import { Effect } from "effect"
 import { Command } from "effect/cli"
 import { operatorLink } from "../console/server/consoleLink.ts"
 import { OperatorSessions } from "../console/server/OperatorSessions.ts"
+import { consoleUrl } from "../console/server/operating/accountActs.ts"
+import { shownTime, time } from "../console/server/operating/times.ts"
 import { answer, remark } from "./answer.ts"
-import { consoleUrl } from "./consoleUrl.ts"
-import { shownTime, table, time } from "./table.ts"
+import { table } from "./table.ts"
 
 const link = Command.make(
   "link",
@@ -14,7 +15,7 @@ const link = Command.make(
     const url = yield* consoleUrl
     const { code, expiresAt } = yield* (yield* OperatorSessions).createLink
     yield* remark(
-      `the first person to open this link sees the hosts of this Atoll, and may cordon, drain and remove them; it works once, until ${shownTime(expiresAt)}, and is not shown again`
+      `the first person to open this link may do with this Atoll what the command line does: accounts, credit, rates, invitations and hosts; it works once, until ${shownTime(expiresAt)}, and is not shown again`
     )
     const printed = operatorLink(url, code)
     yield* answer(printed, { link: printed, expiresAt: time(expiresAt) })
@@ -64,6 +65,6 @@ const signOut = Command.make(
 ).pipe(Command.withDescription("End all of the operator's sessions, and revoke unused links"))
 
 export const operator = Command.make("operator").pipe(
-  Command.withDescription("The operator's access to the console, which shows the hosts of a fleet"),
+  Command.withDescription("The operator's access to the console"),
   Command.withSubcommands([link, sessions, signOut])
 )

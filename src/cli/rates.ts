@@ -1,39 +1,16 @@
 /** `atoll rates set|list` */
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
-import { Settings } from "../Config.ts"
+import { cardDocument, hourlyCost } from "../console/server/operating/rates.ts"
+import { shownTime } from "../console/server/operating/times.ts"
+import { future, whole } from "../console/server/operating/values.ts"
 import { Ledger } from "../wallet/Ledger.ts"
-import { formatUsd } from "../wallet/Money.ts"
 import { type RateCard, rateMaxNanoUsd } from "../wallet/RateCard.ts"
 import { answer } from "./answer.ts"
-import { shownTime, table, time } from "./table.ts"
-import { future, whole } from "./values.ts"
-
-/** The output of `--json`: rates are far below 2^53. */
-const cardDocument = (card: RateCard) => ({
-  effectiveAt: time(card.effectiveAt),
-  vcpuSecondNanoUsd: Number(card.vcpuSecondNanoUsd),
-  memoryGibSecondNanoUsd: Number(card.memoryGibSecondNanoUsd),
-  volumeGibSecondNanoUsd: Number(card.volumeGibSecondNanoUsd),
-  createdAt: time(card.createdAt)
-})
-
-const gib = 2n ** 30n
-
-/** Dollars for an hour of a Sandbox of the settings' size, rounded down. */
-const hourly = Effect.map(Settings, ({ sandboxVcpus, sandboxMemoryBytes, volumeBytes }) => {
-  const running = (card: RateCard): bigint =>
-    BigInt(sandboxVcpus) * card.vcpuSecondNanoUsd * gib + BigInt(sandboxMemoryBytes) * card.memoryGibSecondNanoUsd
-  const kept = (card: RateCard): bigint => BigInt(volumeBytes) * card.volumeGibSecondNanoUsd
-  const shown = (nanoUsdGib: bigint): string => formatUsd((nanoUsdGib * 3600n) / gib / 1000n)
-  return {
-    running: (card: RateCard) => shown(running(card) + kept(card)),
-    stopped: (card: RateCard) => shown(kept(card))
-  }
-})
+import { table } from "./table.ts"
 
 const shownCards = (cards: ReadonlyArray<RateCard>) =>
-  Effect.map(hourly, ({ running, stopped }) =>
+  Effect.map(hourlyCost, ({ running, stopped }) =>
     table(
       ["FROM", "VCPU-SECOND", "MEMORY-GIB-SECOND", "VOLUME-GIB-SECOND", "A RUNNING SANDBOX AN HOUR", "A STOPPED ONE"],
       cards.map((card) => [

@@ -12,13 +12,6 @@ export const table = (header: ReadonlyArray<string>, rows: ReadonlyArray<Readonl
     .join("\n")
 }
 
-/** With a resolution of one second. */
-export const shownTime = (ms: number | null): string =>
-  ms === null ? "-" : new Date(ms).toISOString().replace(/\.\d+Z$/, "Z")
-
-/** In the form of JSON documents. */
-export const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString())
-
 /** Names and values, one a line, without a header. */
 export const list = (rows: ReadonlyArray<readonly [string, string]>): string => {
   const width = Math.max(...rows.map(([name]) => name.length))

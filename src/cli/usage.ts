@@ -1,11 +1,12 @@
 /** `atoll usage verify` */
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
+import { knownAccount } from "../console/server/operating/accountActs.ts"
+import { Refused } from "../console/server/operating/refusals.ts"
 import { MaintenanceDatabase } from "../store/Database.ts"
 import { formatUsd } from "../wallet/Money.ts"
 import { type Verification, verifyUsage } from "../wallet/verify/verifyUsage.ts"
-import { knownAccount } from "./account.ts"
-import { answer, Refused } from "./answer.ts"
+import { answer } from "./answer.ts"
 import { table } from "./table.ts"
 
 const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`

@@ -72,7 +72,7 @@ export interface DrawnLine {
   readonly event: string
   readonly guard: string | null
   readonly commands: ReadonlyArray<string>
-  /** Several if they differ only in their context changes, or lead from every state. */
+  /** Several if they differ only in what the line does not show, or lead from every state. */
   readonly transitions: ReadonlyArray<string>
 }
 
@@ -109,4 +109,6 @@ export interface Drawing {
 
 export interface Statechart extends Description {
   readonly drawing: Drawing
+  /** Names of states and events only. */
+  readonly overview: Drawing
 }

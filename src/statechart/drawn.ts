@@ -12,22 +12,31 @@ export interface Drawn {
   /** Descriptions of guards and commands. */
   readonly implementations: Descriptions
   readonly places: Places
+  readonly overview: Places
 }
 
 const descriptionsOf = (named: ReadonlyArray<Named>): Descriptions =>
   Object.fromEntries(named.map(({ name, description }) => [name, description]))
 
-export const drawnOf = ({ events, guards, commands, drawing }: Statechart): Drawn => ({
+export const drawnOf = ({ events, guards, commands, drawing, overview }: Statechart): Drawn => ({
   events: descriptionsOf(events),
   implementations: descriptionsOf([...guards, ...commands]),
-  places: placesOf(drawing)
+  places: placesOf(drawing),
+  overview: placesOf(overview)
 })
 
 /** Rebuilds the input of `drawnOf`. */
-export const statechartOf = (machine: AnyStateMachine, { events, implementations, places }: Drawn): Statechart => {
+export const statechartOf = (
+  machine: AnyStateMachine,
+  { events, implementations, places, overview }: Drawn
+): Statechart => {
   const description = describe(machine, {
     events: Object.entries(events).map(([name, description]) => ({ name, description })),
     implementations: new Map(Object.entries(implementations))
   })
-  return { ...description, drawing: drawingOf(description, places) }
+  return {
+    ...description,
+    drawing: drawingOf(description, places, "detail"),
+    overview: drawingOf(description, overview, "overview")
+  }
 }

@@ -1,5 +1,5 @@
 /** The compact positions of a drawing; its machine provides the rest. All lengths as in a Drawing. */
-import { edgesOf, innerOf } from "./edges.ts"
+import { edgesOf, innerOf, type Level } from "./edges.ts"
 import type { Box, Description, Drawing, Point } from "./Statechart.ts"
 
 type Corner = readonly [x: number, y: number, width: number, height: number]
@@ -62,9 +62,10 @@ export const placesOf = ({ width, height, anyState, initial, states, edges }: Dr
 /** Rebuilds the input of `placesOf`. */
 export const drawingOf = (
   description: Pick<Description, "states" | "transitions">,
-  { width, height, anyState, initial, states, edges }: Places
+  { width, height, anyState, initial, states, edges }: Places,
+  level: Level
 ): Drawing => {
-  const inner = innerOf(description)
+  const inner = innerOf(description, level)
   return {
     width,
     height,
@@ -75,7 +76,7 @@ export const drawingOf = (
       ...box(states[index]!),
       inner: inner.get(name) ?? []
     })),
-    edges: edgesOf(description).map((edge, index) => {
+    edges: edgesOf(description, level).map((edge, index) => {
       const [way, label] = edges[index]!
       const points = pointsOf(way)
       return { ...edge, points, label: box(label, points[0]) }

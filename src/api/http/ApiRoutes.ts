@@ -20,6 +20,7 @@ import { EventsHandlers } from "./EventsHandlers.ts"
 import { FilesHandlers } from "./FilesHandlers.ts"
 import { LogsHandlers } from "./LogsHandlers.ts"
 import { McpRoute } from "./McpRoute.ts"
+import { OperatedHandlers } from "./OperatedHandlers.ts"
 import { OperationsHandlers } from "./OperationsHandlers.ts"
 import { OperatorGuard } from "./OperatorGuard.ts"
 import { OperatorHandlers } from "./OperatorHandlers.ts"
@@ -72,7 +73,7 @@ export const ApiRoutes = {
   layer: Layer.mergeAll(
     HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)),
     HttpApiBuilder.layer(ConsoleApi).pipe(Layer.provide(consoleHandlers)),
-    HttpApiBuilder.layer(OperatorApi).pipe(Layer.provide(OperatorHandlers.layer)),
+    HttpApiBuilder.layer(OperatorApi).pipe(Layer.provide(Layer.merge(OperatorHandlers.layer, OperatedHandlers.layer))),
     ConsolePages.layer,
     ReferencePages.layer,
     BrowserEntrance.layer,

@@ -51,6 +51,8 @@ const Filters = ({ apply, reset }: { apply: (filter: Filter) => void; reset: () 
 const who = ({ source, keyName, keyHint }: AuditEvent): string =>
   keyHint === null ? source : `${keyName ?? "key"} (… ${keyHint})`
 
+const columns = ["Time", "Action", "Response", "Caller and address", "Target and request id"]
+
 export const Audit = () => {
   const [filter, setFilter] = useState(everything)
   const load = useCallback(
@@ -87,10 +89,7 @@ export const Audit = () => {
             <p class="empty">No event matches.</p>
           ) : (
             <>
-              <Table
-                label="Events"
-                columns={["Time", "Action", "Response", "Caller and address", "Target and request id"]}
-              >
+              <Table label="Events" isHigh columns={columns}>
                 {listed.entries.map((event) => (
                   <tr key={event.id}>
                     <td>

@@ -32,7 +32,7 @@ export const Machines = ({ kind }: { kind: string | null }) => {
       </nav>
       <Simulator key={shown.kind} kind={shown} />
       <section class="pane" aria-labelledby="table">
-        <h2 id="table">What it does with each event in each state</h2>
+        <h2 id="table">Transition table</h2>
         <TransitionTable chart={shown.chart} />
       </section>
     </>

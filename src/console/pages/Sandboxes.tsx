@@ -5,6 +5,7 @@ import type { Workspace } from "../../../schemas/Workspace.ts"
 import { get } from "./api.ts"
 import { count, size } from "./format.ts"
 import { useLoad } from "./load.ts"
+import { navigate } from "./router.ts"
 import { CreateSandbox } from "./sandboxes/CreateSandbox.tsx"
 import { everything, type Filter, filtered } from "./sandboxes/filter.ts"
 import { SandboxActions, titleOf } from "./sandboxes/SandboxActions.tsx"
@@ -47,6 +48,19 @@ const workspaceOptions = (known: ReadonlyArray<Workspace>, chosen: string) => [
   ...(chosen === "" || known.some(({ id }) => id === chosen) ? [] : [[chosen, chosen] as const])
 ]
 
+/** @param deleted How many are deleted, and still listed. */
+const Invitation = ({ create, deleted }: { create: () => void; deleted: number }) => (
+  <div class="empty">
+    <p>
+      {deleted === 0 ? "There are no Sandboxes yet." : "All Sandboxes are deleted."} A Sandbox is an isolated machine
+      with a volume at /workspace.
+    </p>
+    <button type="button" class="button primary" onClick={create}>
+      Create a Sandbox
+    </button>
+  </div>
+)
+
 /** @param workspaceId From the path: the initial filter; null: all workspaces. */
 export const Sandboxes = ({ workspaceId }: { workspaceId: string | null }) => {
   const { loaded, sandboxes, tell, look, feed } = useSandboxes()
@@ -58,6 +72,7 @@ export const Sandboxes = ({ workspaceId }: { workspaceId: string | null }) => {
   const known = workspaces.value?.workspaces ?? []
   const names = useMemo(() => new Map(known.map(({ id, name }) => [id, name])), [known])
   const shown = useMemo(() => filtered(sandboxes, filter), [sandboxes, filter])
+  const isUnfiltered = filter.words === "" && filter.workspaceId === "" && filter.status === everything.status
   const change = (changed: Partial<Filter>) => setFilter((before) => ({ ...before, ...changed }))
 
   return (
@@ -108,11 +123,11 @@ export const Sandboxes = ({ workspaceId }: { workspaceId: string | null }) => {
               </p>
             </search>
             {shown.length === 0 ? (
-              <p class="empty">
-                {sandboxes.length === 0
-                  ? "There are no Sandboxes yet. Create one: an isolated machine with a volume at /workspace."
-                  : "No Sandbox matches the filters."}
-              </p>
+              isUnfiltered ? (
+                <Invitation create={() => setCreates(true)} deleted={sandboxes.length} />
+              ) : (
+                <p class="empty">No Sandbox matches the filters.</p>
+              )
             ) : (
               <WindowedRows
                 label="Sandboxes"
@@ -123,7 +138,7 @@ export const Sandboxes = ({ workspaceId }: { workspaceId: string | null }) => {
                 cells={(sandbox) => [
                   <span key="name" class="two-lines">
                     <Link to={`/sandboxes/${sandbox.id}`}>{titleOf(sandbox)}</Link>
-                    <code class="soft">{sandbox.id}</code>
+                    {sandbox.name === null ? null : <code class="soft">{sandbox.id}</code>}
                   </span>,
                   <Status key="status" sandbox={sandbox} />,
                   names.get(sandbox.workspaceId) ?? sandbox.workspaceId,
@@ -141,11 +156,7 @@ export const Sandboxes = ({ workspaceId }: { workspaceId: string | null }) => {
           workspaces={known}
           within={filter.workspaceId === "" ? null : filter.workspaceId}
           close={() => setCreates(false)}
-          made={(sandbox) => {
-            setCreates(false)
-            tell(sandbox)
-            workspaces.reload()
-          }}
+          made={({ id }) => navigate(`/sandboxes/${id}`)}
         />
       ) : null}
     </>

@@ -1,6 +1,6 @@
 /** The frame of each page: the navigation, and the signed-in account. */
 import type { ComponentChildren } from "preact"
-import { useEffect, useRef } from "preact/hooks"
+import { useEffect, useRef, useState } from "preact/hooks"
 import type { ConsoleSession } from "../../../schemas/console/Session.ts"
 import { came, path } from "./router.ts"
 import { signOut } from "./session.ts"
@@ -39,6 +39,32 @@ const useArrival = () => {
   return main
 }
 
+/** Put away until the browser is closed: next time the notice matters again. */
+const putAwayKey = "atoll.noPassphrase.putAway"
+
+const NoPassphrase = () => {
+  const [isAway, setAway] = useState(() => sessionStorage.getItem(putAwayKey) !== null)
+  if (isAway) return null
+  return (
+    <div class="notice with-button">
+      <p>
+        This account has no passphrase yet, and your sign-in link works only once.{" "}
+        <Link to="/account">Set an e-mail address and a passphrase</Link> to be able to sign in again.
+      </p>
+      <button
+        type="button"
+        class="button small"
+        onClick={() => {
+          sessionStorage.setItem(putAwayKey, "yes")
+          setAway(true)
+        }}
+      >
+        Not now
+      </button>
+    </div>
+  )
+}
+
 export const Shell = ({ session, children }: { session: ConsoleSession; children: ComponentChildren }) => {
   const main = useArrival()
   const here = useValue(path)
@@ -68,12 +94,7 @@ export const Shell = ({ session, children }: { session: ConsoleSession; children
             <strong class="break">{session.account.name}</strong>. Sign out to use it: it is kept until then.
           </p>
         )}
-        {session.email === null ? (
-          <p class="notice">
-            This account has no passphrase yet, and your sign-in link works only once.{" "}
-            <Link to="/account">Set an e-mail address and a passphrase</Link> to be able to sign in again.
-          </p>
-        ) : null}
+        {session.email === null ? <NoPassphrase /> : null}
         {children}
       </main>
     </div>

@@ -1,14 +1,28 @@
 /** Requests to the service, as the signed-in account. */
 import { signal } from "@preact/signals"
 
+/** What is wrong with one field of a request. */
+export interface Issue {
+  readonly path: ReadonlyArray<string | number>
+  readonly message: string
+}
+
 /** A refusal or a failure, in the service's words. `requestId` finds it in the service's log; null if no response came. */
 export class ApiFault extends Error {
   readonly status: number | null
   readonly code: string
   readonly requestId: string | null
+  readonly issues: ReadonlyArray<Issue>
 
-  constructor(status: number | null, code: string, message: string, requestId: string | null) {
+  constructor(
+    status: number | null,
+    code: string,
+    message: string,
+    requestId: string | null,
+    issues: ReadonlyArray<Issue> = []
+  ) {
     super(message)
+    this.issues = issues
     this.status = status
     this.code = code
     this.requestId = requestId
@@ -19,9 +33,7 @@ interface ErrorBody {
   readonly code: string
   readonly message: string
   readonly requestId: string
-  readonly details: {
-    readonly issues?: ReadonlyArray<{ readonly path: ReadonlyArray<string | number>; readonly message: string }>
-  } | null
+  readonly details: { readonly issues?: ReadonlyArray<Issue> } | null
 }
 
 /** The CSRF token; null: not signed in. */
@@ -43,7 +55,7 @@ const faultOf = async (answer: Response): Promise<ApiFault> => {
   const body: unknown = await answer.json().catch(() => null)
   const requestId = answer.headers.get("x-request-id")
   return isErrorBody(body)
-    ? new ApiFault(answer.status, body.code, sentenceOf(body), body.requestId)
+    ? new ApiFault(answer.status, body.code, sentenceOf(body), body.requestId, body.details?.issues)
     : new ApiFault(
         answer.status,
         "UNKNOWN",

@@ -8,13 +8,14 @@
 import { ApiFault, open, queryOf } from "./api.ts"
 import { isTurn, onTurn, want } from "./turn.ts"
 
+/** `liveUntil`: epoch milliseconds of the last moment at which the stream was live; null: it never was. */
 export type FeedState =
   | { readonly state: "connecting" }
   | { readonly state: "live" }
   /** The connection is lost; it is retried. */
-  | { readonly state: "lost"; readonly fault: unknown }
+  | { readonly state: "lost"; readonly fault: unknown; readonly liveUntil: number | null }
   /** More recently used windows of this browser have all available connections. */
-  | { readonly state: "resting" }
+  | { readonly state: "resting"; readonly liveUntil: number | null }
   /** There is no such stream; it is not requested again. */
   | { readonly state: "refused" }
 
@@ -145,19 +146,27 @@ const followWanted = async (
 ): Promise<void> => {
   let position: string | null = null
   let pauseMs = pauseFirstMs
+  let liveUntil: number | null = null
   while (!signal.aborted) {
     await seen(signal)
-    if (!isTurn()) follower.changed({ state: "resting" })
+    if (!isTurn()) follower.changed({ state: "resting", liveUntil })
     await turn(signal)
     if (signal.aborted) return
     const silence = new AbortController()
+    let isLive = false
+    let heardAt = Date.now()
     // A connection over a lost network is only silent.
     const cut = () => silence.abort()
-    addEventListener("offline", cut)
+    const offline = () => {
+      heardAt = Date.now()
+      cut()
+    }
+    addEventListener("offline", offline)
     const stay = whenUnseen(cut)
     const keep = onTurn(cut)
     let timer: ReturnType<typeof setTimeout> | undefined
     const heard = () => {
+      heardAt = Date.now()
       clearTimeout(timer)
       timer = setTimeout(cut, silenceMaxMs)
     }
@@ -168,6 +177,7 @@ const followWanted = async (
         signal: AbortSignal.any([signal, silence.signal])
       })
       if (position === null) follower.began()
+      isLive = true
       follower.changed({ state: "live" })
       let until = performance.now() + sliceMs
       for await (const { id, name, data } of eventsOf(answer.body!, heard)) {
@@ -182,11 +192,13 @@ const followWanted = async (
       fault = cause
     } finally {
       clearTimeout(timer)
-      removeEventListener("offline", cut)
+      removeEventListener("offline", offline)
       stay()
       keep()
     }
     if (signal.aborted) return
+    // A stream that fell silent is not known to have been live after its last byte.
+    if (isLive) liveUntil = silence.signal.aborted ? heardAt : Date.now()
     if (fault instanceof ApiFault && fault.status === 401) return
     if (fault instanceof ApiFault && fault.status === 404) return follower.changed({ state: "refused" })
     if (fault instanceof ApiFault && fault.code === "CURSOR_STALE") position = null
@@ -194,7 +206,7 @@ const followWanted = async (
       follower.changed({ state: "connecting" })
       continue
     }
-    follower.changed({ state: "lost", fault })
+    follower.changed({ state: "lost", fault, liveUntil })
     await pause(pauseMs, signal)
     pauseMs = Math.min(pauseMs * 2, pauseMaxMs)
   }

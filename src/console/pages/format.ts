@@ -59,10 +59,13 @@ const steps: ReadonlyArray<readonly [string, number]> = [
   ["s", 1]
 ]
 
-/** The two largest units of a duration in seconds. */
+/** The two largest units of a duration in seconds; milliseconds below ten seconds. */
 export const duration = (seconds: number): string => {
-  if (seconds < 1) return seconds === 0 ? "0 s" : "under 1 s"
-  let rest = Math.floor(seconds)
+  const ms = Math.round(seconds * 1000)
+  if (ms === 0) return seconds > 0 ? "under 1 ms" : "0 s"
+  if (ms < 1000) return `${ms} ms`
+  if (ms < 10_000 && ms % 1000 !== 0) return `${(Math.floor(ms / 100) / 10).toFixed(1)} s`
+  let rest = Math.floor(ms / 1000)
   const parts: Array<string> = []
   for (const [unit, length] of steps) {
     const count = Math.floor(rest / length)

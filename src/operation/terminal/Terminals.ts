@@ -30,6 +30,19 @@ const askAgainSeconds = 1
 /** The type that browser terminals emulate. */
 const term = "xterm-256color"
 
+/**
+ * Bash runs this before its first prompt, after the user's own files. Where these set no prompt, it shows the directory, in colours, and `ls` has
+ * colours. A variable of the Sandbox of that name wins.
+ *
+ * @source bash(1), PROMPT_COMMAND; the prompt that /etc/bash.bashrc sets on Debian names debian_chroot
+ */
+const promptCommand = [
+  "case $PS1 in '' | '\\s-\\v\\$ ' | *debian_chroot*)",
+  "PS1='\\[\\e[1;36m\\]\\w\\[\\e[0m\\] \\$ ' ;; esac;",
+  "alias ls > /dev/null 2>&1 || alias ls='ls --color=auto';",
+  "unset PROMPT_COMMAND"
+].join(" ")
+
 export interface Asked {
   readonly accountId: string
   readonly sandboxId: string
@@ -101,7 +114,7 @@ export class Terminals extends Context.Service<
           .open({
             argv: loginShell,
             cwd: "/workspace",
-            env: { ...(yield* envs.present(sandboxId)), TERM: term },
+            env: { PROMPT_COMMAND: promptCommand, ...(yield* envs.present(sandboxId)), TERM: term },
             terminal: size,
             purpose: "terminal"
           })

@@ -31,8 +31,24 @@ it("every machine is drawn", () => {
   )
 })
 
-describe.each(statecharts.map((chart) => [chart.kind, chart] as const))("the drawing of %s", (_, chart) => {
-  const { states, edges, anyState, initial, width, height } = chart.drawing
+it("draws what leads to one state from all others once", () => {
+  const sandbox = statecharts.find(({ kind }) => kind === "sandbox")!
+  for (const { edges } of [sandbox.drawing, sandbox.overview]) {
+    const deleted = edges.filter(({ lines }) => lines.some(({ event }) => event === "DELETE"))
+    assert.deepStrictEqual(
+      deleted.map(({ from, to }) => [from, to]),
+      [[null, "deleting"]]
+    )
+  }
+})
+
+const drawings = statecharts.flatMap((chart) => [
+  [`the drawing of ${chart.kind}`, chart, chart.drawing, "detail"] as const,
+  [`the overview of ${chart.kind}`, chart, chart.overview, "overview"] as const
+])
+
+describe.each(drawings)("%s", (_, chart, drawing, level) => {
+  const { states, edges, anyState, initial, width, height } = drawing
   const boxes = new Map<string, Box>([
     ...states.map((box) => [box.name, box] as const),
     ...(anyState === null ? [] : [["any state", anyState] as const])
@@ -45,9 +61,10 @@ describe.each(statecharts.map((chart) => [chart.kind, chart] as const))("the dra
       chart.states.map(({ name }) => name)
     )
     const drawn = [...states.flatMap(({ inner }) => inner), ...edges.flatMap(({ lines }) => lines)]
+    const wanted = chart.transitions.filter(({ to }) => level === "detail" || to !== null)
     assert.sameMembers(
       drawn.flatMap(({ transitions }) => transitions),
-      chart.transitions.map(({ id }) => id)
+      wanted.map(({ id }) => id)
     )
   })
 
@@ -97,7 +114,8 @@ describe.each(statecharts.map((chart) => [chart.kind, chart] as const))("the dra
   it("gives all text room in its box", () => {
     const { row, state, label } = measures
     for (const { name, inner, ...box } of states) {
-      const rows = [...stateRows(chart.states.find((one) => one.name === name)!), ...inner.flatMap(rowsOf)]
+      const own = level === "overview" ? [] : stateRows(chart.states.find((one) => one.name === name)!)
+      const rows = [...own, ...inner.flatMap(rowsOf)]
       for (const one of rows) {
         assert.isAtMost(textWidth(rowText(one), row.fontSize), box.width - 2 * state.paddingX, rowText(one))
       }

@@ -18,7 +18,7 @@ export const Life = ({ actorId, life, between }: Shown) => {
   useEffect(() => choose(null), [actorId])
   return (
     <section class="pane" aria-labelledby="life">
-      <h2 id="life">Its life</h2>
+      <h2 id="life">State history</h2>
       <Fault fault={life.fault} retry={life.reload} />
       {life.revisions.length === 0 ? (
         life.fault === null ? (

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact"
 import type { TransitionList } from "../../../../schemas/Transition.ts"
 import { litOf } from "../../../statechart/lit.ts"
-import { StatechartDrawing } from "../statechart/StatechartDrawing.tsx"
+import { StatechartViewer } from "../statechart/StatechartViewer.tsx"
 import { Instant } from "../ui/Instant.tsx"
 import { WindowedRows } from "../ui/WindowedRows.tsx"
 import { AskedCommands } from "./AskedCommands.tsx"
@@ -107,7 +107,7 @@ export const Moment = ({ kind, revisions, stored, chosen, choose, between }: Sho
         </span>
       </div>
       <div class="beside">
-        <StatechartDrawing chart={kind.chart} lit={lit} turn={revision} />
+        <StatechartViewer chart={kind.chart} lit={lit} turn={revision} />
         <div class="controls">
           <h3>
             <code class="event">{transition.event.type}</code>{" "}

@@ -2,11 +2,12 @@
 import { useMemo, useState } from "preact/hooks"
 import type { AnyMachineSnapshot } from "xstate"
 import { litOf } from "../../../statechart/lit.ts"
-import { StatechartDrawing } from "../statechart/StatechartDrawing.tsx"
+import { StatechartViewer } from "../statechart/StatechartViewer.tsx"
 import { Select } from "../ui/Field.tsx"
 import { AskedCommands } from "./AskedCommands.tsx"
 import { Changes } from "./Changes.tsx"
 import type { SimulatedKind } from "./Kind.ts"
+import { refusalText } from "./refusals.ts"
 import { type AnyEvent, type Asked, begin, decide, nextEvents, type Verdict } from "./simulate.ts"
 
 interface Step {
@@ -120,7 +121,7 @@ export const Simulator = ({ kind }: { kind: SimulatedKind }) => {
         </button>
       </header>
       <div class="beside">
-        <StatechartDrawing chart={chart} lit={lit} turn={last} />
+        <StatechartViewer chart={chart} lit={lit} turn={last} />
         <div class="controls">
           <p class="hint">This copy runs in your browser. Events that you send to it do not affect the service.</p>
           <Select
@@ -168,9 +169,10 @@ export const Simulator = ({ kind }: { kind: SimulatedKind }) => {
                 .
               </p>
             )}
+            {attempt?.verdict.type === "refused" ? <span class="hint">{refusalText(attempt.verdict.code)}</span> : null}
           </div>
           <h3>
-            {from === null ? "It begins" : `${from} → ${state}`} <code class="event">{lastEvent?.type ?? ""}</code>
+            {from === null ? "Initial state" : `${from} → ${state}`} <code class="event">{lastEvent?.type ?? ""}</code>
           </h3>
           <AskedCommands commands={commands} />
           <Changes before={before?.context ?? null} after={snapshot.context} />

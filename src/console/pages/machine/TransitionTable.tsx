@@ -2,6 +2,10 @@ import { commandText } from "../../../statechart/edges.ts"
 import type { ChartState, Statechart } from "../../../statechart/Statechart.ts"
 import { Prose } from "../statechart/Prose.tsx"
 import { Scrolls } from "../ui/Scrolls.tsx"
+import { refusalText } from "./refusals.ts"
+
+/** As in the service. */
+const unexpected = "UNEXPECTED_EVENT"
 
 const Cell = ({ chart, state, event }: { chart: Statechart; state: ChartState; event: string }) => {
   const taken = chart.transitions.filter(({ from, event: type }) => from === state.name && type === event)
@@ -18,14 +22,10 @@ const Cell = ({ chart, state, event }: { chart: Statechart; state: ChartState; e
       ))}
       {state.unchanged.includes(event) ? (
         <p class="soft">{taken.length > 0 ? "else " : ""}unchanged</p>
-      ) : refusal !== undefined ? (
+      ) : refusal !== undefined || taken.length === 0 ? (
         <p class="soft">
-          {taken.length > 0 ? "else " : ""}
-          <code>{refusal}</code>
-        </p>
-      ) : taken.length === 0 ? (
-        <p class="soft">
-          <code>UNEXPECTED_EVENT</code>
+          {taken.length > 0 ? "else refused: " : "refused: "}
+          {refusalText(refusal ?? unexpected)} <code class="block">{refusal ?? unexpected}</code>
         </p>
       ) : null}
     </td>
@@ -34,7 +34,7 @@ const Cell = ({ chart, state, event }: { chart: Statechart; state: ChartState; e
 
 /** The result of every event in every state. */
 export const TransitionTable = ({ chart }: { chart: Statechart }) => (
-  <Scrolls label="Table of states and events">
+  <Scrolls label="Table of states and events" isHigh>
     <table class="pairs">
       <thead>
         <tr>

@@ -82,7 +82,7 @@ export const OperationFacts = ({ operation, life }: { operation: Operation; life
       <dd>
         {limitMs === undefined ? <None /> : limitMs === null ? "none" : `${duration(limitMs / 1000)} from its start`}
       </dd>
-      <dt>Its processes</dt>
+      <dt>Processes</dt>
       <dd>{isWaitingOperation(status) ? "none yet: it waits for its turn" : processTree}</dd>
       <dt>Written</dt>
       <dd>

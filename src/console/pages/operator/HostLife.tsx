@@ -5,7 +5,7 @@ import { litOf } from "../../../statechart/lit.ts"
 import { get } from "../api.ts"
 import { count, size } from "../format.ts"
 import { hostKind } from "../machine/hostKind.ts"
-import { StatechartDrawing } from "../statechart/StatechartDrawing.tsx"
+import { StatechartViewer } from "../statechart/StatechartViewer.tsx"
 import { Instant } from "../ui/Instant.tsx"
 import { Live } from "../ui/Live.tsx"
 import { Pane } from "../ui/Pane.tsx"
@@ -27,7 +27,7 @@ const Drawing = ({ host: { state }, transitions }: Life) => {
       last: last?.to === state ? last : null,
       nextEvents: chart.transitions.flatMap(({ from, event }) => (from === state ? [event] : []))
     })
-    return <StatechartDrawing chart={chart} turn={turn} lit={lit} />
+    return <StatechartViewer chart={chart} turn={turn} lit={lit} />
   }, [state, turn])
 }
 

@@ -1,14 +1,17 @@
 /** The operator's page: shows the hosts to a signed-in operator, and to others how to get a link. */
 import "./operator.css"
-import { useEffect } from "preact/hooks"
+import { useEffect, useState } from "preact/hooks"
 import { came } from "../router.ts"
 import { Form } from "../ui/Action.tsx"
 import { Fault } from "../ui/Fault.tsx"
 import { Frame } from "../ui/Frame.tsx"
 import { Side } from "../ui/Side.tsx"
 import { useValue } from "../useValue.ts"
+import { Accounts } from "./Accounts.tsx"
 import { Hosts } from "./Hosts.tsx"
+import { Invitations } from "./Invitations.tsx"
 import { known, recognise, signInByLink, signOut } from "./operatorSession.ts"
+import { Rates } from "./Rates.tsx"
 import { Workers } from "./Workers.tsx"
 
 /** Opening a sign-in link consumes it, so a button must be pressed: mail programs open links by themselves. */
@@ -44,17 +47,68 @@ const SignIn = ({ wasIn }: { wasIn: boolean }) => {
   )
 }
 
+const parts = ["Accounts", "Invitations", "Rates", "Hosts", "Health", "Backups"] as const
+type PartName = (typeof parts)[number]
+
+const Backups = () => (
+  <>
+    <h1>Backups</h1>
+    <section class="pane" aria-label="Backups">
+      <p>
+        A backup is a file on the machine of the service, with the database and all volumes. It is written and restored
+        by the command line, while Atoll runs or not:
+      </p>
+      <code class="secret">npm run --silent atoll -- backup FILE</code>
+      <code class="secret">ATOLL_DATA_DIR=NEW npm run --silent atoll -- restore FILE</code>
+    </section>
+  </>
+)
+
+const Part = ({ name }: { name: PartName }) => {
+  switch (name) {
+    case "Accounts":
+      return <Accounts />
+    case "Invitations":
+      return <Invitations />
+    case "Rates":
+      return <Rates />
+    case "Hosts":
+      return <Hosts />
+    case "Health":
+      return (
+        <>
+          <h1>Health</h1>
+          <Workers />
+        </>
+      )
+    case "Backups":
+      return <Backups />
+  }
+}
+
 const Shell = () => {
+  const [shown, show] = useState<PartName>("Accounts")
   useEffect(() => {
     // A link is not needed while a session is active: it stays unused, and expires in minutes.
     came.value = null
   }, [])
   return (
     <div class="shell">
-      <Side name="Operator" more="of this service" signOut={signOut} />
+      <Side name="Operator" more="of this service" signOut={signOut}>
+        <nav aria-label="Pages">
+          <ul>
+            {parts.map((part) => (
+              <li key={part}>
+                <button type="button" aria-current={part === shown ? "page" : "false"} onClick={() => show(part)}>
+                  {part}
+                </button>
+              </li>
+            ))}
+          </ul>
+        </nav>
+      </Side>
       <main id="main" tabIndex={-1}>
-        <Hosts />
-        <Workers />
+        <Part name={shown} />
       </main>
     </div>
   )
@@ -63,7 +117,7 @@ const Shell = () => {
 export const Operator = () => {
   const now = useValue(known)
   useEffect(() => {
-    document.title = "Hosts · Atoll"
+    document.title = "Operator · Atoll"
     void recognise()
   }, [])
   switch (now.state) {

@@ -27,4 +27,4 @@ export const useFollowed = <A>(key: string, load: (signal: AbortSignal) => Promi
 }
 
 export const feedOf = ({ fault, at }: Loaded<unknown>): FeedState =>
-  fault !== null ? { state: "lost", fault } : { state: at === null ? "connecting" : "live" }
+  fault !== null ? { state: "lost", fault, liveUntil: at } : { state: at === null ? "connecting" : "live" }

@@ -1,6 +1,6 @@
 /** The facts of a Sandbox. */
 import type { ComponentChildren } from "preact"
-import { useState } from "preact/hooks"
+import { useId, useState } from "preact/hooks"
 import type { Sandbox } from "../../../../schemas/Sandbox.ts"
 import type { Workspace } from "../../../../schemas/Workspace.ts"
 import { get } from "../api.ts"
@@ -12,7 +12,6 @@ import { CopyShort } from "../ui/CopyShort.tsx"
 import { Instant } from "../ui/Instant.tsx"
 import { lazy } from "../ui/Lazy.tsx"
 import { Link } from "../ui/Link.tsx"
-import { useNarrow } from "../ui/useNarrow.ts"
 import { useEvery } from "../useEvery.ts"
 
 const runtimes: Readonly<Record<Sandbox["runtime"], string>> = {
@@ -111,7 +110,8 @@ const All = ({ sandbox }: { sandbox: Sandbox }) => {
   return (
     <dl class="facts-grid">
       <Fact name="Id" isLong>
-        <CopyShort text={id} label="Copy the id" />
+        {/* Without a name, the title is the id. */}
+        <CopyShort text={id} label="Copy the id" isShown={sandbox.name !== null} />
       </Fact>
       <Fact name="Workspace">
         <WorkspaceFact id={sandbox.workspaceId} />
@@ -154,6 +154,30 @@ const All = ({ sandbox }: { sandbox: Sandbox }) => {
   )
 }
 
+/** When it ends by itself, if it does: the first of these. */
+const End = ({ lifetime: { stopAt, idleStopAt, deleteAt } }: Pick<Sandbox, "lifetime">) => {
+  const [what, at] =
+    deleteAt !== null ? ["is deleted", deleteAt] : stopAt !== null ? ["stops", stopAt] : ["stops when idle", idleStopAt]
+  return at === null ? null : (
+    <>
+      {" "}
+      · {what} <Until at={at} />
+    </>
+  )
+}
+
+/** The facts that matter most, in one line. */
+const Line = ({ sandbox }: { sandbox: Sandbox }) => {
+  const { runtime, profile, networkEnabled, lifetime, workspaceId } = sandbox
+  return (
+    <>
+      <WorkspaceFact id={workspaceId} /> · {profile.vcpus} vCPU · {size(profile.memoryBytes)} · {runtimes[runtime]} ·{" "}
+      {networkEnabled ? "internet" : "no network"}
+      <End lifetime={lifetime} />
+    </>
+  )
+}
+
 const ChangeSandbox = lazy("change", async () => (await import("../sandboxes/ChangeSandbox.tsx")).ChangeSandbox)
 
 interface Asked {
@@ -163,29 +187,36 @@ interface Asked {
 
 export const Facts = ({ sandbox, changed }: Asked) => {
   const [changes, setChanges] = useState(false)
+  const [isOpen, setOpen] = useState(false)
+  const id = useId()
   const { statusReason } = sandbox
   return (
-    <section class="pane" aria-label="Facts">
+    <section class="pane facts-pane" aria-label="Facts">
       {statusReason === null ? null : (
         <p class="said">
           {statusReason.message} <code>{statusReason.code}</code>
         </p>
       )}
-      {useNarrow() ? (
-        <details>
-          <summary>Facts</summary>
-          <All sandbox={sandbox} />
-        </details>
-      ) : (
-        <All sandbox={sandbox} />
-      )}
-      {isGone(sandbox) ? null : (
-        <div class="buttons">
-          <button type="button" class="button small" onClick={() => setChanges(true)}>
-            Change this Sandbox
+      <div class="facts-line">
+        <button
+          type="button"
+          class="button small"
+          aria-expanded={isOpen}
+          aria-controls={id}
+          onClick={() => setOpen(!isOpen)}
+        >
+          Facts
+        </button>
+        <span class="cut">{isOpen ? null : <Line sandbox={sandbox} />}</span>
+        {isGone(sandbox) ? null : (
+          <button type="button" class="button small" onClick={() => setChanges(true)} aria-label="Change this Sandbox">
+            Change
           </button>
-        </div>
-      )}
+        )}
+      </div>
+      <div id={id} hidden={!isOpen}>
+        {isOpen ? <All sandbox={sandbox} /> : null}
+      </div>
       {changes ? <ChangeSandbox sandbox={sandbox} close={() => setChanges(false)} changed={changed} /> : null}
     </section>
   )

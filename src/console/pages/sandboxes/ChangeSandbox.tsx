@@ -3,7 +3,7 @@ import type { Sandbox } from "../../../../schemas/Sandbox.ts"
 import { ask } from "../api.ts"
 import { Form } from "../ui/Action.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
-import { SandboxFields } from "./SandboxFields.tsx"
+import { NameField, SandboxFields } from "./SandboxFields.tsx"
 import { changesOf, givenOf } from "./sandboxForm.ts"
 
 interface Asked {
@@ -30,6 +30,7 @@ export const ChangeSandbox = ({ sandbox, close, changed }: Asked) => {
           close()
         }}
       >
+        <NameField sandbox={shown} />
         <SandboxFields sandbox={shown} />
       </Form>
     </Dialog>

@@ -1,3 +1,4 @@
+/** Asks only for what is needed; everything else is below "More". */
 import { useState } from "preact/hooks"
 import type { CreateSandboxRequest, Sandbox, SandboxResponse } from "../../../../schemas/Sandbox.ts"
 import type { Workspace } from "../../../../schemas/Workspace.ts"
@@ -5,11 +6,15 @@ import { ask } from "../api.ts"
 import { Form } from "../ui/Action.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
 import { Check, Field, Select } from "../ui/Field.tsx"
+import { FieldFaults } from "../ui/fieldFaults.ts"
 import { useKeys } from "../useKeys.ts"
-import { SandboxFields } from "./SandboxFields.tsx"
+import { NameField, SandboxFields } from "./SandboxFields.tsx"
 import { givenOf, newOf } from "./sandboxForm.ts"
 
 const anotherWorkspace = ""
+
+/** Of the workspace that the first Sandbox of an account is created in. */
+const firstWorkspaceName = "default"
 
 interface Asked {
   readonly workspaces: ReadonlyArray<Workspace>
@@ -17,6 +22,12 @@ interface Asked {
   readonly within: string | null
   readonly close: () => void
   readonly made: (sandbox: Sandbox) => void
+}
+
+const workspaceNameIn = (data: FormData): string => {
+  const name = String(data.get("workspaceName")).trim()
+  if (name === "") throw new FieldFaults({ workspaceName: "Give the new workspace a name." })
+  return name
 }
 
 export const CreateSandbox = ({ workspaces, within, close, made }: Asked) => {
@@ -30,24 +41,30 @@ export const CreateSandbox = ({ workspaces, within, close, made }: Asked) => {
     const asked = newOf(givenOf(data))
     const into =
       workspaceId === anotherWorkspace
-        ? (
-            await post<{ workspace: Workspace }>("/api/v2/workspaces", {
-              name: String(data.get("workspaceName")).trim()
-            })
-          ).workspace.id
+        ? (await post<{ workspace: Workspace }>("/api/v2/workspaces", { name: workspaceNameIn(data) })).workspace.id
         : workspaceId
     const body: CreateSandboxRequest = { workspaceId: into, networkEnabled: data.has("networkEnabled"), ...asked }
     const { sandbox } = await post<SandboxResponse>("/api/v2/sandboxes", body)
     made(sandbox)
   }
 
+  const newWorkspace = (
+    <Field
+      label="New workspace's name"
+      name="workspaceName"
+      maxLength={128}
+      defaultValue={workspaces.length === 0 ? firstWorkspaceName : ""}
+      hint={workspaces.length === 0 ? "Sandboxes are grouped by workspace." : undefined}
+    />
+  )
   return (
     <Dialog title="Create a Sandbox" close={close}>
       <Form label="Create" busyLabel="Creating …" submit={create} cancel={close}>
+        <NameField sandbox={null} />
         {workspaces.length === 0 ? null : (
           <Select
             label="Workspace"
-            name="workspace"
+            name="workspaceId"
             value={workspaceId}
             onChoice={setWorkspaceId}
             options={[
@@ -56,17 +73,21 @@ export const CreateSandbox = ({ workspaces, within, close, made }: Asked) => {
             ]}
           />
         )}
-        {workspaceId === anotherWorkspace ? (
-          <Field label="New workspace's name" name="workspaceName" maxLength={128} required />
-        ) : null}
-        <SandboxFields sandbox={null} />
-        <Check
-          label="Network"
-          name="networkEnabled"
-          value="yes"
-          defaultChecked
-          hint="Access to the internet, without the host's networks and private networks."
-        />
+        {workspaces.length > 0 && workspaceId === anotherWorkspace ? newWorkspace : null}
+        <details class="more">
+          <summary>More: network, metadata, variables, lifetime</summary>
+          <div class="form">
+            {workspaces.length === 0 ? newWorkspace : null}
+            <Check
+              label="Network"
+              name="networkEnabled"
+              value="yes"
+              defaultChecked
+              hint="Access to the internet, without the host's networks and private networks."
+            />
+            <SandboxFields sandbox={null} />
+          </div>
+        </details>
       </Form>
     </Dialog>
   )

@@ -8,21 +8,29 @@ import { spanOf } from "./span.ts"
 
 const metadataHint = "key=value, one per line."
 
-/** Fields for the properties that can be set at creation and changed later. Null: a new Sandbox. */
-export const SandboxFields = ({ sandbox }: { sandbox: Sandbox | null }) => {
+interface Shown {
+  /** Null: a new Sandbox. */
+  readonly sandbox: Sandbox | null
+}
+
+export const NameField = ({ sandbox }: Shown) => (
+  <Field
+    label="Name"
+    name="name"
+    maxLength={128}
+    hint="Optional; need not be unique."
+    autocomplete="off"
+    defaultValue={inField(sandbox?.name ?? null)}
+  />
+)
+
+/** Fields for the other properties that can be set at creation and changed later. */
+export const SandboxFields = ({ sandbox }: Shown) => {
   const id = useId()
   const pairs = sandbox === null ? [] : pairsInField(sandbox.metadata)
   const others = sandbox === null ? 0 : Object.keys(sandbox.metadata).length - pairs.length
   return (
     <>
-      <Field
-        label="Name"
-        name="name"
-        maxLength={128}
-        hint="Optional; need not be unique."
-        autocomplete="off"
-        defaultValue={inField(sandbox?.name ?? null)}
-      />
       <Area
         label="Metadata"
         name="metadata"

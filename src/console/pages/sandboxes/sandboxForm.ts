@@ -1,5 +1,6 @@
 /** Converts a form to a request that creates or changes a Sandbox. */
 import type { CreateSandboxRequest, Sandbox, UpdateSandboxRequest } from "../../../../schemas/Sandbox.ts"
+import { readAll } from "../ui/fieldFaults.ts"
 import { type LifetimePart, type LifetimeSeconds, lifetimeParts, partsOfLifetime } from "./lifetime.ts"
 import { linesWithKeys, metadataOf, pairsOf } from "./pairs.ts"
 import { secondsOf } from "./span.ts"
@@ -23,20 +24,28 @@ export const givenOf = (data: FormData): Given => {
   }
 }
 
-const lifetimeOf = (given: Given): LifetimeSeconds => ({
-  stopAfterSeconds: secondsOf(lifetimeParts.stopAfterSeconds, given.stopAfterSeconds),
-  stopAfterIdleSeconds: secondsOf(lifetimeParts.stopAfterIdleSeconds, given.stopAfterIdleSeconds),
-  deleteAfterStoppedSeconds: secondsOf(lifetimeParts.deleteAfterStoppedSeconds, given.deleteAfterStoppedSeconds)
-})
+const lifetimeOf = (given: Given): LifetimeSeconds => {
+  const secondsIn = (part: LifetimePart) => () => secondsOf(lifetimeParts[part], given[part])
+  return readAll<LifetimeSeconds>({
+    stopAfterSeconds: secondsIn("stopAfterSeconds"),
+    stopAfterIdleSeconds: secondsIn("stopAfterIdleSeconds"),
+    deleteAfterStoppedSeconds: secondsIn("deleteAfterStoppedSeconds")
+  })
+}
 
 const variables = "Variables"
 
-export const newOf = (given: Given): Omit<CreateSandboxRequest, "workspaceId" | "networkEnabled"> => {
-  const lifetime = lifetimeOf(given)
+/** Throws all mistakes together, each under the name of its field. */
+export const newOf = (given: Given): Required<Pick<CreateSandboxRequest, "name" | "metadata" | "env" | "lifetime">> => {
+  const { metadata, env, lifetime } = readAll({
+    metadata: () => metadataOf(given.metadata),
+    env: (): Record<string, string> => Object.fromEntries(pairsOf(variables, given.env)),
+    lifetime: () => lifetimeOf(given)
+  })
   return {
     name: given.name.trim() || null,
-    metadata: metadataOf(given.metadata),
-    env: Object.fromEntries(pairsOf(variables, given.env)),
+    metadata,
+    env,
     lifetime: partsOfLifetime.every((part) => lifetime[part] === null) ? null : lifetime
   }
 }
@@ -79,9 +88,11 @@ const lifetimeChanges = (before: LifetimeSeconds, after: LifetimeSeconds) =>
 
 /** Only the differences from the shown state, because others may change the rest meanwhile. Null: no changes. */
 export const changesOf = (shown: Sandbox, given: Given): UpdateSandboxRequest | null => {
-  const metadata = metadataChanges(shown.metadata, given.metadata)
-  const env = envChanges(shown.envNames, given.env)
-  const lifetime = lifetimeChanges(shown.lifetime, lifetimeOf(given))
+  const { metadata, env, lifetime } = readAll({
+    metadata: () => metadataChanges(shown.metadata, given.metadata),
+    env: () => envChanges(shown.envNames, given.env),
+    lifetime: () => lifetimeChanges(shown.lifetime, lifetimeOf(given))
+  })
   const changes: UpdateSandboxRequest = {
     ...(given.name === inField(shown.name) ? {} : { name: given.name.trim() || null }),
     ...(metadata === undefined ? {} : { metadata }),

@@ -2,6 +2,7 @@
 import { commandText } from "../../../statechart/edges.ts"
 import { anyStateText } from "../../../statechart/rows.ts"
 import type { ChartTransition, Command, DrawnEdge, Named, Statechart } from "../../../statechart/Statechart.ts"
+import { refusalText } from "../machine/refusals.ts"
 import { Prose } from "./Prose.tsx"
 
 export type Thing =
@@ -49,7 +50,7 @@ const TransitionItem = ({ chart, transition }: { chart: Statechart; transition: 
 const OfState = ({ chart, name }: { chart: Statechart; name: string }) => {
   const state = chart.states.find((one) => one.name === name)!
   const stays = chart.transitions.filter(({ from, to }) => from === name && to === null)
-  const refusals = Object.entries(state.refuses)
+  const refusals = Map.groupBy(Object.entries(state.refuses), ([, code]) => code)
   return (
     <>
       <h3>{name}</h3>
@@ -69,14 +70,15 @@ const OfState = ({ chart, name }: { chart: Statechart; name: string }) => {
       )}
       {state.unchanged.length === 0 ? null : (
         <p class="soft">
-          Answers with itself: <code>{state.unchanged.join(", ")}</code>
+          Stays unchanged by <code>{state.unchanged.join(", ")}</code>
         </p>
       )}
-      {refusals.length === 0 ? null : (
-        <p class="soft">
-          Refuses <code class="break">{refusals.map(([event, code]) => `${event} (${code})`).join(", ")}</code>
+      {[...refusals].map(([code, events]) => (
+        <p key={code} class="soft">
+          Refuses <code class="break">{events.map(([event]) => event).join(", ")}</code>: {refusalText(code)}{" "}
+          <code>{code}</code>
         </p>
-      )}
+      ))}
     </>
   )
 }

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact"
-import { useState } from "preact/hooks"
+import { useEffect, useRef, useState } from "preact/hooks"
 import { Fault } from "./Fault.tsx"
+import { isToldByFields, MistakesContext, mistakesOf } from "./mistakes.ts"
 
 /** Runs one action at a time; its error is kept until the next attempt. */
 export const useAction = <Given extends ReadonlyArray<unknown>>(work: (...given: Given) => Promise<unknown>) => {
@@ -19,7 +20,7 @@ export const useAction = <Given extends ReadonlyArray<unknown>>(work: (...given:
 }
 
 interface Form {
-  /** An error is shown above the buttons. */
+  /** A mistake is shown at its field, any other error above the buttons. */
   readonly submit: (data: FormData) => Promise<unknown>
   readonly label: string
   readonly busyLabel: string
@@ -30,16 +31,29 @@ interface Form {
 
 export const Form = ({ submit, label, busyLabel, kind = "primary", cancel, children }: Form) => {
   const { isBusy, fault, run } = useAction(submit)
+  const form = useRef<HTMLFormElement>(null)
+  const mistakes = mistakesOf(fault, (name) => form.current?.elements.namedItem(name) instanceof HTMLElement)
+  const isTold = Object.keys(mistakes).length > 0
+  // Once the fields have their mistakes.
+  useEffect(() => {
+    if (!isTold) return
+    for (const wrong of form.current!.querySelectorAll("[aria-invalid]")) {
+      const fold = wrong.closest("details")
+      if (fold !== null) fold.open = true
+    }
+    form.current!.querySelector<HTMLElement>("[aria-invalid]")?.focus()
+  }, [fault])
   return (
     <form
       class="form"
+      ref={form}
       onSubmit={(event) => {
         event.preventDefault()
         void run(new FormData(event.currentTarget))
       }}
     >
-      {children}
-      <Fault fault={fault} />
+      <MistakesContext.Provider value={mistakes}>{children}</MistakesContext.Provider>
+      <Fault fault={isToldByFields(fault, mistakes) ? null : fault} />
       <div class="buttons">
         <button type="submit" class={`button ${kind}`} aria-disabled={isBusy}>
           {isBusy ? busyLabel : label}

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact"
-import { useId } from "preact/hooks"
+import { useTexts } from "./Field.tsx"
 
 interface Lines {
   readonly label: string
@@ -13,7 +13,7 @@ interface Lines {
 
 /** A multi-line field. Ctrl+Enter (on a Mac: Command+Enter) submits its form. */
 export const Area = ({ label, hint, ...area }: Lines) => {
-  const id = useId()
+  const { id, described, texts } = useTexts(area.name, hint)
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -22,18 +22,14 @@ export const Area = ({ label, hint, ...area }: Lines) => {
         spellcheck={false}
         autocomplete="off"
         {...area}
-        {...(hint === undefined ? {} : { "aria-describedby": `${id}-hint` })}
+        {...described}
         onKeyDown={(event) => {
           if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return
           event.preventDefault()
           event.currentTarget.form?.requestSubmit()
         }}
       />
-      {hint === undefined ? null : (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
+      {texts}
     </div>
   )
 }

@@ -1,7 +1,14 @@
 import { useState } from "preact/hooks"
 
 /** A short text with a copy button beside it. Where the browser refuses (no HTTPS), a click on the text selects it. */
-export const CopyShort = ({ text, label }: { text: string; label: string }) => {
+interface Shown {
+  readonly text: string
+  readonly label: string
+  /** False: the text stands elsewhere. */
+  readonly isShown?: boolean
+}
+
+export const CopyShort = ({ text, label, isShown = true }: Shown) => {
   const [said, setSaid] = useState("")
   const copy = async () => {
     try {
@@ -13,7 +20,7 @@ export const CopyShort = ({ text, label }: { text: string; label: string }) => {
   }
   return (
     <span class="copy-short">
-      <code class="break selectable">{text}</code>
+      {isShown ? <code class="break selectable">{text}</code> : null}
       <button type="button" class="button small" onClick={() => void copy()} aria-label={label}>
         Copy
       </button>

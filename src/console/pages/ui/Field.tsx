@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact"
-import { useId } from "preact/hooks"
+import { useContext, useId } from "preact/hooks"
+import { MistakesContext } from "./mistakes.ts"
 
 interface Labelled {
   readonly label: string
@@ -23,8 +24,34 @@ interface Input extends Labelled {
   readonly onText?: (text: string) => void
 }
 
-export const Field = ({ label, hint, onText, ...input }: Input) => {
+/** The ids of a field's texts, and its mistake, if it has one. */
+export const useTexts = (name: string | undefined, hint: ComponentChildren) => {
   const id = useId()
+  const mistake = useContext(MistakesContext)[name ?? ""] ?? null
+  const ids = [...(mistake === null ? [] : [`${id}-mistake`]), ...(hint === undefined ? [] : [`${id}-hint`])]
+  const described = {
+    ...(mistake === null ? {} : { "aria-invalid": true }),
+    ...(ids.length === 0 ? {} : { "aria-describedby": ids.join(" ") })
+  }
+  const texts = (
+    <>
+      {mistake === null ? null : (
+        <p class="mistake" id={`${id}-mistake`}>
+          {mistake}
+        </p>
+      )}
+      {hint === undefined ? null : (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+    </>
+  )
+  return { id, described, texts }
+}
+
+export const Field = ({ label, hint, onText, ...input }: Input) => {
+  const { id, described, texts } = useTexts(input.name, hint)
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -32,16 +59,12 @@ export const Field = ({ label, hint, onText, ...input }: Input) => {
         id={id}
         // Preact's types distinguish inputs by a literal type.
         {...(input as object)}
-        {...(hint === undefined ? {} : { "aria-describedby": `${id}-hint` })}
+        {...described}
         {...(onText === undefined
           ? {}
           : { onInput: (event: Event) => onText((event.currentTarget as HTMLInputElement).value) })}
       />
-      {hint === undefined ? null : (
-        <p class="hint" id={`${id}-hint`}>
-          {hint}
-        </p>
-      )}
+      {texts}
     </div>
   )
 }
@@ -54,13 +77,14 @@ type Choice = Labelled & {
 }
 
 export const Select = ({ label, hint, name, value, options, onChoice }: Choice) => {
-  const id = useId()
+  const { id, described, texts } = useTexts(name, hint)
   return (
     <div class="field">
       <label for={id}>{label}</label>
       <select
         id={id}
         name={name}
+        {...described}
         {...(value === undefined ? {} : { value })}
         {...(onChoice === undefined
           ? {}
@@ -72,7 +96,7 @@ export const Select = ({ label, hint, name, value, options, onChoice }: Choice) 
           </option>
         ))}
       </select>
-      {hint === undefined ? null : <p class="hint">{hint}</p>}
+      {texts}
     </div>
   )
 }

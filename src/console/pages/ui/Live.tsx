@@ -1,9 +1,16 @@
 import type { FeedState } from "../feed.ts"
 import { timeOfDay } from "../format.ts"
 
-/** Whether the shown data is live. */
+/** Null: the data was never known to be the present one. */
+const currentAt = (feed: FeedState, at: number | null): number | null => {
+  const liveUntil = feed.state === "lost" || feed.state === "resting" ? feed.liveUntil : null
+  return at === null ? null : Math.max(at, liveUntil ?? 0)
+}
+
+/** Whether the shown data is live; otherwise the last moment at which it was. */
 export const Live = ({ feed, at }: { feed: FeedState; at: number | null }) => {
-  const asOf = at === null ? "" : `as of ${timeOfDay(at)}`
+  const current = currentAt(feed, at)
+  const asOf = current === null ? "" : `as of ${timeOfDay(current)}`
   switch (feed.state) {
     case "live":
       return (

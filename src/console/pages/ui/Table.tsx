@@ -11,12 +11,14 @@ export interface TableProps {
   readonly columns: ReadonlyArray<Column>
   readonly caption?: string
   readonly class?: string
+  /** A long table scrolls in a frame as high as the screen. */
+  readonly isHigh?: boolean
   /** The rows. */
   readonly children: ComponentChildren
 }
 
-export const Table = ({ label, columns, caption, class: name, children }: TableProps) => (
-  <Scrolls label={label}>
+export const Table = ({ label, columns, caption, class: name, isHigh = false, children }: TableProps) => (
+  <Scrolls label={label} isHigh={isHigh}>
     <table class={name}>
       {caption === undefined ? null : <caption>{caption}</caption>}
       <thead>

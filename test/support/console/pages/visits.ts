@@ -50,14 +50,16 @@ export const signInByLink = async (page: Page, code: string) => {
   await heading(page, "Sandboxes").waitFor()
 }
 
-/** @param workspace Null: one that there is. */
+/** The list is shown again afterwards. @param workspace Null: one that there is. */
 export const createSandbox = async (page: Page, name: string, workspace: string | null) => {
-  await page.getByRole("button", { name: "Create" }).click()
+  await page.getByRole("button", { name: "Create", exact: true }).click()
   const dialog = page.getByRole("dialog")
-  if (workspace !== null) await dialog.getByLabel("New workspace's name").fill(workspace)
   await dialog.getByLabel("Name", { exact: true }).fill(name)
+  await dialog.getByText("More: network").click()
+  if (workspace !== null) await dialog.getByLabel("New workspace's name").fill(workspace)
   await dialog.getByLabel("Metadata").fill("team=<b>blue</b>\nstage=test")
   await dialog.getByRole("button", { name: "Create" }).click()
+  await page.getByRole("link", { name: "All Sandboxes" }).click()
   await dialog.waitFor({ state: "detached" })
 }
 

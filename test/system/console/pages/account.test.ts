@@ -33,7 +33,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
       await dialog.getByLabel("sandbox:read").check()
       await dialog.getByLabel("Expires").fill("2001-02-03T04:05")
       await dialog.getByRole("button", { name: "Create the key" }).click()
-      await dialog.getByText(/request req_/).waitFor()
+      await dialog.locator(".field:has([name=expiresAt]) .mistake").waitFor()
       await dialog.getByLabel("Expires").fill("2101-02-03T04:05")
       await dialog.getByRole("button", { name: "Create the key" }).click()
       await dialog.getByText("shown now and never again").waitFor()

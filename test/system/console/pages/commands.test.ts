@@ -206,7 +206,7 @@ describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => 
         await page.getByLabel("Environment").fill("")
         await page.getByLabel("Folder").fill("/etc")
         await page.getByRole("button", { name: "Run" }).click()
-        await page.locator(".fault-id").filter({ hasText: "INVALID_REQUEST · request" }).waitFor()
+        await page.locator(".field:has([name=cwd]) .mistake").waitFor()
 
         // Others' are told, too, newest first, and further ones a page at a time.
         for (let at = 0; at < 50; at++) await inside.start(`exit ${at}`)
@@ -261,7 +261,7 @@ describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => 
             await page.getByText("Too late: it had already completed with exit code 0").first().waitFor()
             const completed = await inside.newest()
 
-            await page.getByRole("link", { name: "Its page" }).click()
+            await page.getByRole("link", { name: "Details" }).click()
             const came = page.locator("[data-came]")
             await came.filter({ hasText: "changed nothing" }).waitFor()
             const late = await came.last().textContent()

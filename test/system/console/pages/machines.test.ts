@@ -176,22 +176,23 @@ layer(TestApi.layer(), { excludeTestServices: true })("the machines in a browser
           await page.locator(`[data-state="${name}"]`).focus()
           assert.include(await about.textContent(), description)
         }
-        for (const { id: edge, lines } of chart.drawing.edges) {
+        for (const { id: edge, lines } of chart.overview.edges) {
           await page.locator(`[data-edge="${edge}"]`).focus()
           const transition = chart.transitions.find((one) => one.id === lines[0]!.transitions[0])!
           assert.include(await about.textContent(), transition.description)
           for (const { name } of transition.commands) assert.include(await about.textContent(), name)
         }
         // By the pointer: a state, an edge's label, and the edge itself.
+        await page.getByRole("button", { name: "Fit the whole diagram" }).click()
         const wait = (text: string) => about.getByText(text).first().waitFor()
         for (const { name, description } of chart.states.slice(0, 3)) {
           await page.locator(`[data-state="${name}"]`).hover()
           await wait(description)
         }
-        const [edge] = chart.drawing.edges
+        const [edge] = chart.overview.edges
         await page.locator(`[data-edge="${edge!.id}"]`).hover()
         await about.getByRole("heading", { name: `${edge!.from} → ${edge!.to}` }).waitFor()
-        const other = chart.drawing.edges.find(({ from, to }) => from === "running" && to === "stopping")!
+        const other = chart.overview.edges.find(({ from, to }) => from === "running" && to === "stopping")!
         // The pointer does not scroll by itself to where the line ends.
         await page.locator('[data-state="stopping"]').scrollIntoViewIfNeeded()
         const at = (await page.locator(`[data-line="${other.id}"]`).evaluate((path) => {

@@ -41,10 +41,16 @@ const opened = Effect.gen(function* () {
   return { ...visit, port, asked }
 })
 
+/** Of the operator's page. */
+const part = async (page: Page, name: string) => {
+  await page.getByRole("navigation", { name: "Pages" }).getByRole("button", { name, exact: true }).click()
+  await heading(page, name).waitFor()
+}
+
 const signIn = async (page: Page, code: string) => {
   await page.goto(`/console/operator#link=${code}`)
   await page.getByRole("button", { name: "Sign in" }).click()
-  await heading(page, "Hosts").waitFor()
+  await part(page, "Hosts")
 }
 
 const askIn = async (page: Page, name: string, of: string) => {
@@ -92,7 +98,13 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the operator's page in
             await signIn(page, code)
             const row = rowOf(page, one!.id)
             await row.getByText("1 up of 1").waitFor()
+            await part(page, "Health")
             await page.getByText(/^All \d+ background workers run\.$/).waitFor()
+            await part(page, "Accounts")
+            await page.getByRole("button", { name: "Create an account" }).click()
+            assert.deepStrictEqual(await dialogFaults(page), [])
+            await page.keyboard.press("Escape")
+            await part(page, "Hosts")
             assert.include(await row.textContent(), inert)
             await page.getByRole("button", { name: `Machine of ${inert}` }).click()
             await page.locator(".state.current[data-state=ready]").waitFor()
@@ -123,7 +135,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the operator's page in
             await removal.getByRole("button", { name: "Remove" }).click()
             await removal.getByText(`${label} is ready: drain it first`).waitFor()
             assert.deepStrictEqual(await dialogFaults(page), [])
-            assert.strictEqual(await dialogsInSource("operator"), 1, "every dialog of the operator was looked at")
+            assert.strictEqual(await dialogsInSource("operator"), 2, "every dialog of the operator was looked at")
             await removal.getByLabel("By force").check()
             await removal.getByRole("button", { name: "Remove" }).click()
             await rowOf(page, other!.id).waitFor({ state: "detached" })

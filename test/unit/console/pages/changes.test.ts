@@ -10,6 +10,7 @@ import {
   pairsInField
 } from "../../../../src/console/pages/sandboxes/sandboxForm.ts"
 import { secondsOf, spanOf } from "../../../../src/console/pages/sandboxes/span.ts"
+import { FieldFaults } from "../../../../src/console/pages/ui/fieldFaults.ts"
 
 const nothing: Given = {
   name: "",
@@ -75,6 +76,24 @@ it("what is asked for when one is made is what was typed; an empty lifetime is n
   )
   assert.throws(() => newOf({ ...nothing, env: "TOKEN" }), "Variables: “TOKEN” has no value: write TOKEN=value.")
   assert.throws(() => newOf({ ...nothing, metadata: "=b" }), "Metadata: “=b” is not of the form key=value.")
+})
+
+it("a form names all of its mistakes, each under the name of its field", () => {
+  const given = { ...nothing, env: "TOKEN", metadata: "=b", stopAfterSeconds: "soon", deleteAfterStoppedSeconds: "-1" }
+  for (const read of [() => newOf(given), () => changesOf(sandboxOf({}), given)]) {
+    try {
+      read()
+      assert.fail("It was taken.")
+    } catch (fault) {
+      assert.instanceOf(fault, FieldFaults)
+      assert.sameMembers(Object.keys(fault.mistakes), [
+        "env",
+        "metadata",
+        "stopAfterSeconds",
+        "deleteAfterStoppedSeconds"
+      ])
+    }
+  }
 })
 
 it("what nobody changed in a form is not asked for, whatever a Sandbox is called and labelled", () => {

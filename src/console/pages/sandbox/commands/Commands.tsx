@@ -29,7 +29,7 @@ const Last = ({ operation, tell }: { operation: Operation; tell: (operation: Ope
         <Outcome operation={operation} />
       </span>
       <CancelOperation operation={operation} tell={tell} />
-      <Link to={`/sandboxes/${operation.sandboxId}/operations/${operation.id}`}>Its page</Link>
+      <Link to={`/sandboxes/${operation.sandboxId}/operations/${operation.id}`}>Details</Link>
     </header>
     <Output operation={operation} ended={tell} />
   </section>

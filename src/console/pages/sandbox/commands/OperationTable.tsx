@@ -10,13 +10,11 @@ import { Table } from "../../ui/Table.tsx"
 const took = ({ startedAt, finishedAt }: Operation): string =>
   startedAt === null || finishedAt === null ? "–" : duration((Date.parse(finishedAt) - Date.parse(startedAt)) / 1000)
 
-/** The list gets no updates of the size while the command runs. */
 const written = ({ finishedAt, output: { stdoutBytes, stderrBytes } }: Operation): string =>
-  finishedAt === null
-    ? "–"
-    : stderrBytes === 0
-      ? size(stdoutBytes)
-      : `${size(stdoutBytes)} + ${size(stderrBytes)} of stderr`
+  [
+    stderrBytes === 0 ? size(stdoutBytes) : `${size(stdoutBytes)} + ${size(stderrBytes)} of stderr`,
+    ...(finishedAt === null ? ["so far"] : [])
+  ].join(" ")
 
 interface Shown {
   readonly operations: ReadonlyArray<Operation>

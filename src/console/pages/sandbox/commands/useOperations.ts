@@ -3,6 +3,8 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { Operation, OperationList, OperationResponse } from "../../../../../schemas/Operation.ts"
 import { get, queryOf } from "../../api.ts"
 import { type Page, usePages } from "../../paged.ts"
+import { isOpenOperation } from "../../states.ts"
+import { useEvery } from "../../useEvery.ts"
 import { useFeed } from "../../useFeed.ts"
 
 const pageRows = 50
@@ -14,6 +16,9 @@ const lookAtMost = 20
 const burstRows = 200
 /** A failed load is retried so often, each time after twice the delay; reloading the list would lose its further pages. */
 const looksAgain = 4
+
+/** The output of running commands is measured so often. */
+const growsEveryMs = 2000
 
 interface StreamedTransition {
   readonly kind: string
@@ -31,11 +36,25 @@ const steps: Readonly<Record<Operation["status"], number>> = {
 /** A result is final; after it only the process tree may still change. */
 const ageOf = ({ status, processTree }: Operation): number => 2 * steps[status] + (processTree === "running" ? 0 : 1)
 
+/** Output only grows. */
+const writtenBy = ({ output: { stdoutBytes, stderrBytes } }: Operation): number => stdoutBytes + stderrBytes
+
 const newer = (one: Operation, other: Operation | undefined): Operation =>
-  other !== undefined && ageOf(other) > ageOf(one) ? other : one
+  other !== undefined && (ageOf(other) - ageOf(one) || writtenBy(other) - writtenBy(one)) > 0 ? other : one
 
 const byAge = (one: Operation, other: Operation): number =>
   Date.parse(other.createdAt) - Date.parse(one.createdAt) || (one.id < other.id ? 1 : -1)
+
+/** Measures the output of running commands: the stream tells no sizes. */
+const useGrowth = (
+  operations: ReadonlyArray<Operation>,
+  look: (ids: ReadonlyArray<string>) => Promise<unknown>
+): void => {
+  const growing = operations.filter(({ status }) => isOpenOperation(status)).slice(0, lookAtMost)
+  useEvery(growing.length === 0 ? null : growsEveryMs, () => {
+    look(growing.map(({ id }) => id)).catch(() => {})
+  })
+}
 
 export const useOperations = (sandboxId: string) => {
   const path = `/api/v2/sandboxes/${sandboxId}/operations`
@@ -134,5 +153,6 @@ export const useOperations = (sandboxId: string) => {
     }
   })
 
+  useGrowth(operations, look)
   return { listed, operations, told, tell, feed }
 }

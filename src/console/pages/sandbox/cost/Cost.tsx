@@ -23,11 +23,11 @@ const whyNothing = ({ startedAt, deletedAt }: Sandbox): string => {
 const Figures = ({ costs }: { costs: LifeCosts }) => (
   <dl class="figures">
     <div>
-      <dt>So far</dt>
+      <dt>Total</dt>
       <dd data-cost="total">{exactUsd(costs.totalMicroUsd)}</dd>
     </div>
     <div>
-      <dt>An hour, as it is now</dt>
+      <dt>Cost per hour</dt>
       <dd data-cost="burn">{exactUsd(costs.burnMicroUsdPerHour)}</dd>
     </div>
     <div>

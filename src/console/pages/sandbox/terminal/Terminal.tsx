@@ -1,147 +1,86 @@
-/** A shell in the Sandbox. It is opened with this part of the page, and ends with it. */
-
-import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks"
-import { isAsleep, isInhabited, isUp } from "../../states.ts"
-import { Fault } from "../../ui/Fault.tsx"
-import { NotRunning } from "../NotRunning.tsx"
+/** Shells in the Sandbox, each with a tab. They are opened with this part of the page, and end with it. */
+import { useEffect, useId, useState } from "preact/hooks"
 import type { TabProps } from "../TabProps.ts"
-import { Connection, type Ended } from "./Connection.ts"
-import { Screen } from "./Screen.ts"
+import { ShellPane } from "./ShellPane.tsx"
 import "./terminal.css"
-
-type Shell =
-  | { readonly state: "none" }
-  | { readonly state: "connecting" }
-  | { readonly state: "open" }
-  | { readonly state: "ended"; readonly how: Ended }
 
 /** Kept for this browser. */
 const aloudKey = "atoll.terminal.readsAloud"
 
-const sentenceOf = (shell: Shell): string => {
-  switch (shell.state) {
-    case "none":
-      return ""
-    case "connecting":
-      return "Connecting …"
-    case "open":
-      return "Connected"
-    case "ended":
-      switch (shell.how.how) {
-        case "exited":
-          return shell.how.signal === null
-            ? `The shell ended with exit code ${shell.how.exitCode}.`
-            : `The shell was ended by ${shell.how.signal}.`
-        case "closed":
-          return shell.how.reason === ""
-            ? `The connection was lost (${shell.how.code}), and the shell with it.`
-            : shell.how.reason
-        case "refused":
-          return ""
-      }
+interface Open {
+  /** Numbers of the shells, never used twice. */
+  readonly shells: ReadonlyArray<number>
+  readonly shown: number
+}
+
+interface Tabs extends Open {
+  readonly show: (shell: number) => void
+  readonly close: (shell: number) => void
+}
+
+const ShellTabs = ({ shells, shown, show, close }: Tabs) =>
+  shells.length < 2 ? null : (
+    <nav class="shell-tabs" aria-label="Shells">
+      {shells.map((shell) => (
+        <span key={shell} class={shell === shown ? "shell-tab shown" : "shell-tab"}>
+          <button type="button" aria-pressed={shell === shown} onClick={() => show(shell)}>
+            Shell {shell}
+          </button>
+          <button type="button" aria-label={`Close shell ${shell}`} onClick={() => close(shell)}>
+            ×
+          </button>
+        </span>
+      ))}
+    </nav>
+  )
+
+const useShells = () => {
+  const [open, setOpen] = useState<Open>({ shells: [1], shown: 1 })
+  return {
+    ...open,
+    show: (shown: number) => setOpen((before) => ({ ...before, shown })),
+    add: () =>
+      setOpen(({ shells }) => {
+        const shell = Math.max(0, ...shells) + 1
+        return { shells: [...shells, shell], shown: shell }
+      }),
+    close: (shell: number) =>
+      setOpen(({ shells, shown }) => {
+        const left = shells.filter((one) => one !== shell)
+        return { shells: left, shown: left.includes(shown) ? shown : left.at(-1)! }
+      })
   }
 }
 
 export const Terminal = ({ sandbox }: TabProps) => {
-  const { id, status } = sandbox
-  const [shell, setShell] = useState<Shell>({ state: "none" })
+  const { shells, shown, show, add, close } = useShells()
+  const [isFull, setFull] = useState(false)
   const [readsAloud, setReadsAloud] = useState(() => localStorage.getItem(aloudKey) === "on")
-  const host = useRef<HTMLDivElement>(null)
-  const button = useRef<HTMLButtonElement>(null)
-  const screen = useRef<Screen | null>(null)
-  const connection = useRef<Connection | null>(null)
-  const label = useId()
-  const hint = useId()
   const aloud = useId()
-
-  useLayoutEffect(() => {
-    const shown = new Screen(host.current!, {
-      typed: (bytes) => connection.current?.send(bytes),
-      resized: (size) => connection.current?.resize(size),
-      left: () => button.current?.focus(),
-      hint
-    })
-    screen.current = shown
-    return () => {
-      connection.current?.close()
-      connection.current = null
-      screen.current = null
-      shown.dispose()
-    }
-  }, [])
-
-  const connect = (takesFocus: boolean) => {
-    const shown = screen.current!
-    connection.current?.close()
-    shown.reset()
-    shown.isLive = false
-    setShell({ state: "connecting" })
-    const opening = new Connection(`/api/v2/sandboxes/${id}/terminal`, {
-      opened: () => {
-        // The size may have changed meanwhile.
-        opening.resize(shown.size)
-        shown.isLive = true
-        setShell({ state: "open" })
-      },
-      output: (bytes, then) => shown.write(bytes, then),
-      ended: (how) => {
-        shown.isLive = false
-        setShell({ state: "ended", how })
-      }
-    })
-    connection.current = opening
-    if (takesFocus) shown.focus()
-    void opening.open(shown.size)
-  }
-
-  const disconnect = () => {
-    connection.current?.close()
-    connection.current = null
-    screen.current!.isLive = false
-    setShell({ state: "none" })
-  }
-
-  // A sleeping one wakes, and a pending one is waited for.
-  const isPossible = isInhabited(status)
-  // Once, and only what runs: nothing is woken by who only looks.
-  useEffect(() => {
-    if (isUp(status)) connect(false)
-  }, [])
-  useEffect(() => {
-    screen.current!.readsAloud = readsAloud
-    localStorage.setItem(aloudKey, readsAloud ? "on" : "off")
-  }, [readsAloud])
-
-  const isConnected = shell.state === "open" || shell.state === "connecting"
+  useEffect(() => localStorage.setItem(aloudKey, readsAloud ? "on" : "off"), [readsAloud])
+  const actions = (
+    <>
+      <button type="button" class="button small" onClick={add}>
+        New shell
+      </button>
+      <button type="button" class="button small" aria-pressed={isFull} onClick={() => setFull(!isFull)}>
+        {isFull ? "Leave full screen" : "Full screen"}
+      </button>
+    </>
+  )
   return (
-    <section class="pane" aria-labelledby={label}>
-      <header class="pane-head">
-        <h2 id={label}>Terminal</h2>
-        <span role="status" class="as-of" data-shell={shell.state}>
-          {shell.state === "none" && isAsleep(status) ? "The Sandbox sleeps; to connect wakes it." : sentenceOf(shell)}
-        </span>
-        <button
-          type="button"
-          class="button small"
-          ref={button}
-          aria-disabled={!isConnected && !isPossible}
-          onClick={() => {
-            if (isConnected) disconnect()
-            else if (isPossible) connect(true)
-          }}
-        >
-          {isConnected ? "Disconnect" : shell.state === "none" ? "Connect" : "Reconnect"}
-        </button>
-      </header>
-      {isConnected || isPossible ? null : <NotRunning sandbox={sandbox} to="open a terminal" />}
-      <Fault fault={shell.state === "ended" && shell.how.how === "refused" ? shell.how.fault : null} />
-      <div class="terminal-screen">
-        <div ref={host} />
-      </div>
-      <p class="hint" id={hint}>
-        Every key goes to the shell, Tab too; <kbd>Ctrl</kbd>+<kbd>F6</kbd> leaves it. The shell ends when you leave
-        this part of the page.
-      </p>
+    <div class={isFull ? "pane terminal-pane full" : "pane terminal-pane"}>
+      <ShellTabs shells={shells} shown={shown} show={show} close={close} />
+      {shells.map((shell) => (
+        <ShellPane
+          key={shell}
+          sandbox={sandbox}
+          title={shells.length === 1 ? "Terminal" : `Shell ${shell}`}
+          isShown={shell === shown}
+          readsAloud={readsAloud}
+          actions={actions}
+        />
+      ))}
       <div class="check">
         <input
           id={aloud}
@@ -151,6 +90,6 @@ export const Terminal = ({ sandbox }: TabProps) => {
         />
         <label for={aloud}>Screen-reader mode</label>
       </div>
-    </section>
+    </div>
   )
 }

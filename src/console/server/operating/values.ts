@@ -1,8 +1,8 @@
-/** Parses the values of flags: numbers, amounts and instants, exactly as written, or refused. */
+/** Parses what the operator writes: numbers, amounts and instants, exactly as written, or refused. */
 import { Clock, Effect } from "effect"
-import { parseInstant } from "../../schemas/Query.ts"
-import { parseUsd } from "../wallet/Money.ts"
-import { WrongUsage } from "./answer.ts"
+import { parseInstant } from "../../../../schemas/Query.ts"
+import { parseUsd } from "../../../wallet/Money.ts"
+import { WrongUsage } from "./refusals.ts"
 
 const wrong = (message: string) => Effect.fail(new WrongUsage({ message }))
 
@@ -31,3 +31,10 @@ export const future = Effect.fnUntraced(function* (flag: string, text: string) {
   if (at <= (yield* Clock.currentTimeMillis)) return yield* wrong(`${flag} is past: ${new Date(at).toISOString()}.`)
   return at
 })
+
+/** A limit of an account; `setting`: that of the settings. */
+export const limit = (flag: string, text: string, maximum: bigint): Effect.Effect<number | null, WrongUsage> =>
+  text === "setting" ? Effect.succeed(null) : Effect.map(whole(flag, text, maximum), Number)
+
+export const int4Max = 2n ** 31n - 1n
+export const storageMax = BigInt(Number.MAX_SAFE_INTEGER)

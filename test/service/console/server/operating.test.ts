@@ -1,0 +1,164 @@
+/** The operator's page does what the command line does, in the same words, and each act is in the account's audit log. */
+import { randomUUID } from "node:crypto"
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { OperatorSessions } from "../../../../src/console/server/OperatorSessions.ts"
+import { documentOf, withinMs } from "../../../support/commandLine.ts"
+import { Browser, registered } from "../../../support/console/server/Browser.ts"
+import { TestApi } from "../../../support/http/TestApi.ts"
+
+const operator = Effect.gen(function* () {
+  const { port } = yield* TestApi
+  const { code } = yield* (yield* OperatorSessions).createLink
+  const browser = new Browser(port)
+  yield* Effect.promise(() => browser.console("POST", "/operator/sign-in", { code }))
+  const ask = (method: string, path: string, body?: unknown) =>
+    Effect.promise(() => browser.console(method, `/operator${path}`, body))
+  /** An act that is done. */
+  const act = Effect.fnUntraced(function* (path: string, body?: unknown) {
+    const answer = yield* ask("POST", path, body)
+    assert.strictEqual(answer.status, 200, answer.text)
+    assert.strictEqual(answer.headers["cache-control"], "no-store")
+    return answer.json as { readonly said: string; readonly link: string | null }
+  })
+  return { ask, act, browser, port }
+}).pipe(Effect.provide(OperatorSessions.layer))
+
+const newAccount = (name = `account ${randomUUID()}`) => ({
+  name,
+  email: null,
+  billing: "prepaid",
+  creditUsd: "12.50"
+})
+
+layer(TestApi.layer(), { excludeTestServices: true })("the operator's page", (it) => {
+  it.effect(
+    "creates an account, gives it credit and limits, suspends and resumes it; the command line sees the same",
+    () =>
+      Effect.gen(function* () {
+        const { ask, act } = yield* operator
+        const asked = newAccount()
+        const id = (yield* act("/accounts", asked)).said
+        assert.match(id, /^acc_/)
+        const at = `/accounts/${id}`
+        const credit = { usd: "7.5", kind: "purchase", expiresAt: null, description: null }
+        assert.match(
+          (yield* act(`${at}/credit`, credit)).said,
+          new RegExp(`^grt_\\S+: 7\\.50 USD \\(purchase\\), which never expires\\. ${asked.name} has 20\\.00 USD\\.$`)
+        )
+        yield* act(`${at}/limits`, { sandboxes: "3", workspaces: "setting", workspaceStorageBytes: "setting" })
+        assert.strictEqual(
+          (yield* act(`${at}/suspend`)).said,
+          `${asked.name} is suspended: each of its keys is refused from now on. The service stops its Sandboxes and keeps their volumes.`
+        )
+        const shown = yield* documentOf("accounts", "show", asked.name, "--json")
+        assert.deepInclude(shown.account, { id, billing: "prepaid" })
+        assert.strictEqual(shown.account.ownLimits.sandboxes, 3)
+        assert.isNotNull(shown.account.suspendedAt)
+        assert.strictEqual(shown.balance.microUsd, 20_000_000)
+        yield* act(`${at}/resume`)
+
+        const listed = (yield* ask("GET", "/accounts")).json.accounts.find((one: { id: string }) => one.id === id)
+        assert.deepInclude(listed, { name: asked.name, suspendedAt: null, sandboxes: {}, burnMicroUsdPerHour: 0 })
+        assert.strictEqual(listed.limits.sandboxes, 3)
+        const money = (yield* ask("GET", `${at}/money`)).json
+        assert.strictEqual(money.microUsd, 20_000_000)
+        const acts = (money.acts as ReadonlyArray<{ action: string; by: string }>).map(
+          ({ action, by }) => `${action} ${by}`
+        )
+        const api = "/console/api/operator"
+        assert.sameMembers(acts, [
+          `createAccount ${api}/accounts`,
+          `grantCredit ${api}/accounts`,
+          `grantCredit ${api}${at}/credit`,
+          `setAccountLimits ${api}${at}/limits`,
+          `suspendAccount ${api}${at}/suspend`,
+          `resumeAccount ${api}${at}/resume`
+        ])
+      }),
+    withinMs
+  )
+
+  it.effect(
+    "invites a person, who registers, and lets one in who lost the passphrase; links are given once",
+    () =>
+      Effect.gen(function* () {
+        const { ask, act, port } = yield* operator
+        const invited = yield* act("/invitations", { email: null, expiresDays: "2", creditUsd: "3" })
+        assert.match(invited.said, /^made the invitation inv_\S+; its link makes one account, until /)
+        const [, code] = /#invitation=([\w-]{43})$/.exec(invited.link!)!
+        const person = {
+          email: `${randomUUID()}@example.org`,
+          accountName: randomUUID(),
+          passphrase: "a long passphrase"
+        }
+        const entered = yield* Effect.promise(() => new Browser(port).console("POST", "/register", { code, ...person }))
+        assert.strictEqual(entered.status, 201, entered.text)
+        const { invitations } = (yield* ask("GET", "/invitations")).json
+        const used = invitations.find(({ id }: { id: string }) => invited.said.includes(id))
+        assert.strictEqual(used.status, "used")
+        assert.notInclude(JSON.stringify(invitations), code!)
+
+        const recovered = yield* act(`/accounts/${used.accountId}/recover`)
+        const [, link] = /#link=([\w-]{43})$/.exec(recovered.link!)!
+        const back = yield* Effect.promise(() => new Browser(port).console("POST", "/sign-in-link", { code: link }))
+        assert.strictEqual(back.json.session.account.name, person.accountName, back.text)
+
+        const other = yield* act("/invitations", { email: null, expiresDays: "1", creditUsd: "0" })
+        const [id] = /inv_\w+/.exec(other.said)!
+        assert.strictEqual((yield* act(`/invitations/${id}/revoke`)).said, `${id} is revoked.`)
+      }),
+    withinMs
+  )
+
+  it.effect(
+    "sets rates, and refuses what the command line refuses, in the same words",
+    () =>
+      Effect.gen(function* () {
+        const { ask, act } = yield* operator
+        const later = new Date(Date.now() + 86_400_000).toISOString()
+        const rates = { vcpuSecond: "15000", memoryGibSecond: "5000", volumeGibSecond: "30", effectiveAt: later }
+        yield* act("/rates", rates)
+        const { rates: cards } = (yield* ask("GET", "/rates")).json
+        assert.deepInclude(cards.at(-1), { effectiveAt: later, vcpuSecondNanoUsd: 15_000 })
+        const refused = Effect.fnUntraced(function* (path: string, body: unknown, message: string) {
+          const answer = yield* ask("POST", path, body)
+          assert.deepStrictEqual([answer.status, answer.json.message], [400, message], answer.text)
+        })
+        yield* refused(
+          "/accounts",
+          { ...newAccount(), billing: "unlimited" },
+          "--credit-usd is for prepaid accounts: add --billing prepaid."
+        )
+        yield* refused(
+          "/accounts",
+          { ...newAccount(), creditUsd: "1.2345678" },
+          '--credit-usd takes dollars as a decimal with at most 6 places, such as 12.50, and not "1.2345678".'
+        )
+        yield* refused(
+          "/accounts/acc_none/suspend",
+          undefined,
+          'There is no account named "acc_none". atoll accounts list shows them.'
+        )
+        yield* refused(
+          "/rates",
+          { ...rates, effectiveAt: "2020-01-01T00:00:00Z" },
+          "--effective-at is past: 2020-01-01T00:00:00.000Z."
+        )
+      }),
+    withinMs
+  )
+
+  it.effect("is nothing that an account's session opens", () =>
+    Effect.gen(function* () {
+      const { port } = yield* TestApi
+      const { browser } = yield* registered(port)
+      for (const path of ["/accounts", "/invitations", "/rates"]) {
+        const answer = yield* Effect.promise(() => browser.console("GET", `/operator${path}`))
+        assert.strictEqual(answer.status, 401, path)
+      }
+      const created = yield* Effect.promise(() => browser.console("POST", "/operator/accounts", newAccount()))
+      assert.strictEqual(created.status, 401)
+    })
+  )
+})
