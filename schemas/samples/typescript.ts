@@ -46,7 +46,10 @@ await using sandbox = await atoll.sandboxes.create({
   name: "analysis",
   metadata: { team: "blue" },
   env: { API_TOKEN: "a secret" },
-  lifetime: { stopAfterIdleSeconds: 1800, deleteAfterStoppedSeconds: 86400 }
+  lifetime: {
+    stopAfterIdleSeconds: 1800,
+    deleteAfterStoppedSeconds: 86400
+  }
 })`,
   getSandbox: `const sandbox = await atoll.sandboxes.get("${sandboxId}")
 console.log(sandbox.record.name, sandbox.status)`,

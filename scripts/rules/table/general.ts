@@ -60,6 +60,17 @@ export const general: Section = {
       heldBy: "http/edge.test.ts#a valid X-Request-Id is kept, any other is replaced"
     },
     {
+      rule: 'Every error answer has `Link: </docs#CODE>; rel="help"`: the place in the reference that has the code\'s cause and the next step.',
+      decidedBy: "src/api/http/ErrorResponse.ts#headersOf",
+      heldBy: "reference/page.test.ts#is where every error answer leads, also where no route is asked"
+    },
+    {
+      rule: "The reference at `/docs` shows every operation and every answer, needs no key and no script, and has the console's own policy.",
+      decidedBy: "src/api/http/ReferencePages.ts#ReferencePages",
+      heldBy:
+        "reference/page.test.ts#is a page of the service under the console's own policy, and needs no script and no other host"
+    },
+    {
       rule: "The order of checks is route, 401, 403, 415, 413, 400, 404, 402, state.",
       decidedBy: "src/api/http/EndpointGuard.ts#guard",
       heldBy: "http/edge.test.ts#checks run in the contract's order: each request also fails all later checks"

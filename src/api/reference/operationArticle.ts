@@ -26,7 +26,7 @@ const parametersOf = ({ parameters }: Operation): ReadonlyArray<Html> =>
     const here = parameters.filter((one) => one.in === place)
     if (here.length === 0) return []
     const told = here.map(({ name, schema, required, description }) =>
-      field(name, schema, { isRequired: required, description: description ?? schema.description })
+      field(name, schema, { presence: required ? "required" : null, description: description ?? schema.description })
     )
     return [
       html`<h4>${title}</h4>
@@ -56,9 +56,7 @@ const exampleOf = (mediaType: string, content: MediaType): Html =>
 const headersOf = ({ headers = {} }: Response): Html => {
   const own = Object.entries(headers).filter(([name]) => !everywhere.has(name))
   if (own.length === 0) return none
-  const told = own.map(([name, { description, schema = {} }]) =>
-    field(name, schema, { isRequired: false, description })
-  )
+  const told = own.map(([name, { description, schema = {} }]) => field(name, schema, { presence: null, description }))
   return html`<dl class="fields">
 ${told}</dl>
 `

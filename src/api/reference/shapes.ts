@@ -44,10 +44,14 @@ const bounded = (schema: JsonSchema): JsonSchema => {
   return choices.length === 1 ? choices[0]! : schema
 }
 
+/** The least and the greatest number of JSON are no bounds that a reader asks for. */
+const safe = (bound: number | undefined): number | undefined =>
+  Math.abs(bound ?? 0) === Number.MAX_SAFE_INTEGER ? undefined : bound
+
 const boundsOf = (schema: JsonSchema): string => {
   const { minimum, maximum, minLength, maxLength, minItems, maxItems } = bounded(schema)
   return [
-    ...between(minimum, maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum, ""),
+    ...between(safe(minimum), safe(maximum), ""),
     ...between(minLength, maxLength, " characters"),
     ...between(minItems, maxItems, " entries"),
     ...(schema.default === undefined ? [] : [`default ${JSON.stringify(schema.default)}`])
@@ -61,15 +65,17 @@ const inner = (schema: JsonSchema): JsonSchema | null => {
   return parts.map(inner).find((part) => part !== null) ?? null
 }
 
-export const field = (
-  name: string,
-  schema: JsonSchema,
-  { isRequired, description }: { readonly isRequired: boolean; readonly description: string | undefined }
-): Html => {
+interface Told {
+  /** What a sender has to know, or a reader of an answer: null where it is as usual. */
+  readonly presence: "required" | "may be absent" | null
+  readonly description: string | undefined
+}
+
+export const field = (name: string, schema: JsonSchema, { presence, description }: Told): Html => {
   const bounds = boundsOf(schema)
   const nested = inner(schema)
   return html`<dt><code>${name}</code> <span class="type">${typeOf(schema)}</span>${
-    isRequired ? html` <span class="required">required</span>` : none
+    presence === null ? none : html` <span class="presence">${presence}</span>`
   }</dt>
 <dd>${description === undefined ? none : inlineMarkdown(description)}${
     bounds === "" ? none : html` <span class="bounds">${bounds}</span>`
@@ -77,11 +83,18 @@ export const field = (
 `
 }
 
-export const fieldsOf = ({ properties = {}, required = [] }: JsonSchema): Html => {
+/** Requests are closed to other fields, and answers are open: so the one kind says what is required, and the other what may be absent. */
+const presenceOf = ({ required = [], additionalProperties }: JsonSchema, name: string): Told["presence"] => {
+  if (additionalProperties === false) return required.includes(name) ? "required" : null
+  return required.includes(name) ? null : "may be absent"
+}
+
+export const fieldsOf = (whole: JsonSchema): Html => {
+  const { properties = {} } = whole
   const fields = Object.entries(properties)
   if (fields.length === 0) return none
   const told = fields.map(([name, schema]) =>
-    field(name, schema, { isRequired: required.includes(name), description: schema.description })
+    field(name, schema, { presence: presenceOf(whole, name), description: schema.description })
   )
   return html`<dl class="fields">
 ${told}</dl>

@@ -117,6 +117,19 @@ layer(TestApi.layer(), { excludeTestServices: true })("the reference", (it) => {
       })
   )
 
+  it.effect("says of requests which fields they need, and of answers which they may lack", () =>
+    withApi(async ({ send }) => {
+      const { text } = await send("GET", "/docs", plain)
+      const presences = (id: string) => [
+        ...new Set([...part(text, id).matchAll(/class="presence">([^<]*)</g)].map(([, told]) => told))
+      ]
+      assert.deepStrictEqual(presences("CreateSandboxRequest"), ["required"])
+      assert.deepStrictEqual(presences("Sandbox"), [])
+      assert.deepStrictEqual(presences("listSandboxes"), [])
+      assert.notInclude(text, Number.MAX_SAFE_INTEGER.toLocaleString("en-US"))
+    })
+  )
+
   it.effect("explains every error by its code: cause, next step, and the body", () =>
     withApi(async ({ send }) => {
       const { text } = await send("GET", "/docs", plain)

@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import type { BrowserContextOptions } from "playwright-core"
 import { violations } from "../../../support/console/pages/axe.ts"
 import { noChromium, testBrowser } from "../../../support/console/pages/TestBrowser.ts"
+import { asNewPerson, goTo } from "../../../support/console/pages/visits.ts"
 import { TestApi } from "../../../support/http/TestApi.ts"
 
 const opened = (options: BrowserContextOptions = {}) =>
@@ -56,4 +57,25 @@ layer(TestApi.layer(), { excludeTestServices: true })("the reference in a browse
       })
     )
   }
+
+  it.effect.skipIf(noChromium !== null)(
+    "is where the console's navigation leads, and the code of an error that it shows",
+    () =>
+      asNewPerson(async ({ page }) => {
+        await goTo(page, "Keys")
+        await page.getByRole("button", { name: "Create" }).click()
+        const dialog = page.getByRole("dialog")
+        await dialog.getByLabel("Name", { exact: true }).fill("Development")
+        await dialog.getByLabel("Expires").fill("2001-02-03T04:05")
+        await dialog.getByRole("button", { name: "Create the key" }).click()
+        const code = dialog.getByRole("link", { name: "INVALID_REQUEST" })
+        assert.strictEqual(await code.getAttribute("href"), "/docs#INVALID_REQUEST")
+        // In another tab: what was typed stays.
+        const [explained] = await Promise.all([page.context().waitForEvent("page"), code.click()])
+        await explained.locator("#INVALID_REQUEST").getByText("Next step.").waitFor()
+        await page.keyboard.press("Escape")
+        await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "API reference" }).click()
+        await page.getByRole("heading", { level: 1, name: "Atoll API" }).waitFor()
+      })
+  )
 })
