@@ -1,5 +1,6 @@
 /** The Sandboxes service on actors: handlers ask here, the machine decides, the database answers. */
 
+import { randomUUID } from "node:crypto"
 import { Clock, Effect, Layer, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { createOutcome, ofThisVersion, sandboxMachine, startObstacle } from "../../machines/sandbox.ts"
@@ -7,6 +8,7 @@ import type { Changeable, SandboxContext } from "../../schemas/contexts/Sandbox.
 import {
   AccountSuspended,
   type CreditExhausted,
+  InvalidRequest,
   NotFound,
   SandboxLimitReached,
   SandboxUnavailable,
@@ -14,6 +16,7 @@ import {
   StorageLimitReached,
   UnsupportedByRuntime
 } from "../../schemas/Errors.ts"
+import { requiredForVm } from "../../schemas/IdempotencyKey.ts"
 import { pageDefault } from "../../schemas/Limits.ts"
 import type { Sandbox } from "../../schemas/Sandbox.ts"
 import { LiveConnections } from "../access/gateway/LiveConnections.ts"
@@ -60,6 +63,16 @@ interface AccountRow extends LimitsRow {
   readonly is_suspended: boolean
   readonly exhausted_at: bigint | null
 }
+
+/** What the host lacks is not for clients. */
+const noNetwork =
+  "Sandboxes of this server cannot have a network: its host lacks what they need (atoll doctor tells the operator). Send networkEnabled false."
+
+/** @source contract.md "Sandboxes": a create of a VM Sandbox needs a key. */
+const requireKey = (key: string | null, runtime: "vm" | "namespace" | null): Effect.Effect<void, InvalidRequest> =>
+  key === null && runtime === "vm"
+    ? Effect.fail(new InvalidRequest({ details: { issues: [{ path: ["Idempotency-Key"], message: requiredForVm }] } }))
+    : Effect.void
 
 /** The key was claimed by another request between our look and our insert. */
 class KeyClaimed extends Schema.TaggedError<KeyClaimed>()("KeyClaimed", {}) {}
@@ -162,16 +175,17 @@ const make = Effect.gen(function* () {
   const create: Sandboxes["Service"]["create"] = Effect.fn("Sandboxes.create")(function* ({
     accountId,
     requestId,
-    idempotencyKey,
+    idempotencyKey: givenKey,
     fingerprint,
     request,
     wait: waitsFor
   }) {
+    yield* requireKey(givenKey, request.runtime ?? placement.usual)
+    const idempotencyKey = givenKey ?? `unnamed ${randomUUID()}`
     const answer = waitsFor === "running" ? createAnswerOnceRunning : createAnswer
     const replayed = yield* replay(accountId, idempotencyKey, fingerprint)
     if (replayed !== null) return yield* answer(replayed)
-    const sandboxId = newId("sbx_")
-    const at = yield* Clock.currentTimeMillis
+    const [sandboxId, at] = [newId("sbx_"), yield* Clock.currentTimeMillis]
     const env = envs.name(request.env)
     const { sandboxVcpus: vcpus, sandboxMemoryBytes: memoryBytes, volumeBytes: diskBytes } = settings
     const prepare = ({ hostId, runtime }: Place) =>
@@ -226,9 +240,7 @@ const make = Effect.gen(function* () {
       yield* requireCredit(account!.exhausted_at === null ? null : Number(account!.exhausted_at))
       const obstacle = request.networkEnabled ? runtime.capabilities.networkRefused() : null
       if (obstacle !== null) {
-        return yield* new UnsupportedByRuntime({
-          message: "Sandboxes of this server cannot have a network. Send networkEnabled false."
-        })
+        return yield* new UnsupportedByRuntime({ message: noNetwork })
       }
       const limits = accountLimits(ownLimitsOf(account!), settings)
       if (used!.count >= limits.sandboxes) {
@@ -237,9 +249,10 @@ const make = Effect.gen(function* () {
       if (Number(used!.bytes) + diskBytes > limits.workspaceStorageBytes) {
         return yield* new StorageLimitReached({ details: { limitBytes: limits.workspaceStorageBytes } })
       }
-      const { networkEnabled } = request
-      const wanted = { sandboxId, runtime: request.runtime ?? null, networkEnabled, vcpus, memoryBytes, diskBytes }
-      const inserted = prepare(yield* placement.place(wanted))
+      const { runtime: kind = null, networkEnabled } = request
+      const wanted = { sandboxId, runtime: kind, networkEnabled, vcpus, memoryBytes, diskBytes }
+      const placed = Effect.tap(placement.place(wanted), (place) => requireKey(givenKey, place.runtime))
+      const inserted = prepare(yield* placed)
       yield* changeBegins
       const made = yield* insertActors(sql, [encodeInsert(inserted)], [requestId])
       if (made.size === 0) return yield* new KeyClaimed()

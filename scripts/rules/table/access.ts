@@ -87,7 +87,7 @@ export const access: Section = {
     },
     {
       rule: "A capability opens `GET /tunnel?port=N`, as bearer token or as WebSocket subprotocol.",
-      decidedBy: "src/api/http/TunnelGateway.ts#capabilityOf",
+      decidedBy: "src/api/http/TunnelRequest.ts#capabilityOf",
       heldBy: "serviceAccess/tunnel.test.ts#carries bytes unchanged both ways, half-closed connections included"
     },
     {

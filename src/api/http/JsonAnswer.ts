@@ -7,9 +7,9 @@ import { HttpServerResponse } from "effect/http"
 export const jsonAnswer = <A>(body: A, status = 200): HttpServerResponse.HttpServerResponse =>
   jsonTextAnswer(JSON.stringify(body), status)
 
-/** `text`: JSON. */
+/** `text`: JSON, which goes out as a line. */
 export const jsonTextAnswer = (text: string, status = 200): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.text(text, { status, contentType: "application/json" })
+  HttpServerResponse.text(`${text}\n`, { status, contentType: "application/json" })
 
 /**
  * The same for an object with one large base64 member. The member is ASCII, so it is inserted without a scan;
@@ -21,9 +21,10 @@ export const base64Answer = <K extends string, A extends { readonly [_ in K]: st
 ): HttpServerResponse.HttpServerResponse => {
   const { [member]: base64, ...rest } = body
   const head = `${JSON.stringify(rest).slice(0, -1)},${JSON.stringify(member)}:"`
-  const bytes = Buffer.allocUnsafeSlow(head.length + base64.length + 2)
+  const end = '"}\n'
+  const bytes = Buffer.allocUnsafeSlow(head.length + base64.length + end.length)
   bytes.write(head, 0, "latin1")
   bytes.write(base64, head.length, "latin1")
-  bytes.write('"}', head.length + base64.length, "latin1")
+  bytes.write(end, head.length + base64.length, "latin1")
   return HttpServerResponse.uint8Array(bytes, { contentType: "application/json" })
 }

@@ -1079,8 +1079,8 @@ class Operation:
     output: OperationOutput
     """Bytes ever stored of each stream."""
     process_tree: Literal["running", "gone", "unconfirmed"]
-    """What is left of the command's processes; may settle after the terminal status. running is also said of a queued
-    operation, which has none yet: it is not over.
+    """What is left of the command's processes; may settle after the terminal status. unconfirmed: the service does not
+    know. That also holds for a queued operation: its command is not known to have started.
     """
 
     @classmethod

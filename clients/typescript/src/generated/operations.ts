@@ -150,11 +150,11 @@ export interface Operations {
     }
     readonly headers: {
       /**
-       * Names this request. Keys belong to the account and the kind of call; a repeated key with the same method, path
-       * and JSON body gives the original result, with another one 409. A key lives as long as what it made, and at
-       * least 24 hours.
+       * Names this request. A repeated key with the same body gives the original result, with another one 409. Required
+       * for a Sandbox of the runtime vm. Without one, a repetition makes another Sandbox. A key lives as long as what
+       * it made, and at least 24 hours.
        */
-      readonly "Idempotency-Key": string
+      readonly "Idempotency-Key"?: string | undefined
     }
     readonly body: CreateSandboxRequest
     readonly answer: SandboxResponse

@@ -977,8 +977,8 @@ export interface Operation {
     readonly stderrBytes: number
   }
   /**
-   * What is left of the command's processes; may settle after the terminal status. running is also said of a queued
-   * operation, which has none yet: it is not over.
+   * What is left of the command's processes; may settle after the terminal status. unconfirmed: the service does not
+   * know. That also holds for a queued operation: its command is not known to have started.
    */
   readonly processTree: "running" | "gone" | "unconfirmed"
 }
@@ -1067,7 +1067,7 @@ export interface Preview {
   readonly expiresAt: string
 }
 
-/** 409. This Sandbox already has a preview. Close it first: DELETE …/previews closes it without its id, too. */
+/** 409. A preview is open. Send alongside true for another port beside it, or close it: DELETE …/previews. */
 export interface PreviewExistsError {
   /** For programs; it never changes its meaning. */
   readonly code: "PREVIEW_EXISTS"
@@ -1634,7 +1634,7 @@ export interface UnpackedArchive {
   readonly bytes: number
 }
 
-/** 501. This server or this Sandbox's runtime does not offer that. */
+/** 501. TCP access to ports is off on this server. The operator turns it on with ATOLL_SERVICE_ACCESS=on. */
 export interface UnsupportedByRuntimeError {
   /** For programs; it never changes its meaning. */
   readonly code: "UNSUPPORTED_BY_RUNTIME"

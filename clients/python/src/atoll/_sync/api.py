@@ -178,9 +178,9 @@ class Api:
     def create_sandbox(
         self,
         *,
-        idempotency_key: str,
         workspace_id: str,
         wait: Optional[Literal["running"]] = None,
+        idempotency_key: Optional[str] = None,
         name: Given[Optional[str]] = UNSET,
         runtime: Given[Optional[Literal["vm", "namespace"]]] = UNSET,
         network_enabled: Given[Optional[bool]] = UNSET,
@@ -192,9 +192,9 @@ class Api:
         """Create a Sandbox. Scope: sandbox:create.
 
         wait: Answers once it runs, or will not by itself, or after 30 s, with the status that it has.
-        idempotency_key: Names this request. Keys belong to the account and the kind of call; a repeated key with the
-        same method, path and JSON body gives the original result, with another one 409. A key lives as long as what
-        it made, and at least 24 hours.
+        idempotency_key: Names this request. A repeated key with the same body gives the original result, with
+        another one 409. Required for a Sandbox of the runtime vm. Without one, a repetition makes another Sandbox. A
+        key lives as long as what it made, and at least 24 hours.
         workspace_id: An own workspace; any other gives 404.
         name: For people; names need not be unique. Absent or null: none.
         runtime: Which kind of runtime it has, for good; one that this server does not offer gives 501. Absent or
