@@ -1,10 +1,13 @@
-/** The Previews service on actors. An actor's id is made of the SHA-256 of the preview id, so a host name finds its actor by its key. */
+/**
+ * The Previews service on actors. An actor's id is made of the SHA-256 of the preview id, so a host name finds its actor by its key. The preview
+ * id is stored sealed, for the account that asks for its address again.
+ */
 
 import { hash, randomBytes } from "node:crypto"
-import { Clock, Effect, Layer, Schema } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
+import { Clock, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
 import { lastsAt } from "../../../machines/expiry.ts"
-import { listedAs, previewMachine } from "../../../machines/preview.ts"
+import { previewMachine } from "../../../machines/preview.ts"
 import type { PreviewContext } from "../../../schemas/contexts/Preview.ts"
 import {
   CleanupPending,
@@ -13,27 +16,56 @@ import {
   PreviewExists,
   PreviewTransportUnavailable
 } from "../../../schemas/Errors.ts"
-import { previewLifetimeSeconds, previewsListed } from "../../../schemas/Limits.ts"
-import type { ListedPreview, Preview } from "../../../schemas/Preview.ts"
+import { previewLifetimeSeconds, previewsPerSandbox } from "../../../schemas/Limits.ts"
+import type { Preview } from "../../../schemas/Preview.ts"
 import { Settings } from "../../Config.ts"
 import { ActorHost } from "../../engine/ActorHost.ts"
 import { isTagged, taggedStates } from "../../engine/taggedStates.ts"
 import { changeBegins } from "../../store/Change.ts"
-import { textColumn } from "../../store/Columns.ts"
 import { encodeInsert } from "../../store/JournalEncoding.ts"
 import { insertActors } from "../../store/JournalStatements.ts"
-import { fieldOf } from "../../store/SnapshotFields.ts"
+import { seal, unseal } from "../../store/Sealed.ts"
+import { serverKey } from "../../store/ServerKeys.ts"
 import { PublicPort } from "../gateway/PublicPort.ts"
 import { sandboxIngress } from "../gateway/sandboxIngress.ts"
 import { previewDefinition } from "./PreviewDefinition.ts"
 import { Previews, type PreviewTarget } from "./Previews.ts"
+import { listed, previewReads } from "./previewReads.ts"
 import { previewUrl } from "./previewUrl.ts"
+
+/** An open preview of a Sandbox. */
+interface Open {
+  readonly port: number
+}
+
+/** Why another one cannot be opened beside those; null: it can. */
+const obstacleTo = (port: number, alongside: boolean, open: ReadonlyArray<Open>): PreviewExists | null => {
+  if (open.length === 0) return null
+  if (!alongside) return new PreviewExists()
+  if (open.some((one) => one.port === port)) {
+    return new PreviewExists({
+      message: `A preview of port ${port} is open. POST …/previews/lookup returns its address; DELETE closes it.`
+    })
+  }
+  return open.length < previewsPerSandbox
+    ? null
+    : new PreviewExists({
+        message: `This Sandbox has ${previewsPerSandbox} open previews, the maximum. Close one first.`
+      })
+}
+
+const notKept = "An earlier version of Atoll opened this preview and kept no address. Close it, and open another one."
 
 const closeAnswerMs = 3000
 /** How long another process may serve from its last read: account/KeyLease.ts has the same idea. */
 const leaseMs = 100
 const leaseMarginMs = 10
 const leasesMax = 10_000
+
+/** Only this server can open it. Null: an earlier version made the preview. */
+interface PreviewPayload {
+  readonly sealedId: string
+}
 
 const sha256 = (previewId: string): string => hash("sha256", previewId, "hex")
 const actorIdOf = (previewSha256: string): string => `pre_${previewSha256}`
@@ -55,7 +87,9 @@ const make = Effect.gen(function* () {
     if (deaths.size >= leasesMax) deaths.clear()
     deaths.set(actorId, performance.now())
   }
-  const ingress = yield* sandboxIngress(yield* previewDefinition(forget))
+  const ingress = yield* sandboxIngress<typeof previewMachine, PreviewPayload | null>(yield* previewDefinition(forget))
+  const key = yield* serverKey("preview id")
+  const { findOpen, findLatest } = previewReads(sql, ingress.openStates)
 
   const view = (previewId: string, context: PreviewContext): Preview => {
     const hostname = `${previewId}.${settings.previewDomain}`
@@ -71,19 +105,10 @@ const make = Effect.gen(function* () {
     }
   }
 
-  const findOpen = SqlSchema.findAll({
-    Request: Schema.String,
-    Result: Schema.Struct({ id: Schema.String, expiresAt: Schema.Finite }),
-    execute: (sandboxId) => sql`
-      select id, ${sql.literal(fieldOf("actors", "expiresAt", "float8"))} as "expiresAt" from actors
-      where sandbox_id = ${sandboxId} and kind = 'preview' and status = any(${textColumn(ingress.openStates)}::text[])
-        and (pending <> '[]'::jsonb or due_at is not null)`
-  })
-
   const create: Previews["Service"]["create"] = Effect.fn("Previews.create")(function* (
     accountId,
     sandboxId,
-    { requestId, port }
+    { requestId, port, alongside = false }
   ) {
     const sandbox = yield* ingress
       .running(accountId, sandboxId)
@@ -106,7 +131,7 @@ const make = Effect.gen(function* () {
         lifetimeMs: previewLifetimeSeconds * 1000,
         at
       },
-      payload: null,
+      payload: { sealedId: seal(key, actorId, previewId).toString("base64url") } satisfies PreviewPayload,
       cause: "client",
       requestId,
       idempotency: null
@@ -114,8 +139,9 @@ const make = Effect.gen(function* () {
     // The check and the insert are one step for the Sandbox, across processes.
     yield* Effect.gen(function* () {
       yield* sql`select pg_advisory_xact_lock(hashtextextended(${`preview ${sandboxId}`}, 0))`
-      const open = yield* findOpen(sandboxId)
-      if (open.some((context) => lastsAt(context, at))) return yield* new PreviewExists()
+      const open = (yield* findOpen(sandboxId)).filter((one) => lastsAt(one, at))
+      const obstacle = obstacleTo(port, alongside, open)
+      if (obstacle !== null) return yield* obstacle
       yield* changeBegins
       yield* insertActors(sql, [encodeInsert(inserted)], [requestId])
     }).pipe(sql.withTransaction, Effect.catchTag(["SqlError", "SchemaError"], Effect.die), Effect.uninterruptible)
@@ -126,6 +152,20 @@ const make = Effect.gen(function* () {
       yield* host.send(previewMachine, actorId, { type: "CLOSE" }, { cause: "client", requestId }).pipe(Effect.ignore)
     }
     return yield* new PreviewTransportUnavailable()
+  })
+
+  const lookUp: Previews["Service"]["lookUp"] = Effect.fn("Previews.lookUp")(function* (accountId, sandboxId, port) {
+    yield* ingress.ownSandbox(accountId, sandboxId)
+    const open = (yield* Effect.orDie(findOpen(sandboxId))).filter((one) => one.port === port)
+    for (const { id } of open) {
+      const state = yield* ingress.opened(id)
+      if (state === null || !(yield* ingress.isUsable(state.value, state.context))) continue
+      const record = yield* ingress.find(id)
+      const sealed = record?.payload?.sealedId ?? null
+      const previewId = sealed === null ? null : unseal(key, id, Buffer.from(sealed, "base64url"))
+      return previewId === null ? yield* new NotFound({ message: notKept }) : view(previewId, state.context)
+    }
+    return yield* new NotFound({ message: `No preview of port ${port} is open. Open one with POST …/previews.` })
   })
 
   const end = Effect.fnUntraced(function* (actorId: string, requestId: string) {
@@ -162,39 +202,16 @@ const make = Effect.gen(function* () {
     yield* Effect.forEach(open, ({ id }) => end(id, requestId), { concurrency: "unbounded", discard: true })
   })
 
-  const findLatest = SqlSchema.findAll({
-    Request: Schema.String,
-    Result: Schema.Struct({
-      status: Schema.String,
-      port: Schema.Finite,
-      createdAt: Schema.Finite,
-      expiresAt: Schema.Finite
-    }),
-    execute: (sandboxId) => sql`
-      select status, ${sql.literal(fieldOf("actors", "port", "float8"))} as "port",
-        ${sql.literal(fieldOf("actors", "createdAt", "float8"))} as "createdAt",
-        ${sql.literal(fieldOf("actors", "expiresAt", "float8"))} as "expiresAt"
-      from actors where sandbox_id = ${sandboxId} and kind = 'preview'
-      order by created_at desc, id desc limit ${previewsListed}`
-  })
-
   const list: Previews["Service"]["list"] = Effect.fn("Previews.list")(function* (accountId, sandboxId) {
     yield* ingress.ownSandbox(accountId, sandboxId)
     const found = yield* Effect.orDie(findLatest(sandboxId))
     const at = yield* Clock.currentTimeMillis
-    return found.map(
-      ({ status, port, createdAt, expiresAt }): ListedPreview => ({
-        port,
-        status: ingress.openStates.includes(status) && !lastsAt({ expiresAt }, at) ? "expired" : listedAs(status),
-        createdAt: new Date(createdAt).toISOString(),
-        expiresAt: new Date(expiresAt).toISOString()
-      })
-    )
+    return found.map((one) => listed(one, ingress.openStates.includes(one.status), at))
   })
 
   // --- lookup of host names -----------------------------------------------------------------------------------------
 
-  const lookUp = Effect.fnUntraced(function* (actorId: string) {
+  const resolve = Effect.fnUntraced(function* (actorId: string) {
     const began = performance.now()
     const record = yield* ingress.find(actorId)
     if (record === null || !(yield* ingress.isUsable(record.status, record.context))) return null
@@ -208,13 +225,14 @@ const make = Effect.gen(function* () {
 
   return Previews.of({
     create,
+    lookUp,
     close,
     closeAll,
     list,
     find: Effect.fnUntraced(function* (previewId) {
       const actorId = actorIdOf(sha256(previewId))
       const lease = leases.get(actorId)
-      const found = lease !== undefined && performance.now() < lease.until ? lease.target : yield* lookUp(actorId)
+      const found = lease !== undefined && performance.now() < lease.until ? lease.target : yield* resolve(actorId)
       return found !== null && lastsAt(found, yield* Clock.currentTimeMillis) ? found : null
     })
   })

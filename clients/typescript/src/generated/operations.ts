@@ -23,6 +23,7 @@ import type {
   FileStatResponse,
   LogSource,
   LogsResponse,
+  LookUpPreviewRequest,
   MachineFormat,
   MachineList,
   Me,
@@ -580,6 +581,14 @@ export interface Operations {
     }
     readonly answer: undefined
   }
+  /** Get the address of an open preview again. Scope: sandbox:execute. */
+  readonly lookUpPreview: {
+    readonly path: {
+      readonly id: SandboxId
+    }
+    readonly body: LookUpPreviewRequest
+    readonly answer: PreviewResponse
+  }
   /** Close a preview. Scope: sandbox:execute. */
   readonly closePreview: {
     readonly path: {
@@ -788,6 +797,7 @@ export const operations = {
   createPreview: { method: "POST", path: "/api/v2/sandboxes/{id}/previews", carries: "json" },
   listPreviews: { method: "GET", path: "/api/v2/sandboxes/{id}/previews", carries: "json" },
   closePreviews: { method: "DELETE", path: "/api/v2/sandboxes/{id}/previews", carries: "nothing" },
+  lookUpPreview: { method: "POST", path: "/api/v2/sandboxes/{id}/previews/lookup", carries: "json" },
   closePreview: { method: "DELETE", path: "/api/v2/sandboxes/{id}/previews/{previewId}", carries: "nothing" },
   createServiceAccess: { method: "POST", path: "/api/v2/sandboxes/{id}/services", carries: "json" },
   lookUpServiceAccess: { method: "POST", path: "/api/v2/sandboxes/{id}/services/lookup", carries: "json" },

@@ -239,6 +239,11 @@ export interface CreateDirectoryRequest {
 export interface CreatePreviewRequest {
   /** The port inside the Sandbox; nothing needs to listen there yet. */
   readonly port: number
+  /**
+   * true: opens it beside previews of other ports, at most 16 in a Sandbox. false: 409 while any preview is open. By
+   * default `false`.
+   */
+  readonly alongside?: boolean | null | undefined
 }
 
 /** A Sandbox to make, and in which workspace. */
@@ -713,8 +718,10 @@ export interface ListedPreview {
   readonly status: "opening" | "active" | "closed" | "expired"
   /** When it was asked for. */
   readonly createdAt: string
-  /** When it ends by itself. */
+  /** When it ends by itself; of one that ended earlier, that instant. */
   readonly expiresAt: string
+  /** When its host name stopped working; null: it is open. */
+  readonly endedAt: string | null
 }
 
 /** What one stream wrote, in one piece. */
@@ -743,6 +750,12 @@ export interface LoggedEvent {
 /** A Sandbox's logs. */
 export interface LogsResponse {
   readonly logs: SandboxLogs
+}
+
+/** Which preview: a port has at most one that is open. */
+export interface LookUpPreviewRequest {
+  /** The port inside the Sandbox. */
+  readonly port: number
 }
 
 /** A state machine as data: its states, events, transitions and commands. */
@@ -1088,7 +1101,7 @@ export interface PreviewList {
   readonly previews: ReadonlyArray<ListedPreview>
 }
 
-/** The preview that was opened. */
+/** An open preview, with its secret. */
 export interface PreviewResponse {
   readonly preview: Preview
 }

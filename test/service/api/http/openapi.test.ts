@@ -168,7 +168,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
     "what changes something says of its 500, 502 and 503 when the outcome is unknown, and nothing else does",
     () =>
       withApi(async (api) => {
-        const reads = ["waitOperation", "lookUpServiceAccess", "regrantConnection"]
+        const reads = ["waitOperation", "lookUpPreview", "lookUpServiceAccess", "regrantConnection"]
         for (const { path, method, operation } of operationsOf(await fetched(api))) {
           const mayChange = method !== "get" && !reads.includes(operation.operationId)
           for (const status of ["500", "502", "503"]) {

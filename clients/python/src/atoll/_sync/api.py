@@ -927,18 +927,21 @@ class Api:
         id: SandboxId,
         *,
         port: int,
+        alongside: Given[Optional[bool]] = UNSET,
         attempt_seconds: Optional[float] = None,
     ) -> PreviewResponse:
         """Open a preview of a port. Scope: sandbox:execute.
 
         port: The port inside the Sandbox; nothing needs to listen there yet.
+        alongside: true: opens it beside previews of other ports, at most 16 in a Sandbox. false: 409 while any
+        preview is open. By default `false`.
         """
         request = Request(
             "createPreview",
             "POST",
             "/api/v2/sandboxes/{id}/previews",
             path={"id": id},
-            json={"port": port},
+            json={"port": port, "alongside": alongside},
         )
         return self.transport.json(request, PreviewResponse.from_json, attempt_seconds)
 
@@ -951,6 +954,26 @@ class Api:
         """Close what is open. Scope: sandbox:execute."""
         request = Request("closePreviews", "DELETE", "/api/v2/sandboxes/{id}/previews", path={"id": id})
         self.transport.nothing(request, attempt_seconds)
+
+    def look_up_preview(
+        self,
+        id: SandboxId,
+        *,
+        port: int,
+        attempt_seconds: Optional[float] = None,
+    ) -> PreviewResponse:
+        """Get the address of an open preview again. Scope: sandbox:execute.
+
+        port: The port inside the Sandbox.
+        """
+        request = Request(
+            "lookUpPreview",
+            "POST",
+            "/api/v2/sandboxes/{id}/previews/lookup",
+            path={"id": id},
+            json={"port": port},
+        )
+        return self.transport.json(request, PreviewResponse.from_json, attempt_seconds)
 
     def close_preview(
         self,
