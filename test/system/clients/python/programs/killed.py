@@ -28,6 +28,15 @@ ECHO = (
     "require('net').createServer({ allowHalfOpen: true }, (s) => { s.on('error', () => {}); s.pipe(s) })"
     ".listen(4000, '127.0.0.1')"
 )
+WEB_SOCKET_ECHO = """
+const server = require('http').createServer((_, answer) => answer.end('hello')).listen(4001)
+server.on('upgrade', (asked, socket) => {
+  const key = asked.headers['sec-websocket-key'] + '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+  const accept = require('crypto').createHash('sha1').update(key).digest('base64')
+  socket.on('error', () => {})
+  socket.write('HTTP/1.1 101 x\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\nSec-WebSocket-Accept: ' + accept + '\\r\\n\\r\\n')
+})
+"""
 SLOWLY = "for i in $(seq 40); do echo $i; sleep 0.05; done; echo end >&2"
 SLOW_OUTPUT = "".join(f"{number}\n" for number in range(1, 41))
 
@@ -48,6 +57,14 @@ async def refused(kind: Type[atoll.AtollError], call: Callable[[], Awaitable[Any
     try:
         await call()
     except kind:
+        pass
+
+
+async def answered_or_lost(call: Callable[[], Awaitable[Any]]) -> None:
+    """It ends with the service's connections."""
+    try:
+        await call()
+    except atoll.ConnectionError:
         pass
 
 
@@ -459,6 +476,59 @@ class Cases:
             return len(await self.sandbox.previews.list()) >= 0
 
         await self.same(read)
+
+    async def shown(self) -> atoll.AsyncPreview:
+        """Of a Sandbox for itself, where a program sends each short message of a WebSocket back."""
+        sandbox = await self.another()
+        await sandbox.start(["node", "-e", WEB_SOCKET_ECHO])
+        return await sandbox.previews.open(4001)
+
+    async def previews_get(self) -> None:
+        sandbox = await self.another()
+        await sandbox.previews.open(4001, within_seconds=0)
+
+        async def read() -> object:
+            return (await sandbox.previews.get(4001)).url
+
+        await self.same(read)
+
+    async def preview_fetch(self) -> None:
+        preview = await self.shown()
+        await self.gate.passed()
+        await answered_or_lost(preview.fetch)
+        await self.client.me()
+        assert (await preview.fetch()).text == "hello"
+
+    async def preview_websocket(self) -> None:
+        preview = await self.shown()
+        await self.gate.passed()
+        await answered_or_lost(preview.websocket)
+        await self.client.me()
+        await (await preview.websocket()).close()
+
+    async def previewsocket_send(self) -> None:
+        connection = await (await self.shown()).websocket()
+        await self.gate.passed()
+        await answered_or_lost(lambda: connection.send("hello"))
+        await connection.close()
+
+    async def previewsocket_receive(self) -> None:
+        connection = await (await self.shown()).websocket()
+        await self.gate.passed()
+        await lost(connection.receive)
+        await connection.close()
+
+    async def previewsocket_messages(self) -> None:
+        connection = await (await self.shown()).websocket()
+        await self.gate.passed()
+        await lost(lambda: gathered(connection.messages()))
+        await connection.close()
+
+    async def previewsocket_close(self) -> None:
+        connection = await (await self.shown()).websocket()
+        await self.gate.passed()
+        await connection.close()
+        await connection.close()
 
     async def previews_close(self) -> None:
         sandbox = await self.another()

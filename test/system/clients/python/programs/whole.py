@@ -228,6 +228,10 @@ async def previews(sandbox: AsyncSandbox) -> None:
             assert await connection.receive() == "hello"
             await connection.send(b"\0\1\2")
             assert await connection.receive() == b"\0\1\2"
+            await connection.send("again")
+            async for message in connection.messages():
+                assert message == "again"
+                break
         async with sandbox.previews.open(3001, alongside=True, within_seconds=0) as beside:
             assert (await beside.fetch()).status_code == 502
             refused = await failed(atoll.ConnectionError, lambda: beside.websocket())
