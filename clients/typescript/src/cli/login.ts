@@ -94,7 +94,6 @@ export const login = command({
     const byDefault = urlInUse(undefined)
     const read = await (isPerson() ? askPerson(known, byDefault) : readPiped(known, byDefault))
     const { url, apiKey } = read
-    remark(`The address is ${url}; the key ends in ${plain(apiKey.slice(-4))}.`)
     if (url.startsWith("http:") && !isLoopback(url)) {
       remark(`${url} is not encrypted: whoever is between here and there can read the key.`)
     }
@@ -112,7 +111,7 @@ export const login = command({
     const path = storeCredentials(read)
     const who = me === null ? "" : ` as ${plain(me.account.name)}`
     const may = me?.apiKey == null ? "" : ` The key may: ${me.apiKey.scopes.join(", ")}.`
-    await answer(given, `Logged in to ${url}${who}.${may}\nThe key is stored in ${path}.`, { url, path, me })
+    await answer(given, `Logged in to ${url}${who} with the key ${plain(hintOf(apiKey))}.${may}\nThe key is stored in ${path}.`, { url, path, me })
     return exitCodes.done
   }
 })

@@ -578,7 +578,7 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
           await tmux.keys("x", "C-u", "wrong", "BSpace")
           await tmux.keys("C-u")
           await tmux.type(key)
-          await tmux.shows(/Logged in to .* as default\./)
+          await tmux.shows(/Logged in to .* as default with the key …/)
           assert.notInclude((await tmux.screen()).replaceAll("\n", ""), key.slice(-20))
           await tmux.type("clear; echo raw=$(stty -a | grep -c -e -icanon -e '-echo ')")
           await tmux.shows(/^raw=0$/m)
