@@ -111,7 +111,11 @@ export const login = command({
     const path = storeCredentials(read)
     const who = me === null ? "" : ` as ${plain(me.account.name)}`
     const may = me?.apiKey == null ? "" : ` The key may: ${me.apiKey.scopes.join(", ")}.`
-    await answer(given, `Logged in to ${url}${who} with the key ${plain(hintOf(apiKey))}.${may}\nThe key is stored in ${path}.`, { url, path, me })
+    await answer(
+      given,
+      `Logged in to ${url}${who} with the key ${plain(hintOf(apiKey))}.${may}\nThe key is stored in ${path}.`,
+      { url, path, me }
+    )
     return exitCodes.done
   }
 })
