@@ -117,7 +117,7 @@ const PreviewRow = ({ sandboxId, preview, show, changed }: Row) => {
               class="button small"
               onClick={() => void showing.run()}
               aria-disabled={showing.isBusy}
-              aria-label={`Show the address of port ${port}`}
+              aria-label={`Show address of port ${port}`}
             >
               Show address
             </button>

@@ -83,8 +83,10 @@ async def pause() -> None:
 class Cases:
     """Each named by its method."""
 
-    def __init__(self, client: AsyncAtoll, sandbox: AsyncSandbox, gate: AsyncGate) -> None:
+    def __init__(self, client: AsyncAtoll, sandbox: AsyncSandbox, shown_id: str, gate: AsyncGate) -> None:
         self.client = client
+        self.shown_id = shown_id
+        """Of the Sandbox with an open preview."""
         self.sandbox = sandbox
         """For all; none stops it."""
         self.gate = gate
@@ -478,17 +480,12 @@ class Cases:
         await self.same(read)
 
     async def shown(self) -> atoll.AsyncPreview:
-        """Of a Sandbox for itself, where a program sends each short message of a WebSocket back."""
-        sandbox = await self.another()
-        await sandbox.start(["node", "-e", WEB_SOCKET_ECHO])
-        return await sandbox.previews.open(4001)
+        """For all; none closes it."""
+        return await (await self.client.sandboxes.get(self.shown_id)).previews.get(4001)
 
     async def previews_get(self) -> None:
-        sandbox = await self.another()
-        await sandbox.previews.open(4001, within_seconds=0)
-
         async def read() -> object:
-            return (await sandbox.previews.get(4001)).url
+            return (await self.shown()).url
 
         await self.same(read)
 
@@ -656,13 +653,15 @@ async def play(client: AsyncAtoll) -> List[str]:
     """What failed."""
     failures: List[str] = []
     gate = AsyncGate()
-    async with client.sandboxes.create() as sandbox:
+    async with client.sandboxes.create() as sandbox, client.sandboxes.create() as shown:
+        await shown.start(["node", "-e", WEB_SOCKET_ECHO])
+        await shown.previews.open(4001)
         await sandbox.start(["node", "-e", ECHO])
         while (await sandbox.run(["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/4000"])).exit_code != 0:
             await pause()
         # Each with an object of its own: what one does to it, such as ending its tunnels, is not the others'.
-        names = list(cases(Cases(client, sandbox, gate)))
-        worlds = [Cases(client, await client.sandboxes.get(sandbox.id), gate) for _ in names]
+        names = list(cases(Cases(client, sandbox, shown.id, gate)))
+        worlds = [Cases(client, await client.sandboxes.get(sandbox.id), shown.id, gate) for _ in names]
 
         async def judged(world: Cases, name: str) -> None:
             try:

@@ -48,7 +48,7 @@ describe.skipIf(skipped(unvisitable))("previews in the console", () => {
             JSON.stringify(await page.evaluate("[{ ...localStorage }, { ...sessionStorage }, location.href]"))
           assert.include(await everywhere(), url)
           await page.getByRole("button", { name: "Hide the address" }).click()
-          const again = page.getByRole("button", { name: "Show the address of port 3000" })
+          const again = page.getByRole("button", { name: "Show address of port 3000" })
           await again.waitFor()
           await page.reload()
           await again.waitFor()
@@ -79,7 +79,7 @@ describe.skipIf(skipped(unvisitable))("previews in the console", () => {
           await open.waitFor()
 
           await send("POST", "/previews", { port: 3001 })
-          await page.getByRole("button", { name: "Show the address of port 3001" }).waitFor()
+          await page.getByRole("button", { name: "Show address of port 3001" }).waitFor()
           await page.getByRole("button", { name: /^Stop / }).click()
           await page.getByText("Start it to open a preview.").waitFor()
           // They go as what ended them is told, one after the other.
