@@ -65,9 +65,9 @@ const answeredOrLost = async (call: Promise<unknown>): Promise<void> => {
 
 export const previewCases: Readonly<Record<string, (world: World) => Promise<void>>> = {
   "Previews.get": async (world) => {
-    const { url } = await previewOf(world)
+    const { id } = await previewOf(world)
     await world.now()
-    assert.strictEqual((await previewOf(world)).url, url)
+    assert.strictEqual((await previewOf(world)).id, id)
   },
   "Preview.fetch": async (world) => {
     const preview = await previewOf(world)

@@ -485,7 +485,7 @@ class Cases:
 
     async def previews_get(self) -> None:
         async def read() -> object:
-            return (await self.shown()).url
+            return (await self.shown()).id
 
         await self.same(read)
 
