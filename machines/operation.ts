@@ -26,6 +26,12 @@ export const presentCommand = (state: string, command: string): string =>
 export const isSettled = (state: string, { processTree }: Pick<OperationContext, "processTree">): boolean =>
   state === "completed" || ((state === "cancelled" || state === "failed") && processTree !== "running")
 
+/** As clients see it. While it waits, this is not known: a process may be starting whose start is not committed yet. */
+export const shownProcessTree = (
+  state: string,
+  { processTree }: Pick<OperationContext, "processTree">
+): OperationContext["processTree"] => (state === "queued" ? "unconfirmed" : processTree)
+
 const ended = {
   stopped: { code: "SANDBOX_STOPPED", message: "The Sandbox stopped while the command ran or waited." },
   restarted: {

@@ -145,7 +145,7 @@ export class WorkspaceNotEmpty extends Schema.TaggedError<WorkspaceNotEmpty>()(
 
 export class PreviewExists extends Schema.TaggedError<PreviewExists>()(
   "PREVIEW_EXISTS",
-  plain("This Sandbox already has a preview. Close it first: DELETE …/previews closes it without its id, too."),
+  plain("A preview is open. Send alongside true for another port beside it, or close it: DELETE …/previews."),
   { httpApiStatus: 409 }
 ) {}
 
@@ -306,7 +306,7 @@ export class Internal extends Schema.TaggedError<Internal>()(
 
 export class UnsupportedByRuntime extends Schema.TaggedError<UnsupportedByRuntime>()(
   "UNSUPPORTED_BY_RUNTIME",
-  plain("This server or this Sandbox's runtime does not offer that."),
+  { ...plain(""), message: Schema.String },
   { httpApiStatus: 501 }
 ) {}
 

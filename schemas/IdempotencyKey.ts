@@ -13,7 +13,24 @@ export const IdempotencyKey = Schema.String.check(
   examples: ["analysis-2026-01-31"]
 })
 
-export const required = { "idempotency-key": IdempotencyKey }
+const example = `Choose a name for this request, such as "Idempotency-Key: build-42": a repetition with the same name does nothing twice`
+
+export const required = {
+  "idempotency-key": IdempotencyKey.pipe(Schema.annotateKey({ messageMissingKey: `Required. ${example}` }))
+}
+
+/** contract.md "Sandboxes": required for VM Sandboxes. */
+export const ofCreate = {
+  "idempotency-key": Schema.optionalKey(
+    IdempotencyKey.annotate({
+      description:
+        "Names this request. A repeated key with the same body gives the original result, with another one 409. Required for a Sandbox of the runtime vm. Without one, a repetition makes another Sandbox. A key lives as long as what it made, and at least 24 hours."
+    })
+  )
+}
+
+/** The issue of a create without a key whose Sandbox would be a virtual machine. */
+export const requiredForVm = `Required for a Sandbox of the runtime vm. ${example}`
 
 /** Of a start: repeated for the same Sandbox it boots once. */
 export const ofStart = {

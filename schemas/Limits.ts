@@ -74,6 +74,8 @@ export const costGroupsMax = 10_000
 
 export const previewLifetimeSeconds = 3600
 export const previewsListed = 100
+/** Open at the same time, with `alongside`. */
+export const previewsPerSandbox = 16
 export const serviceAccessPortsMax = 8
 export const serviceAccessLifetimeSeconds = 3600
 export const serviceAccessClockToleranceSeconds = 60

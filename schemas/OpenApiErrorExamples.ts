@@ -27,9 +27,17 @@ const details: Partial<Record<ErrorCode, unknown>> = {
   SERVICE_UNAVAILABLE: { outcome: "unknown" }
 }
 
+/** Of the codes whose message always says more. */
+const messages: Partial<Record<ErrorCode, string>> = {
+  UNSUPPORTED_BY_RUNTIME:
+    "TCP access to ports is off on this server. The operator turns it on with ATOLL_SERVICE_ACCESS=on."
+}
+
 const errorExample = (code: ErrorCode): Json => {
-  const made = new (errors[code] as new (given: { readonly details: unknown }) => Error)({
-    details: details[code] ?? null
+  const message = messages[code]
+  const made = new (errors[code] as new (given: object) => Error)({
+    details: details[code] ?? null,
+    ...(message === undefined ? {} : { message })
   })
   return { code, message: made.message, requestId, details: details[code] ?? null }
 }

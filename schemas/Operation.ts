@@ -79,7 +79,7 @@ export const Operation = Schema.Struct({
   }).annotate({ description: "Bytes ever stored of each stream." }),
   processTree: Schema.Literals(["running", "gone", "unconfirmed"]).annotate({
     description:
-      "What is left of the command's processes; may settle after the terminal status. running is also said of a queued operation, which has none yet: it is not over."
+      "What is left of the command's processes; may settle after the terminal status. unconfirmed: the service does not know. That also holds for a queued operation: its command is not known to have started."
   })
 }).annotate({
   identifier: "Operation",

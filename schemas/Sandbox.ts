@@ -309,7 +309,7 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
         })
       ),
     HttpApiEndpoint.post("createSandbox", "/sandboxes", {
-      headers: IdempotencyKey.required,
+      headers: IdempotencyKey.ofCreate,
       query: waitQuery,
       payload: CreateSandboxRequest,
       success: [

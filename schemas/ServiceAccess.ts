@@ -53,7 +53,14 @@ export const ServiceAccessRevoke = Schema.Struct({
 }).annotate({ identifier: "ServiceAccessRevoke", description: "What is known of the access that was revoked." })
 export interface ServiceAccessRevoke extends Schema.Schema.Type<typeof ServiceAccessRevoke> {}
 
-const headers = { "idempotency-key": ServiceAccessId }
+const headers = {
+  "idempotency-key": ServiceAccessId.pipe(
+    Schema.annotateKey({
+      messageMissingKey:
+        'Required. Choose a UUID version 4, such as "Idempotency-Key: 7f1c2d90-5b0e-4b7a-9d35-2f6f0c1e8a44": it names the access'
+    })
+  )
+}
 const reached = [NotFound, UnsupportedByRuntime, SandboxUnavailable] as const
 const jsonBody = [InvalidRequest, PayloadTooLarge, UnsupportedMediaType] as const
 

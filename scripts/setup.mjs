@@ -47,6 +47,15 @@ const testPackages = {
 
 const say = (text) => process.stderr.write(`${text}\n`)
 
+/** Says what is being done, and how long it took. `work` returns whether it succeeded. */
+const timed = (text, work) => {
+  say(`${text} …`)
+  const began = Date.now()
+  const isDone = work()
+  if (isDone) say(`… done in ${Math.max(1, Math.round((Date.now() - began) / 1000))} s.`)
+  return isDone
+}
+
 const stop = (text) => {
   say(text)
   process.exit(1)
@@ -84,7 +93,6 @@ const packagesInstalled = () => {
 
 const installNpmPackages = () => {
   if (packagesInstalled()) return
-  say("Installing npm packages (once) …")
   // No package here needs its install script.
   const args = [
     "ci",
@@ -95,15 +103,18 @@ const installNpmPackages = () => {
     "--no-fund",
     "--loglevel=error"
   ]
-  const { status, error } = spawnSync("npm", args, {
-    cwd: root,
-    stdio: ["ignore", 2, 2],
-    // Not the Node that is about to be replaced.
-    env: { ...process.env, PATH: systemPath() }
+  timed("Installing npm packages (once: a minute or two)", () => {
+    const { status, error } = spawnSync("npm", args, {
+      cwd: root,
+      stdio: ["ignore", 2, 2],
+      // Not the Node that is about to be replaced.
+      env: { ...process.env, PATH: systemPath() }
+    })
+    if (error) stop(`npm cannot be run: ${error.message}. Install npm 10 or newer.`)
+    if (status !== 0)
+      stop("npm ci failed; its own words are above. Mend that (network, registry, disk) and run this again.")
+    return true
   })
-  if (error) stop(`npm cannot be run: ${error.message}. Install npm 10 or newer.`)
-  if (status !== 0)
-    stop("npm ci failed; its own words are above. Mend that (network, registry, disk) and run this again.")
 }
 
 const isRoot = () => process.getuid?.() === 0
@@ -129,17 +140,27 @@ const installDebianPackages = (packages, who) => {
     say(`${who} ${missing.join(", ")}. Install with:\n\n    sudo apt-get update && sudo ${command}\n`)
     return false
   }
-  say(`Installing ${missing.join(", ")}. ${who} them${prefix.length > 0 ? " (with sudo)" : ""} …`)
   // In run level 1 Debian starts no server that a package brings. sudo would drop these from its environment.
   const words = ["env", "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1"]
   const env = { ...process.env, PATH: systemPath() }
+  let said = ""
+  // Its progress is of interest only where it fails. sudo asks for a password on the terminal itself.
   const apt = (...args) => {
     const [program, ...rest] = [...prefix, ...words, "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120", ...args]
-    return spawnSync(program, rest, { stdio: ["inherit", 2, 2], env }).status === 0
+    const { status, stdout, stderr } = spawnSync(program, rest, {
+      stdio: ["inherit", "pipe", "pipe"],
+      encoding: "utf8",
+      maxBuffer: 64 * 1024 * 1024,
+      env
+    })
+    said += `${stdout}${stderr}`
+    return status === 0
   }
   const install = () => apt("install", "--yes", "--no-install-recommends", ...missing)
+  const how = prefix.length > 0 ? " with sudo" : ""
   // A machine's package lists may be missing or old.
-  if (apt("update") && install()) return true
+  if (timed(`${who} ${missing.join(", ")}. Installing${how}`, () => apt("update") && install())) return true
+  say(said.trimEnd())
   say(`That did not work. Install them by hand:\n\n    ${prefix.length > 0 || !isRoot() ? "sudo " : ""}${command}\n`)
   return false
 }

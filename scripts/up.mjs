@@ -1,13 +1,16 @@
 /** `npm run up`: installs what is missing, starts Atoll, and shows how to use it. */
 import { spawn, spawnSync } from "node:child_process"
 import { accessSync, constants } from "node:fs"
+import { join } from "node:path"
 import { modernNode, ownEnvironment, root, setUp } from "./setup.mjs"
 
 if (!setUp()) process.exit(1)
 
 const node = modernNode()
-const env = ownEnvironment()
+// For a person, also through a pipe or into a file.
+const env = { ...ownEnvironment(), ATOLL_LOG_FORMAT: process.env.ATOLL_LOG_FORMAT || "readable" }
 
+process.stderr.write("Starting Atoll …\n")
 const service = spawn(node, ["src/main.ts"], { cwd: root, env, stdio: ["ignore", "inherit", "inherit", "ipc"] })
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => service.kill(signal))
@@ -19,15 +22,15 @@ service.on("exit", (code, signal) => {
 /** An address to type: a server that listens everywhere is also here. */
 const reachable = (address) => address.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
 
-/** `secret` of a first API key and `code` of a first sign-in link, each null when there is one already. */
-const firstAccess = () => {
-  const { stdout } = spawnSync(node, ["scripts/first-access.ts"], {
+/** What `first-access.ts` says. */
+const firstAccess = (url) => {
+  const { stdout } = spawnSync(node, ["scripts/first-access.ts", url], {
     cwd: root,
     env,
     encoding: "utf8",
     stdio: ["ignore", "pipe", "inherit"]
   })
-  return stdout.trim() === "" ? { secret: null, code: null } : JSON.parse(stdout)
+  return stdout.trim() === "" ? { secret: null, isLoggedIn: false, code: null } : JSON.parse(stdout)
 }
 
 const mayOpen = (device) => {
@@ -40,7 +43,9 @@ const mayOpen = (device) => {
 }
 
 /** A Sandbox's network is a tunnel device, with or without root. */
-const network = mayOpen("/dev/net/tun") ? "" : ',"networkEnabled":false'
+const network = mayOpen("/dev/net/tun")
+  ? { option: "", field: "" }
+  : { option: " --no-network", field: "{ networkEnabled: false }" }
 
 /** The part behind the # stays in the browser. */
 const signIn = (url, code) => {
@@ -52,27 +57,37 @@ const signIn = (url, code) => {
     ${page}#link=${code}`
 }
 
-const greeting = (url, { secret: key, code }) => `
-Atoll is at ${url}
-
-${signIn(url, code)}
-
-${
-  key === null
-    ? `Use the API key that you have; another one: npm run --silent atoll -- keys create --account default --scopes all
-
-    KEY=…`
-    : `Your first API key, shown only now:
-
-    KEY=${key}`
+/** How `atoll` and `$KEY` get a key, in lines for a shell. */
+const access = (url, { secret, isLoggedIn }) => {
+  if (secret !== null) return `KEY=${secret}`
+  if (isLoggedIn) return "KEY=$(atoll whoami --key)"
+  return `KEY=$(atoll keys create --account default --scopes all); echo "$KEY" | atoll login ${url}`
 }
 
-A workspace, a Sandbox in it, a command in that; README.md continues from there:
+const typescript = (url) => `import { Atoll } from "${join(root, "clients/typescript/src/index.ts")}"
+    await using sandbox = await new Atoll({ url: "${url}", apiKey: process.env.KEY }).sandboxes.create(${network.field})
+    console.log((await sandbox.run(["uname", "-a"])).stdout)`
+
+const greeting = (url, found) => `
+Atoll is at ${url}
+
+${signIn(url, found.code)}
+
+A command line for it, an API key${found.secret === null ? "" : " (shown only now; the command line keeps it)"}, and a command in a Sandbox that exists only for it:
+
+    atoll() { npm run --silent atoll -- "$@"; }
+    ${access(url, found)}
+    atoll run${network.option} -- uname -a
+
+The same over HTTP, in a Sandbox that stays; README.md continues from there:
 
     U=${url}/api/v2  A="Authorization: Bearer $KEY"  J="Content-Type: application/json"  K=$(date +%s)
-    WSP=$(curl -sS -H "$A" -H "$J" -H "Idempotency-Key: first-$K" $U/workspaces -d '{"name":"first"}' | grep -o 'wsp_[0-9a-z]*' | head -n 1); echo $WSP
-    SBX=$(curl -sS -H "$A" -H "$J" -H "Idempotency-Key: first-$K" "$U/sandboxes?wait=running" -d '{"workspaceId":"'$WSP'"${network}}' | grep -o 'sbx_[0-9a-z]*' | head -n 1); echo $SBX
-    curl -sS --retry 60 --retry-delay 1 -H "$A" -H "$J" $U/sandboxes/$SBX/execute -d '{"argv":["uname","-a"]}'
+    SBX=$(atoll sandbox create --name first${network.option}); echo $SBX
+    curl -sS -H "$A" -H "$J" $U/sandboxes/$SBX/execute -d '{"argv":["uname","-a"]}'
+
+The same in TypeScript (in a file first.ts: KEY=$KEY node first.ts, with Node 24):
+
+    ${typescript(url)}
 
 Ctrl-C stops Atoll; the data stays, and Sandboxes go on. This ends them, too: npm run --silent atoll -- down
 `
@@ -80,5 +95,6 @@ Ctrl-C stops Atoll; the data stays, and Sandboxes go on. This ends them, too: np
 service.on("message", (message) => {
   // Users of a host send their requests to its fleet's services.
   if (message.role === "host") return
-  process.stdout.write(`${greeting(reachable(message.ready), firstAccess())}\n`)
+  const url = reachable(message.ready)
+  process.stdout.write(`${greeting(url, firstAccess(url))}\n`)
 })

@@ -43,6 +43,7 @@ export const settings = {
     "For one start with a new data folder after the old one is permanently lost: the id from the refused start. Its Sandboxes are then stopped, and their volumes are empty."
   ),
   logLevel: oneOf("ATOLL_LOG_LEVEL", ["debug", "info", "warn", "error"], "info", "The lowest level that is logged."),
+  logFormat: oneOf("ATOLL_LOG_FORMAT", ["auto", "readable", "json"], "auto", "auto: readable on terminals, else json."),
   otlpEndpoint: secretUrl(
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     ["http:", "https:"],

@@ -13,6 +13,7 @@ const words: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bAsync(?=[A-Z])/g, ""],
   [/\bimport asyncio\n((?:import \w+\n)*?)(?:import time\n)?(?=\n|from)/g, "$1import time\n"],
   [/\basyncio\.sleep\b/g, "time.sleep"],
+  [/\bhandle_async_request\b/g, "handle_request"],
   [/\b__a(enter|exit|iter|next)__\b/g, "__$1__"],
   [/\ba(close|read|iter_bytes|iter_raw)\b/g, "$1"]
 ]

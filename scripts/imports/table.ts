@@ -210,8 +210,18 @@ export const importTable: ReadonlyArray<Place> = [
   },
   {
     path: "src/cli/",
-    places: [...belowResources, ...resources, "src/fleet/", "src/app/Down.ts", "src/ops/doctor/", "src/ops/backup/"]
+    places: [
+      ...belowResources,
+      ...resources,
+      "src/fleet/",
+      "src/app/Down.ts",
+      "src/ops/doctor/",
+      "src/ops/backup/",
+      dataFolder
+    ]
   },
+  /** Passes the customer's commands on. */
+  { path: "src/cli/atoll.ts", places: ["src/cli/", "clients/typescript/src/cli/"], packages: [] },
   /** What this host has of what Atoll needs. */
   {
     path: "src/ops/doctor/",

@@ -19,7 +19,7 @@ import { alone, service, store } from "./Service.ts"
 import { ServiceProcesses } from "./ServiceProcesses.ts"
 
 /** Atoll's entries in the data folder. */
-const ownEntries = ["postgres", "runtime", "service", "spool", "installation", "host", "host.key"]
+const ownEntries = ["postgres", "runtime", "service", "spool", "installation", "host", "host.key", "credentials.json"]
 
 /** Something still runs. `message` is one sentence. */
 export class NotDown extends Schema.TaggedError<NotDown>()("NotDown", { message: Schema.String }) {}

@@ -29,8 +29,11 @@ const exitCodes = { stopped: 0, unavailable: 69, defect: 70, settings: 78 }
 /** Faults that a restart cannot mend: invalid settings. */
 const settingFaults: ReadonlySet<string> = new Set(["SettingsUnusable", "SecretUnusable"])
 
-/** One JSON object a line, except on a terminal. */
-const log = process.stdout.isTTY ? Logger.withConsoleLog(readableLog) : Logger.consoleJson
+const readable = Logger.withConsoleLog(readableLog)
+type Log = typeof readable
+
+const logOf = (format: "auto" | "readable" | "json"): Log =>
+  format === "readable" || (format === "auto" && process.stdout.isTTY) ? readable : Logger.consoleJson
 
 const levels = { debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const
 
@@ -116,7 +119,7 @@ const announce = Effect.flatMap(Settings, ({ role, tlsCertFile }) =>
 export const launch = <A, E, R extends A = never, E2 = never>(
   service: Layer.Layer<A | HttpServer.HttpServer, E, Settings>,
   until: Effect.Effect<never, E2, R> = Effect.never,
-  filter: (logger: typeof log) => typeof log = (logger) => logger
+  filter: (logger: Log) => Log = (logger) => logger
 ): void => {
   const bound = boundTheStop()
   const boundBySettings = Effect.map(Settings, ({ clusterPort, drainMs }) => {
@@ -126,7 +129,7 @@ export const launch = <A, E, R extends A = never, E2 = never>(
     Layer.provideMerge(service),
     Layer.provide(traces),
     Layer.provide(logLevel),
-    Layer.provide(Logger.layer([filter(log)])),
+    Layer.provide(Layer.unwrap(Effect.map(Settings, ({ logFormat }) => Logger.layer([filter(logOf(logFormat))])))),
     Layer.provide(Settings.layer)
   )
   const program = Effect.scoped(

@@ -3,7 +3,8 @@ import { hash } from "node:crypto"
 import { hostname, userInfo } from "node:os"
 import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { tunnelServer } from "../access/serviceAccess/tunnelClient.ts"
+import { tunnelRefusal, tunnelServer } from "../access/serviceAccess/tunnelClient.ts"
+import { Refused } from "../console/server/operating/refusals.ts"
 import { answer } from "./answer.ts"
 
 const Port = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 65_535 }))
@@ -34,13 +35,16 @@ export const tunnel = Command.make(
   },
   Effect.fnUntraced(function* ({ capability, port, listen, url }) {
     const local = Option.getOrElse(listen, () => port)
-    const server = tunnelServer({
+    const options = {
       url,
       capability,
       port,
       client: thisUser(),
-      onRefused: (sentence) => process.stderr.write(`atoll: ${sentence}\n`)
-    })
+      onRefused: (sentence: string) => void process.stderr.write(`atoll: ${sentence}\n`)
+    }
+    const refusal = yield* Effect.promise(() => tunnelRefusal(options))
+    if (refusal !== null) return yield* new Refused({ message: refusal })
+    const server = tunnelServer(options)
     yield* Effect.callback<void, NotListening>((resume) => {
       server.once("error", (error) => resume(new NotListening({ message: `Cannot listen: ${error.message}` })))
       server.listen(local, "127.0.0.1", () => resume(Effect.void))

@@ -56,7 +56,7 @@ const refusalOf = ({ kind, networkEnabled }: Asked, { ofKind, withNetwork }: Sur
   }
   if (networkEnabled && ofKind > 0 && withNetwork === 0) {
     return new UnsupportedByRuntime({
-      message: "Sandboxes of this server cannot have a network. Send networkEnabled false."
+      message: "No host of this server can give its Sandboxes a network. Send networkEnabled false."
     })
   }
   return null
@@ -100,6 +100,7 @@ export const FleetPlacement = {
       })
 
       return Placement.of({
+        usual: fleetRuntime === "any" ? null : fleetRuntime,
         place: ({ runtime, ...wanted }) =>
           place({ ...wanted, kind: runtime ?? (fleetRuntime === "any" ? null : fleetRuntime) }),
         obstacle: (sandboxId) => ofHost(sandboxId, null, obstacleOf),

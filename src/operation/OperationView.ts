@@ -1,4 +1,5 @@
 /** Converts an Operation's snapshot, payload and output totals to the contract's form. */
+import { shownProcessTree } from "../../machines/operation.ts"
 import type { OperationContext } from "../../schemas/contexts/Operation.ts"
 import type { Operation } from "../../schemas/Operation.ts"
 import type { ActorRecord } from "../store/Actors.ts"
@@ -24,5 +25,5 @@ export const operationView = (
   startedAt: instantOrNull(context.startedAt),
   finishedAt: instantOrNull(context.finishedAt),
   output: { stdoutBytes: stored.stdout, stderrBytes: stored.stderr },
-  processTree: context.processTree
+  processTree: shownProcessTree(status, context)
 })

@@ -14,12 +14,13 @@ export const OneHost = {
     Effect.map(Runtime, ({ kind }) => {
       const here = Effect.succeed({ hostId: null, runtime: kind })
       return Placement.of({
+        usual: kind,
         place: ({ runtime }) =>
           runtime === null || runtime === kind
             ? here
             : Effect.fail(
                 new UnsupportedByRuntime({
-                  message: `Sandboxes of this server have the runtime ${kind}. Send that, or none.`
+                  message: `Sandboxes of this server have the runtime ${kind} (ATOLL_RUNTIME). Send that, or none.`
                 })
               ),
         obstacle: () => nothing,

@@ -25,6 +25,8 @@ export type Standing = { readonly is: "there" | "silent" } | LostHost
 export class Placement extends Context.Service<
   Placement,
   {
+    /** The runtime of a Sandbox whose request names none; null: it depends on the host. */
+    readonly usual: "vm" | "namespace" | null
     /** Called in the transaction of a create: a rollback frees the capacity. */
     readonly place: (wanted: Wanted) => Effect.Effect<Place, UnsupportedByRuntime>
     /** Why a Sandbox cannot be started on its host now, as one sentence; null: no known reason. */

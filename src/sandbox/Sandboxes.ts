@@ -54,7 +54,8 @@ export class Sandboxes extends Context.Service<
     readonly create: (options: {
       readonly accountId: string
       readonly requestId: string
-      readonly idempotencyKey: string
+      /** Null: the request is not repeatable. Refused for a virtual machine. */
+      readonly idempotencyKey: string | null
       readonly fingerprint: string
       readonly request: CreateSandboxRequest
       /** Like a replay, answers once the Sandbox runs or will not without a new start, or after `RunningWait`. */

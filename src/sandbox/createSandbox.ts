@@ -1,8 +1,11 @@
 /** Create: one Sandbox for each Idempotency-Key, within the account's limits. */
+import { randomUUID } from "node:crypto"
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { createOutcome, type SandboxInput, sandboxMachine } from "../../machines/sandbox.ts"
 import type { KeptEnv, SandboxContext } from "../../schemas/contexts/Sandbox.ts"
+import { InvalidRequest } from "../../schemas/Errors.ts"
+import { requiredForVm } from "../../schemas/IdempotencyKey.ts"
 import type { Sandbox } from "../../schemas/Sandbox.ts"
 import { takenKey } from "../account/idempotency/IdempotencyKeys.ts"
 import { Settings } from "../Config.ts"
@@ -29,7 +32,14 @@ import { sandboxWaits } from "./sandboxWaits.ts"
 const keyKind = "sandbox.create"
 
 type Create = Sandboxes["Service"]["create"]
-type Asked = Parameters<Create>[0]
+/** With the client's key, or one that no other request has. */
+type Asked = Parameters<Create>[0] & { readonly idempotencyKey: string; readonly hasKey: boolean }
+
+/** @source contract.md "Sandboxes": a create of a VM Sandbox needs a key. */
+const requireKey = (hasKey: boolean, runtime: "vm" | "namespace" | null): Effect.Effect<void, InvalidRequest> =>
+  !hasKey && runtime === "vm"
+    ? Effect.fail(new InvalidRequest({ details: { issues: [{ path: ["Idempotency-Key"], message: requiredForVm }] } }))
+    : Effect.void
 
 /** What a create is answered with, the first time if it waited, and every later time. */
 const createAnswer = (sandbox: Sandbox) => {
@@ -96,6 +106,7 @@ export const createSandbox = Effect.gen(function* () {
     yield* requireQuota({ accountId, kind: keyKind, key: idempotencyKey }, request)
     const wanted = { sandboxId, runtime: request.runtime ?? null, networkEnabled, vcpus, memoryBytes, diskBytes }
     const { hostId, runtime } = yield* placement.place(wanted)
+    yield* requireKey(asked.hasKey, runtime)
     const profile = { vcpus, memoryBytes, diskBytes }
     const inserted = host.prepare(
       sandboxMachine,
@@ -108,8 +119,14 @@ export const createSandbox = Effect.gen(function* () {
     return inserted
   })
 
-  const create: Create = Effect.fn("Sandboxes.create")(function* (asked) {
-    const { wait: waitsFor } = asked
+  const create: Create = Effect.fn("Sandboxes.create")(function* (given) {
+    const { wait: waitsFor, idempotencyKey, request } = given
+    yield* requireKey(idempotencyKey !== null, request.runtime ?? placement.usual)
+    const asked: Asked = {
+      ...given,
+      idempotencyKey: idempotencyKey ?? `unnamed ${randomUUID()}`,
+      hasKey: idempotencyKey !== null
+    }
     const answer = waitsFor === "running" ? createAnswerOnceRunning : createAnswer
     const replayed = yield* replay(asked)
     if (replayed !== null) return yield* answer(replayed)

@@ -23,6 +23,10 @@ import { textColumn } from "../store/Columns.ts"
 import { volumeBytesOf } from "../store/SnapshotFields.ts"
 import { countedStates } from "./sandboxStates.ts"
 
+/** What the host lacks is not for clients. */
+const noNetwork =
+  "Sandboxes of this server cannot have a network: its host lacks what they need (atoll doctor tells the operator). Send networkEnabled false."
+
 interface AccountRow extends LimitsRow {
   readonly is_suspended: boolean
   readonly exhausted_at: bigint | null
@@ -58,11 +62,7 @@ export const sandboxQuota = Effect.gen(function* () {
 
   const requireNetwork = (networkEnabled: boolean) =>
     networkEnabled && runtime.capabilities.networkRefused() !== null
-      ? Effect.fail(
-          new UnsupportedByRuntime({
-            message: "Sandboxes of this server cannot have a network. Send networkEnabled false."
-          })
-        )
+      ? Effect.fail(new UnsupportedByRuntime({ message: noNetwork }))
       : Effect.void
 
   const requireRoom = Effect.fnUntraced(function* (account: AccountRow, used: Used) {

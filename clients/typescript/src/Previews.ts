@@ -3,10 +3,15 @@ import { WaitTimeout } from "./errors.ts"
 import type { ListedPreview, Preview as PreviewRecord } from "./generated/schemas.ts"
 import { sleep } from "./http/sleep.ts"
 import type { Transport } from "./http/Transport.ts"
+import type { PreviewSocketOptions } from "./node/previewRequest.ts"
+import type { PreviewSocket } from "./PreviewSocket.ts"
+import { hasNode, needNode } from "./socket/openSocket.ts"
 import type { Waiting } from "./Waiting.ts"
 
 export interface OpenPreviewOptions extends Waiting {
-  /** How long to wait until a program listens on the port. 0: not at all. By default 30. */
+  /** Opens it beside previews of other ports. By default the service refuses while one is open (`PREVIEW_EXISTS`). */
+  readonly alongside?: boolean | undefined
+  /** How long to wait until something listens on the port. 0: not at all. By default 30. */
   readonly withinSeconds?: number | undefined
 }
 
@@ -28,6 +33,34 @@ export class Preview {
     this.url = url
     this.port = port
     this.expiresAt = expiresAt
+  }
+
+  /**
+   * As `fetch`, of a path of the preview: `preview.fetch("/health")`. It needs no name service, where `fetch(preview.url)` does: names below
+   * `.localhost` do not resolve in Node and Python. Sends no API key. In browsers it is the browser's own fetch.
+   */
+  async fetch(path: string | URL = "/", init: RequestInit = {}): Promise<Response> {
+    const url = this.#urlOf(path)
+    if (!hasNode()) return fetch(url, init)
+    const { previewFetch } = await import("./node/previewRequest.ts")
+    return previewFetch({ api: this.#transport.url, url }, init)
+  }
+
+  /** A WebSocket to a path of the preview, as `fetch` reaches it. In browsers: `new WebSocket(preview.url)`. */
+  async webSocket(path: string | URL = "/", options: PreviewSocketOptions = {}): Promise<PreviewSocket> {
+    needNode("A preview's webSocket() needs")
+    const { previewSocket } = await import("./node/previewRequest.ts")
+    return previewSocket({ api: this.#transport.url, url: this.#urlOf(path) }, options)
+  }
+
+  #urlOf(path: string | URL): URL {
+    const own = new URL(this.url)
+    const url = new URL(path, own)
+    if (/^wss?:$/.test(url.protocol)) url.protocol = own.protocol
+    if (url.origin === own.origin) return url
+    throw new TypeError(
+      `${url.href} is no address of this preview. Give a path, such as "/health". A preview has a separate host name and no path of the API's origin: pages there would share cookies with the console and with other previews.`
+    )
   }
 
   async close(options: Waiting = {}): Promise<void> {
@@ -52,13 +85,13 @@ export class Previews {
   }
 
   /**
-   * One per Sandbox, for an hour. Waits until a program listens; if none does, it closes the preview and fails with
-   * WaitTimeout.
+   * One per Sandbox (or several of different ports, with `alongside`), for an hour. Waits until a program listens; if
+   * none does, it closes the preview and fails with WaitTimeout.
    */
-  async open(port: number, { withinSeconds = 30, ...options }: OpenPreviewOptions = {}): Promise<Preview> {
+  async open(port: number, { withinSeconds = 30, alongside, ...options }: OpenPreviewOptions = {}): Promise<Preview> {
     const { preview: record } = await this.#transport.call("createPreview", {
       parameters: { id: this.#id },
-      body: { port },
+      body: { port, ...(alongside === undefined ? {} : { alongside }) },
       ...options
     })
     const preview = new Preview(this.#transport, record)
@@ -73,6 +106,16 @@ export class Previews {
       await preview.close().catch(() => {})
       throw thrown
     }
+  }
+
+  /** The open preview of that port, any key of the account may have opened it. Fails with NOT_FOUND where none is open. */
+  async get(port: number, options: Waiting = {}): Promise<Preview> {
+    const { preview } = await this.#transport.call("lookUpPreview", {
+      parameters: { id: this.#id },
+      body: { port },
+      ...options
+    })
+    return new Preview(this.#transport, preview)
   }
 
   async list(options: Waiting = {}): Promise<ReadonlyArray<ListedPreview>> {

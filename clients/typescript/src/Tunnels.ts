@@ -49,6 +49,11 @@ export class Tunnels {
     }
   }
 
+  /** Fails where a tunnel to this port would be refused by the service. Connects to nothing in the Sandbox. */
+  async ready(port: number, { signal }: Waiting): Promise<void> {
+    await this.#access(port, signal)
+  }
+
   /** Ends all accesses of this object, and their connections. */
   async revoke(options: Waiting): Promise<void> {
     this.#accesses.clear()

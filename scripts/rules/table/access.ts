@@ -10,8 +10,23 @@ export const access: Section = {
     },
     {
       rule: "A Sandbox has one open preview: 409 `PREVIEW_EXISTS`.",
-      decidedBy: "src/access/preview/previewRows.ts#previewRows.findOpen",
+      decidedBy: "src/access/preview/createPreview.ts#obstacleTo",
       heldBy: "preview/expiry.test.ts#concurrent creates make one preview per Sandbox"
+    },
+    {
+      rule: "With `alongside`, previews of different ports are open together, at most 16: else 409 `PREVIEW_EXISTS`.",
+      decidedBy: "src/access/preview/createPreview.ts#obstacleTo",
+      heldBy: "http/ways.test.ts#previews of several ports are open together where that is asked for"
+    },
+    {
+      rule: "`POST …/previews/lookup` returns the address of an open preview to each key of the account with `sandbox:execute`.",
+      decidedBy: "src/access/preview/lookUpPreview.ts#lookUpPreview.lookUp",
+      heldBy: "http/ways.test.ts#the account gets the address of an open preview again, and no other account does"
+    },
+    {
+      rule: "A closed preview lists no end in the future: `expiresAt` is then `endedAt`.",
+      decidedBy: "src/access/preview/previewRows.ts#listed",
+      heldBy: "http/ways.test.ts#a closed preview lists no end in the future"
     },
     {
       rule: "A preview ends one hour after its creation, to the millisecond.",
@@ -21,7 +36,7 @@ export const access: Section = {
       question: "When does a preview expire?"
     },
     {
-      rule: "A preview's id is random and only its SHA-256 is stored.",
+      rule: "A preview's id is random; its SHA-256 is stored, and the id sealed with a key of the server.",
       decidedBy: "src/access/preview/createPreview.ts#createPreview.create.previewSha256",
       heldBy:
         "serviceAccess/secrets.test.ts#holds no API key, no capability, no preview name, and no environment or input of a command that has ended"
@@ -87,7 +102,7 @@ export const access: Section = {
     },
     {
       rule: "A capability opens `GET /tunnel?port=N`, as bearer token or as WebSocket subprotocol.",
-      decidedBy: "src/api/http/TunnelGateway.ts#capabilityOf",
+      decidedBy: "src/api/http/TunnelRequest.ts#capabilityOf",
       heldBy: "serviceAccess/tunnel.test.ts#carries bytes unchanged both ways, half-closed connections included"
     },
     {

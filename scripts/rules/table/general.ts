@@ -98,6 +98,22 @@ export const general: Section = {
       heldBy: "http/workspaces.test.ts#an Idempotency-Key is required, 1 to 255 printable ASCII characters"
     },
     {
+      rule: "A missing Idempotency-Key is answered with an example, and with the mistakes of the body.",
+      decidedBy: "src/api/http/wholeRefusal.ts#refuseWhole",
+      heldBy:
+        "http/refusals.test.ts#without its Idempotency-Key is answered with an example, and with the mistakes of its body"
+    },
+    {
+      rule: "A value that is none of a few words is answered with all of them and the nearest.",
+      decidedBy: "src/api/http/ErrorResponse.ts#messageOf",
+      heldBy: "http/refusals.test.ts#names the nearest of a few words, in a body and in a query"
+    },
+    {
+      rule: "A JSON answer ends with a line end.",
+      decidedBy: "src/api/http/lineEnd.ts#withLineEnd",
+      heldBy: "http/refusals.test.ts#is a line, also of an error"
+    },
+    {
       rule: "A fingerprint compares requests: method, path and canonical JSON body.",
       decidedBy: "src/account/idempotency/Fingerprint.ts#fingerprint",
       heldBy: "idempotency/Fingerprint.test.ts#ignores blanks and the order of keys, and nothing else"

@@ -70,6 +70,11 @@ export const sandboxes: Section = {
         "sandbox/answerTimes.test.ts#comes after 20 s for a start and for a command, and after 10 s for a deletion"
     },
     {
+      rule: "A create needs an Idempotency-Key for a Sandbox of the runtime vm only.",
+      decidedBy: "src/sandbox/createSandbox.ts#requireKey",
+      heldBy: "http/refusals.test.ts#a Sandbox is made without an Idempotency-Key, but for a virtual machine"
+    },
+    {
       rule: "An Idempotency-Key on start makes a repeated start boot once.",
       decidedBy: "src/sandbox/startSandbox.ts#startSandbox.startOnce",
       heldBy: "sandbox/startKey.test.ts#boots once for many concurrent starts"

@@ -28,8 +28,10 @@ export class Previews extends Context.Service<
     readonly create: (
       accountId: string,
       sandboxId: string,
-      options: { readonly requestId: string; readonly port: number }
+      options: { readonly requestId: string; readonly port: number; readonly alongside?: boolean }
     ) => Effect.Effect<Preview, NotFound | NetworkDisabled | PreviewExists | PreviewTransportUnavailable>
+    /** The open preview of that port, as `create` returned it. */
+    readonly lookUp: (accountId: string, sandboxId: string, port: number) => Effect.Effect<Preview, NotFound>
     /** Once it returns, or fails with CleanupPending, the host name is invalid in every process. */
     readonly close: (
       accountId: string,

@@ -1,16 +1,14 @@
 /** The Previews service on actors. */
 import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { lastsAt } from "../../../machines/expiry.ts"
-import { listedAs } from "../../../machines/preview.ts"
-import type { ListedPreview } from "../../../schemas/Preview.ts"
 import { closePreviews } from "./closePreviews.ts"
 import { createPreview } from "./createPreview.ts"
+import { lookUpPreview } from "./lookUpPreview.ts"
 import { PreviewLeases } from "./PreviewLeases.ts"
 import { Previews } from "./Previews.ts"
 import { actorIdOf, sha256 } from "./previewActorId.ts"
 import { previewIngress } from "./previewIngress.ts"
-import { previewRows } from "./previewRows.ts"
+import { listed, previewRows } from "./previewRows.ts"
 
 const make = Effect.gen(function* () {
   const leases = new PreviewLeases()
@@ -21,18 +19,12 @@ const make = Effect.gen(function* () {
     yield* ingress.ownSandbox(accountId, sandboxId)
     const found = yield* Effect.orDie(findLatest(sandboxId))
     const at = yield* Clock.currentTimeMillis
-    return found.map(
-      ({ status, port, createdAt, expiresAt }): ListedPreview => ({
-        port,
-        status: ingress.openStates.includes(status) && !lastsAt({ expiresAt }, at) ? "expired" : listedAs(status),
-        createdAt: new Date(createdAt).toISOString(),
-        expiresAt: new Date(expiresAt).toISOString()
-      })
-    )
+    return found.map((row) => listed(row, at))
   })
 
   return Previews.of({
     create: yield* createPreview(ingress),
+    lookUp: yield* lookUpPreview(ingress),
     ...(yield* closePreviews(ingress, leases.forget)),
     list,
     find: (previewId) => leases.find(actorIdOf(sha256(previewId)), ingress)

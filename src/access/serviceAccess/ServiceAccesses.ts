@@ -58,6 +58,8 @@ export class ServiceAccesses extends Context.Service<
     ) => Effect.Effect<ServiceAccessRevoke, Unreachable>
     /** The claims of a capability. Unauthenticated: it is not from this server, or has expired. */
     readonly recognise: (capability: string) => Effect.Effect<Claims, Unauthenticated | UnsupportedByRuntime>
+    /** Changes nothing. Unauthenticated: the access was revoked. NotFound: it does not include that port. */
+    readonly check: (claims: Claims, port: number) => Effect.Effect<void, Unauthenticated | NotFound>
     /** Retains `client`. Unauthenticated: the access was revoked. NotFound: it does not include that port. */
     readonly admit: (
       claims: Claims,

@@ -20,7 +20,7 @@ import { isTagged, taggedStates } from "../../engine/taggedStates.ts"
 import { unavailable, unavailableUnlessRunning } from "../../sandbox/RunningSandbox.ts"
 import type { ActorRecord } from "../../store/Actors.ts"
 import { sandboxIngress } from "../gateway/sandboxIngress.ts"
-import { Capability, type Sealing } from "./Capability.ts"
+import { Capability, type Claims, type Sealing } from "./Capability.ts"
 import { serviceAccessDefinition } from "./ServiceAccessDefinition.ts"
 import { ServiceAccesses } from "./ServiceAccesses.ts"
 
@@ -42,14 +42,28 @@ const isSame = ({ context }: AccessRecord, sandboxId: string, { requested_at, po
   context.ports.length === ports.length &&
   context.ports.every((port, at) => port === ports[at])
 
+const switchedOff = () =>
+  new UnsupportedByRuntime({
+    message: "TCP access to ports is off on this server. The operator turns it on with ATOLL_SERVICE_ACCESS=on."
+  })
+
 const invalidCapability = () =>
   new Unauthenticated({ message: "The capability is not valid, has expired, or was revoked. Ask for a new one." })
+
+const opens = ({ ports }: Claims, port: number): Effect.Effect<void, NotFound> =>
+  ports.includes(port)
+    ? Effect.void
+    : Effect.fail(new NotFound({ message: `The capability does not open port ${port}. It opens ${ports.join(", ")}.` }))
 
 const isConfirming = isTagged(serviceAccessMachine, "confirming")
 /** Its Sandbox could not be reached. */
 const wasNeverUsable = isTagged(serviceAccessMachine, "neverUsable")
 const overStates = taggedStates(serviceAccessMachine, "over")
 const usableStates = taggedStates(serviceAccessMachine, "usable")
+
+/** One that was refused never let anything in. */
+const cleanupOf = ({ value, context }: { readonly value: string; readonly context: ServiceAccessContext }) =>
+  wasNeverUsable(value) ? "confirmed" : (context.cleanup ?? "unconfirmed")
 
 const make = Effect.gen(function* () {
   const host = yield* ActorHost
@@ -60,7 +74,7 @@ const make = Effect.gen(function* () {
   /** The account is checked before the feature's setting. */
   const findSandbox = Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
     yield* ingress.ownSandbox(accountId, sandboxId)
-    if (settings.serviceAccess === "off") return yield* new UnsupportedByRuntime()
+    if (settings.serviceAccess === "off") return yield* switchedOff()
   })
 
   const find = (accountId: string, generationId: string) => ingress.find(actorIdOf(accountId, generationId))
@@ -148,24 +162,24 @@ const make = Effect.gen(function* () {
       yield* ingress.end(record.id, { type: "REVOKE" }, requestId).pipe(Effect.catchTag("MailboxFull", unavailable))
       const isOver = (status: string) => overStates.includes(status)
       const state = yield* ingress.wait(record.id, isOver, revokeAnswerMs)
-      const { cleanup } = state!.context
-      // One that was refused never let anything in.
-      const seen = wasNeverUsable(state!.value) ? "confirmed" : cleanup
-      return { generationId: record.context.generationId, cleanup: seen ?? "unconfirmed" }
+      return { generationId: record.context.generationId, cleanup: cleanupOf(state!) }
     }),
 
     recognise: Effect.fn("ServiceAccesses.recognise")(function* (sealed) {
-      if (settings.serviceAccess === "off") return yield* new UnsupportedByRuntime()
+      if (settings.serviceAccess === "off") return yield* switchedOff()
       const claims = yield* capabilities.open(sealed)
       if (claims === null || !lastsAt(claims, yield* Clock.currentTimeMillis)) return yield* invalidCapability()
       return claims
     }),
 
+    check: Effect.fn("ServiceAccesses.check")(function* (claims, port) {
+      const found = yield* Effect.andThen(opens(claims, port), ingress.find(claims.actorId))
+      if (found === null || !(yield* ingress.isUsable(found.status, found.context))) return yield* invalidCapability()
+    }),
+
     admit: Effect.fn("ServiceAccesses.admit")(function* (claims, port, client) {
       const { actorId, accountId, sandboxId, generation } = claims
-      if (!claims.ports.includes(port)) {
-        return yield* new NotFound({ message: "The capability does not open that port." })
-      }
+      yield* opens(claims, port)
       const attached = yield* host
         .send(serviceAccessMachine, actorId, { type: "ATTACH", client }, { cause: "client" })
         .pipe(

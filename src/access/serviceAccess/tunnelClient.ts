@@ -18,6 +18,16 @@ export interface TunnelClientOptions {
   readonly onRefused: (sentence: string) => void
 }
 
+const sentenceIn = (body: string, status: number): string => {
+  try {
+    const { message } = JSON.parse(body) as { readonly message?: unknown }
+    if (typeof message === "string") return message
+  } catch {
+    // An error page of a proxy.
+  }
+  return `The service answered ${status}.`
+}
+
 /** The service's error instead of a handshake. */
 const sentenceOf = async (answer: IncomingMessage): Promise<string> => {
   let body = ""
@@ -25,21 +35,41 @@ const sentenceOf = async (answer: IncomingMessage): Promise<string> => {
     body += chunk
     if (body.length > refusalMaxBytes) break
   }
+  return sentenceIn(body, answer.statusCode ?? 0)
+}
+
+const targetOf = ({ url, port, client }: TunnelClientOptions): URL => {
+  const target = new URL("/api/v2/tunnel", url)
+  target.searchParams.set("port", String(port))
+  target.searchParams.set("client", client)
+  return target
+}
+
+/** What the service answers where only the handshake is missing. */
+const onlyHandshakeMissing = /"path":\["Upgrade"\]/
+
+/**
+ * Asks the service, without opening anything, whether it takes the capability for this port.
+ *
+ * @returns Null if it does, else one sentence with the reason.
+ */
+export const tunnelRefusal = async (options: TunnelClientOptions): Promise<string | null> => {
   try {
-    const { message } = JSON.parse(body) as { readonly message?: unknown }
-    if (typeof message === "string") return message
-  } catch {
-    // An error page of a proxy.
+    const headers = { authorization: `Bearer ${options.capability}` }
+    const answer = await fetch(targetOf(options), { headers, redirect: "error" })
+    const body = await answer.text()
+    return onlyHandshakeMissing.test(body) ? null : sentenceIn(body, answer.status)
+  } catch (thrown) {
+    const { cause } = thrown as Error
+    return `${options.url} was not reached: ${cause instanceof Error ? cause.message : String(thrown)}. --url names another address.`
   }
-  return `The service answered ${answer.statusCode}.`
 }
 
 /** Makes the server for the local port. */
-export const tunnelServer = ({ url, capability, port, client, onRefused }: TunnelClientOptions): Server => {
-  const target = new URL("/api/v2/tunnel", url)
+export const tunnelServer = (options: TunnelClientOptions): Server => {
+  const { capability, onRefused } = options
+  const target = targetOf(options)
   target.protocol = target.protocol === "https:" ? "wss:" : "ws:"
-  target.searchParams.set("port", String(port))
-  target.searchParams.set("client", client)
 
   const carry = (local: Socket): void => {
     local.setNoDelay(true)

@@ -45,7 +45,10 @@ const make = Effect.gen(function* () {
   /** The check of the Sandbox's account precedes the check of the feature. */
   const ownSandbox = Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
     yield* ingress.ownSandbox(accountId, sandboxId)
-    if (settings.cooperative === "off") return yield* new UnsupportedByRuntime()
+    if (settings.cooperative === "off")
+      return yield* new UnsupportedByRuntime({
+        message: "SSH connections are off on this server. The operator turns them on with ATOLL_COOPERATIVE=on."
+      })
   })
 
   const find = Effect.fnUntraced(function* (accountId: string, sandboxId: string, endpointId: string) {

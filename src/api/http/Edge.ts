@@ -25,6 +25,7 @@ import { mayHaveChanged } from "./BegunRequest.ts"
 import { errorCodeOf, errorResponse, invalidRequest } from "./ErrorResponse.ts"
 import { faultError } from "./faultError.ts"
 import { knownRoutes, methodsOf } from "./KnownRoutes.ts"
+import { withLineEnd } from "./lineEnd.ts"
 import { mcpPath } from "./McpRoute.ts"
 import { operatorPaths } from "./OperatorRoutes.ts"
 import { identify } from "./RequestId.ts"
@@ -125,7 +126,7 @@ const edge =
       const finish = (response: HttpServerResponse.HttpServerResponse) => {
         const line = note(response.status, errorCodeOf(response))
         discardRest(source)
-        const answer = HttpServerResponse.setHeader(response, "x-request-id", requestId)
+        const answer = HttpServerResponse.setHeader(withLineEnd(response), "x-request-id", requestId)
         return line === null ? Effect.succeed(answer) : Effect.as(line, answer)
       }
 

@@ -36,6 +36,7 @@ import { knownQuery, refuseQuery } from "./KnownQuery.ts"
 import { LargeAnswers } from "./LargeAnswers.ts"
 import { requestIdOf } from "./RequestId.ts"
 import { isFromItsPage, isSameOrigin, SessionCookie } from "./SessionCookie.ts"
+import { refuseWhole } from "./wholeRefusal.ts"
 
 const nodeRequest = (request: HttpServerRequest.HttpServerRequest): IncomingMessage => request.source as IncomingMessage
 
@@ -59,9 +60,10 @@ type Identify = (request: IncomingMessage) => Effect.Effect<Credential, Unauthen
 const guard = (
   identify: Identify,
   largeAnswers: LargeAnswers["Service"],
-  handler: Handler,
+  given: Handler,
   endpoint: HttpApiEndpoint.Top
 ): Handler => {
+  const handler = refuseWhole(given, endpoint)
   /** Absent: only sessions may call it, and a session has all scopes. */
   const scope = Context.getOrUndefined(endpoint.annotations as Context.Context<RequiredScope>, RequiredScope)
   const admitsSuspended = Context.get(endpoint.annotations, AlsoSuspended)
@@ -106,7 +108,8 @@ const guard = (
 }
 
 /** For callers that are not signed in yet: checks the page's origin, and requires a JSON body, which no form sends. */
-const entrance = (handler: Handler, endpoint: HttpApiEndpoint.Top): Handler => {
+const entrance = (given: Handler, endpoint: HttpApiEndpoint.Top): Handler => {
+  const handler = refuseWhole(given, endpoint)
   const audited = auditedEndpoint(endpoint)
   const kind = bodyKindOf(endpoint)
   const known = knownQuery(endpoint)

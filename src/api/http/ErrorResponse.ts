@@ -12,7 +12,7 @@ import {
   NotFound
 } from "../../../schemas/Errors.ts"
 import { jsonTextAnswer } from "./JsonAnswer.ts"
-import { unknownName } from "./UnknownName.ts"
+import { nearest, unknownName } from "./UnknownName.ts"
 
 export const isContractError = (fault: unknown): fault is ContractError =>
   fault instanceof Error && "_tag" in fault && typeof fault._tag === "string" && Object.hasOwn(errors, fault._tag)
@@ -42,9 +42,9 @@ export const headersOf = (error: ContractError): Record<string, string> => ({
   ...ofStatus(error)
 })
 
-/** The Error body; also for responses written without the router. */
+/** The Error body, as a line; also for responses written without the router. */
 export const errorBody = (error: ContractError, requestId: string): string =>
-  JSON.stringify({ code: error._tag, message: error.message, requestId, details: error.details ?? null })
+  `${JSON.stringify({ code: error._tag, message: error.message, requestId, details: error.details ?? null })}\n`
 
 /** The error codes of responses, whose bodies are already bytes. */
 const codes = new WeakMap<HttpServerResponse.HttpServerResponse, ErrorCode>()
@@ -63,14 +63,14 @@ export const tellsError = (response: HttpServerResponse.HttpServerResponse, code
 export const errorCodeOf = (response: HttpServerResponse.HttpServerResponse): ErrorCode | null =>
   codes.get(response) ?? null
 
-const issuesMax = 20
+export const issuesMax = 20
 
 /** Placeholder before the known names for an unknown key: the key itself is in the path. */
 const unknownKey = "\0"
 
 const formatted = SchemaIssue.makeFormatterStandardSchemaV1({
   leafHook: (issue) => {
-    if (issue._tag === "MissingKey") return "Required"
+    if (issue._tag === "MissingKey") return String(issue.annotations?.["messageMissingKey"] ?? "Required")
     if (issue._tag !== "UnexpectedKey") return SchemaIssue.defaultLeafHook(issue)
     const { ast } = issue
     const names = SchemaAST.isObjects(ast) ? ast.propertySignatures.map(({ name }) => String(name)) : []
@@ -78,8 +78,26 @@ const formatted = SchemaIssue.makeFormatterStandardSchemaV1({
   }
 })
 
-const messageOf = (message: string, path: Issue["path"]): string =>
-  message.startsWith(unknownKey) ? unknownName(String(path.at(-1)), message.split(unknownKey).filter(Boolean)) : message
+/** `Expected "vm" | "namespace"`: one of a few words. */
+const fewWords = /^Expected ("[^"]*"(?: \| )?)+$/
+
+/** A list in a query is one text. */
+const partOf = (value: unknown, key: unknown): unknown => {
+  if (typeof value === "string" && typeof key === "number") return value.split(",")[key]
+  return typeof value === "object" && value !== null
+    ? (value as Readonly<Record<string, unknown>>)[String(key)]
+    : undefined
+}
+
+const valueAt = (given: unknown, path: ReadonlyArray<unknown>): unknown => path.reduce(partOf, given)
+
+const messageOf = (message: string, path: Issue["path"], given: unknown): string => {
+  if (message.startsWith(unknownKey)) return unknownName(String(path.at(-1)), message.split(unknownKey).filter(Boolean))
+  if (!fewWords.test(message)) return message
+  const value = valueAt(given, path)
+  const meant = typeof value === "string" ? nearest(value, message.match(/[^"]+(?="(?: \||$))/g) ?? []) : null
+  return meant === null ? message : `${message}. The nearest is ${JSON.stringify(meant)}.`
+}
 
 const shownMaxCharacters = 128
 
@@ -91,8 +109,16 @@ const issuePath = (path: ReadonlyArray<unknown>, kind: HttpApiError.HttpApiSchem
     typeof key === "number" ? key : kind === "Headers" && at === 0 ? headerName(String(key)) : String(key)
   )
 
-/** Converts a decoder's issue. */
-export const fromIssue = (issue: SchemaIssue.Issue, kind: HttpApiError.HttpApiSchemaError["kind"]): InvalidRequest => {
+/**
+ * Converts a decoder's issue.
+ *
+ * @param given The decoder's input, if it may be named in messages.
+ */
+export const fromIssue = (
+  issue: SchemaIssue.Issue,
+  kind: HttpApiError.HttpApiSchemaError["kind"],
+  given: unknown = null
+): InvalidRequest => {
   const { issues } = formatted(issue)
   return invalidRequest(
     issues.slice(0, issuesMax).map(({ path: found = [], message }) => {
@@ -102,15 +128,18 @@ export const fromIssue = (issue: SchemaIssue.Issue, kind: HttpApiError.HttpApiSc
       )
       return {
         path: path.map((key) => (typeof key === "string" ? key.slice(0, shownMaxCharacters) : key)),
-        message: messageOf(message, path)
+        message: messageOf(message, path, given)
       }
     })
   )
 }
 
 /** The same; a malformed id in the path is NOT_FOUND. */
-export const fromSchemaError = (error: HttpApiError.HttpApiSchemaError): InvalidRequest | NotFound =>
-  error.kind === "Params" ? new NotFound() : fromIssue(error.cause.issue, error.kind)
+export const fromSchemaError = (
+  error: HttpApiError.HttpApiSchemaError,
+  given: unknown = null
+): InvalidRequest | NotFound =>
+  error.kind === "Params" ? new NotFound() : fromIssue(error.cause.issue, error.kind, given)
 
 export const invalidRequest = (issues: ReadonlyArray<Issue>): InvalidRequest =>
   new InvalidRequest({ details: { issues } })

@@ -11,7 +11,7 @@ export const jsonAnswer = <A>(body: A, status = 200): HttpServerResponse.HttpSer
 const smallMaxCharacters = 64 * 1024
 
 /**
- * `text`: JSON. Of a large one only the bytes are kept until its client has read it. Node would keep the text beside a copy of three bytes for each
+ * `text`: JSON, which goes out as a line. Of a large one only the bytes are kept until its client has read it. Node would keep the text beside a copy of three bytes for each
  * character.
  */
 export const jsonTextAnswer = (
@@ -19,10 +19,11 @@ export const jsonTextAnswer = (
   status = 200,
   headers: Readonly<Record<string, string>> | undefined = undefined
 ): HttpServerResponse.HttpServerResponse => {
+  const line = `${text}\n`
   const given = { status, contentType: "application/json", ...(headers === undefined ? {} : { headers }) }
   return text.length <= smallMaxCharacters
-    ? HttpServerResponse.text(text, given)
-    : HttpServerResponse.uint8Array(Buffer.from(text), given)
+    ? HttpServerResponse.text(line, given)
+    : HttpServerResponse.uint8Array(Buffer.from(line), given)
 }
 
 /**
@@ -35,9 +36,10 @@ export const base64Answer = <K extends string, A extends { readonly [_ in K]: st
 ): HttpServerResponse.HttpServerResponse => {
   const { [member]: base64, ...rest } = body
   const head = `${JSON.stringify(rest).slice(0, -1)},${JSON.stringify(member)}:"`
-  const bytes = Buffer.allocUnsafeSlow(head.length + base64.length + 2)
+  const end = '"}\n'
+  const bytes = Buffer.allocUnsafeSlow(head.length + base64.length + end.length)
   bytes.write(head, 0, "latin1")
   bytes.write(base64, head.length, "latin1")
-  bytes.write('"}', head.length + base64.length, "latin1")
+  bytes.write(end, head.length + base64.length, "latin1")
   return HttpServerResponse.uint8Array(bytes, { contentType: "application/json" })
 }

@@ -135,7 +135,10 @@ const serve = Effect.gen(function* () {
       const made = (id: string) => noteTarget(request, id)
       return yield* tool.call(given, { accountId, exhaustedAt, scopes, made, requestId: requestIdOf(source) })
     },
-    Effect.catchTag("SchemaError", (error: Schema.SchemaError) => Effect.fail(fromIssue(error.issue, "Body")))
+    (outcome, _, given) =>
+      Effect.catchTag(outcome, "SchemaError", ({ issue }: Schema.SchemaError) =>
+        Effect.fail(fromIssue(issue, "Body", given))
+      )
   )
 
   const answered = Effect.fnUntraced(function* (request: HttpServerRequest.HttpServerRequest) {

@@ -17,11 +17,16 @@ export const PreviewsHandlers = {
           "createPreview",
           ({ params, payload }) =>
             Effect.flatMap(Caller, ({ accountId, requestId }) =>
-              Effect.map(previews.create(accountId, params.id, { requestId, port: payload.port }), (preview) => ({
+              Effect.map(previews.create(accountId, params.id, { requestId, ...payload }), (preview) => ({
                 preview
               }))
             ),
           { uninterruptible: true }
+        )
+        .handle("lookUpPreview", ({ params, payload }) =>
+          Effect.flatMap(Caller, ({ accountId }) =>
+            Effect.map(previews.lookUp(accountId, params.id, payload.port), (preview) => ({ preview }))
+          )
         )
         .handle("listPreviews", ({ params }) =>
           Effect.flatMap(Caller, ({ accountId }) =>

@@ -50,7 +50,7 @@ export const SandboxesHandlers = {
             const { sandbox, replayStatus } = yield* sandboxes.create({
               accountId,
               requestId,
-              idempotencyKey: headers["idempotency-key"],
+              idempotencyKey: headers["idempotency-key"] ?? null,
               fingerprint: yield* fingerprintOf(request),
               request: payload,
               wait: query.wait

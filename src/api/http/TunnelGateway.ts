@@ -6,7 +6,6 @@
  * @source contract-details.md "Fine print"; schemas/ServiceAccess.ts
  */
 
-import { randomUUID } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 import { Context, Effect, FiberSet, Layer } from "effect"
@@ -17,11 +16,9 @@ import {
   type ContractError,
   errorStatus,
   Internal,
-  MethodNotAllowed,
   RateLimited,
   SandboxUnavailable,
-  ServiceUnavailable,
-  Unauthenticated
+  ServiceUnavailable
 } from "../../../schemas/Errors.ts"
 import { tunnelPath as path } from "../../../schemas/OpenApiTunnel.ts"
 import { discardRest } from "../../access/gateway/discardRest.ts"
@@ -37,48 +34,30 @@ import { isDatabaseFault } from "../../store/DatabaseFault.ts"
 import { DatabaseWatch } from "../../store/DatabaseWatch.ts"
 import { auditedTunnels } from "./AuditedTunnel.ts"
 import { errorBody, headersOf, invalidRequest, isContractError } from "./ErrorResponse.ts"
-import { refuseQuery } from "./KnownQuery.ts"
 import { rawAnswer } from "./RawAnswer.ts"
 import { identify, requestIdOf } from "./RequestId.ts"
-import { pathOf, queryOf } from "./RequestTarget.ts"
-
-const tunnelQuery = { names: ["port", "client"], repeatable: [], prefix: null }
+import { pathOf } from "./RequestTarget.ts"
+import { capabilityOf, checkOf, methodNotAllowed, unauthenticated, wantedOf } from "./TunnelRequest.ts"
 
 /** Never sent; only in the audit log. */
 const abandonedStatus = 499
 const upgradedStatus = 101
 
-/** From Authorization, or the subprotocol after `atoll.tunnel`: browsers cannot set headers. */
-const capabilityOf = ({ headers }: IncomingMessage): string | null => {
-  const bearer = /^bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1]
-  if (bearer !== undefined) return bearer
-  const [first, second] = (headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim())
-  return first === tunnelProtocol && second ? second : null
-}
-
-const unauthenticated = () =>
-  new Unauthenticated({ message: "Send the capability as Authorization: Bearer CAPABILITY." })
-
-const methodNotAllowed = () => new MethodNotAllowed({ details: { allow: ["GET"] } })
-
-interface Wanted {
-  readonly port: number
-  readonly client: string
-}
-
-const wantedOf = (request: IncomingMessage): Wanted | ContractError => {
-  const refused = refuseQuery(request, tunnelQuery)
-  if (refused !== null) return refused
-  const query = queryOf(request)
-  const port = /^\d{1,5}$/.test(query.get("port") ?? "") ? Number(query.get("port")) : 0
-  if (port < 1 || port > 65_535) return invalidRequest([{ path: ["port"], message: "Expected a port from 1 to 65535" }])
-  const client = query.get("client") ?? randomUUID()
-  return /^[\x21-\x7e]{1,64}$/.test(client)
-    ? { port, client }
-    : invalidRequest([{ path: ["client"], message: "Expected 1 to 64 printable ASCII characters" }])
-}
-
 const isUsable = isTagged(serviceAccessMachine, "usable")
+
+const faultOf = (database: DatabaseWatch["Service"], defect: unknown): Effect.Effect<never, ContractError> =>
+  isDatabaseFault(defect)
+    ? Effect.andThen(database.fault(defect), Effect.fail(new ServiceUnavailable()))
+    : Effect.andThen(Effect.logError("A tunnel met a defect", defect), Effect.fail(new Internal()))
+
+/** A success, or the refusal. */
+const answeredBy =
+  (database: DatabaseWatch["Service"]) =>
+  <A>(outcome: Effect.Effect<A, ContractError>): Effect.Effect<A | ContractError> =>
+    outcome.pipe(
+      Effect.catchDefect((defect) => faultOf(database, defect)),
+      Effect.catch((error) => Effect.succeed(error))
+    )
 
 const make = Effect.gen(function* () {
   const accesses = yield* ServiceAccesses
@@ -159,36 +138,35 @@ const make = Effect.gen(function* () {
       )
   })
 
+  const checked = checkOf(accesses)
+
+  const answered = answeredBy(database)
+
   const gateway: RawGateway = {
     takes: (request) => pathOf(request) === path,
     request: (request, response) => {
       const requestId = identify(request)
-      const error =
-        request.method !== "GET" && request.method !== "HEAD"
-          ? methodNotAllowed()
-          : capabilityOf(request) === null
-            ? unauthenticated()
-            : invalidRequest([{ path: ["Upgrade"], message: "Expected a WebSocket handshake" }])
-      response.writeHead(errorStatus[error._tag], {
-        "Content-Type": "application/json",
-        "X-Request-Id": requestId,
-        ...headersOf(error)
-      })
-      response.end(errorBody(error, requestId))
-      discardRest(request)
+      fork(
+        Effect.map(answered(checked(request)), (error) => {
+          if (response.destroyed) return
+          response.writeHead(errorStatus[error._tag], {
+            "Content-Type": "application/json",
+            "X-Request-Id": requestId,
+            ...headersOf(error)
+          })
+          response.end(errorBody(error, requestId))
+          discardRest(request)
+        })
+      )
     },
     upgrade: (request, socket, head) => {
       socket.on("error", () => {})
       identify(request)
       fork(
-        open(request, socket, head).pipe(
-          Effect.catchDefect(
-            (defect): Effect.Effect<never, Internal | ServiceUnavailable> =>
-              isDatabaseFault(defect)
-                ? Effect.andThen(database.fault(defect), Effect.fail(new ServiceUnavailable()))
-                : Effect.andThen(Effect.logError("A tunnel met a defect", defect), Effect.fail(new Internal()))
-          ),
-          Effect.catch((error) => Effect.sync(() => refuse(socket, error, request))),
+        answered(open(request, socket, head)).pipe(
+          Effect.map((error) => {
+            if (error !== undefined) refuse(socket, error, request)
+          }),
           // When the client disconnects, everything held for it is released.
           Effect.raceFirst(whenClosed(socket)),
           Effect.onInterrupt(() => Effect.sync(() => socket.destroy())),

@@ -29,7 +29,8 @@ const distance = (one: string, other: string): number => {
 const apart = (spelled: string, one: string): number =>
   spelled.length >= 3 && one.includes(spelled) ? 1 : distance(spelled, one)
 
-const nearest = (name: string, known: ReadonlyArray<string>): string | null => {
+/** Null: none is near enough. */
+export const nearest = (name: string, known: ReadonlyArray<string>): string | null => {
   if (name.length > comparedMaxCharacters) return null
   const spelled = plain(name)
   const near = known

@@ -12,6 +12,7 @@ import { Operations } from "../../operation/Operations.ts"
 import { named, Outcome, outcomeOf, tailOf, Written, waited, written } from "./commandReading.ts"
 import { defineTool, type Tool, type ToolCaller } from "./Tool.ts"
 import { idempotencyKey } from "./toolFields.ts"
+import { directoryPath, workspace } from "./toolPath.ts"
 
 const waitDefaultSeconds = 20
 const outputDefaultBytes = 16 * 1024
@@ -41,7 +42,7 @@ const offset = (stream: OutputStream) =>
     })
   )
 
-const { argv, cwd, env, stdin, timeoutSeconds } = StartOperationRequest.fields
+const { argv, env, stdin, timeoutSeconds } = StartOperationRequest.fields
 
 const runInput = Schema.Struct({
   sandboxId: SandboxId,
@@ -51,7 +52,7 @@ const runInput = Schema.Struct({
     })
   ),
   argv: Schema.optionalKey(argv),
-  cwd,
+  cwd: Schema.optionalKey(directoryPath("The directory in which it runs, which must exist. By default /workspace.")),
   env,
   stdin: stdin.annotate({
     description: "The complete input, as text; the input ends after it. Empty by default."
@@ -84,7 +85,7 @@ const runTool = (operations: Operations["Service"]): Tool =>
     call: Effect.fnUntraced(function* (given, caller: ToolCaller) {
       const request: StartOperationRequest = {
         argv: given.argv ?? ["bash", "-c", given.command!],
-        cwd: given.cwd,
+        cwd: given.cwd ?? workspace,
         env: given.env,
         stdin: given.stdin,
         encoding: "utf8",

@@ -9,7 +9,7 @@ import {
   type PreconditionFailed,
   RuntimeUnavailable
 } from "../../../schemas/Errors.ts"
-import { EditFileRequest, EditFileResponse, FileList, FilePath } from "../../../schemas/Files.ts"
+import { EditFileRequest, EditFileResponse, FileList } from "../../../schemas/Files.ts"
 import { SandboxId } from "../../../schemas/Identifiers.ts"
 import { fileContentMaxBytes, filePageMax, offsetMax } from "../../../schemas/Limits.ts"
 import { Cursor } from "../../../schemas/Query.ts"
@@ -18,6 +18,7 @@ import { type FileAddress, Files } from "../../files/Files.ts"
 import { openCharacter } from "../../operation/OutputSplit.ts"
 import { exactText, headOfNone } from "./guestText.ts"
 import { defineTool, type Tool, type ToolCaller } from "./Tool.ts"
+import { filePath, workspace } from "./toolPath.ts"
 
 const readDefaultBytes = 64 * 1024
 const readMaxBytes = 1024 * 1024
@@ -91,7 +92,7 @@ const readTool = (files: Files["Service"]): Tool =>
     hints: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     input: Schema.Struct({
       sandboxId: SandboxId,
-      path: FilePath,
+      path: filePath("The file."),
       offset: Schema.optionalKey(
         Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: offsetMax })).annotate({
           description: "First byte. By default 0."
@@ -151,7 +152,7 @@ const writeTool = (files: Files["Service"]): Tool =>
     hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
     input: Schema.Struct({
       sandboxId: SandboxId,
-      path: FilePath,
+      path: filePath("The file."),
       content: Schema.String.check(isWellFormedText).annotate({
         description: "The complete new content, in encoding."
       }),
@@ -181,7 +182,7 @@ const editTool = (files: Files["Service"]): Tool =>
     hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
     input: Schema.Struct({
       sandboxId: SandboxId,
-      path: FilePath,
+      path: filePath("The file."),
       ...editFields,
       expectedSha256: Schema.optionalKey(
         expectedSha256.annotate({
@@ -210,7 +211,7 @@ const listTool = (files: Files["Service"]): Tool =>
     hints: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
     input: Schema.Struct({
       sandboxId: SandboxId,
-      path: Schema.optionalKey(FilePath.annotate({ description: "The directory. By default /workspace." })),
+      path: Schema.optionalKey(filePath("The directory. By default /workspace.")),
       limit: Schema.optionalKey(
         Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: filePageMax })).annotate({
           description: `Maximum entries of the answer. By default ${listedDefault}.`
@@ -220,7 +221,7 @@ const listTool = (files: Files["Service"]): Tool =>
     }),
     output: FileList,
     call: ({ sandboxId, path, limit, cursor }, caller) =>
-      files.list(at(caller, { sandboxId, path: path ?? "/workspace" }), {
+      files.list(at(caller, { sandboxId, path: path ?? workspace }), {
         pageSize: limit ?? listedDefault,
         cursor: cursor ?? null
       })

@@ -34,7 +34,8 @@ const until = Effect.fnUntraced(function* (
 })
 
 const runs = ({ status }: Operation) => status === "running"
-const isOver = ({ status, processTree }: Operation) => status === "completed" || processTree !== "running"
+const isOver = ({ status, processTree }: Operation) =>
+  status === "completed" || (status !== "queued" && processTree !== "running")
 
 /** A running Sandbox, in a world that delays some starts and not others. */
 const setUp = Effect.gen(function* () {
@@ -66,7 +67,9 @@ layer(TestDatabase.layer, { excludeTestServices: true })("operations beyond a Sa
         const holders = yield* Effect.forEach(["a", "b", "c", "d"], (key) => start(sandbox, key, ["hang"]))
         for (const holder of holders) yield* until(sandbox, holder, runs)
         const queued = yield* Effect.forEach(many, (key) => start(sandbox, key, ["echo", key]))
-        for (const { status, startedAt } of queued) assert.deepStrictEqual([status, startedAt], ["queued", null])
+        // None has processes yet, as far as is known.
+        for (const { status, startedAt, processTree } of queued)
+          assert.deepStrictEqual([status, startedAt, processTree], ["queued", null, "unconfirmed"])
         assert.lengthOf(began(world, sandbox.sandboxId), holders.length)
         for (const holder of holders) yield* end(world, sandbox.sandboxId, holder)
         const ended = yield* Effect.forEach(queued, (operation) => until(sandbox, operation, isOver))

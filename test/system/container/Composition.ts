@@ -38,9 +38,12 @@ export class Composition {
 
   constructor(options: CompositionOptions) {
     this.options = options
+    const isFleet = options.kind === "fleet"
     this.files = [
-      join(root, "docker-compose.yml"),
-      ...(options.isPrivileged ? [] : [join(root, "deploy/compose.unprivileged.yml")])
+      join(root, isFleet ? "docker-compose.fleet.yml" : "docker-compose.yml"),
+      ...(options.isPrivileged
+        ? []
+        : [join(root, `deploy/compose.${isFleet ? "fleet.unprivileged" : "unprivileged"}.yml`)])
     ]
   }
 
@@ -108,13 +111,12 @@ export class Composition {
   }
 
   private compose(args: ReadonlyArray<string>, timeoutMs: number): Promise<string> {
-    const { engine, project, port, kind } = this.options
-    const profile = kind === "fleet" ? ["--profile", "fleet"] : []
+    const { engine, project, port } = this.options
     const files = this.files.flatMap((file) => ["--file", file])
-    return engine.compose(["--project-name", project, ...files, ...profile, ...args], {
+    return engine.compose(["--project-name", project, ...files, ...args], {
       timeoutMs,
       cwd: root,
-      env: { POSTGRES_PASSWORD: "0123456789abcdef", ATOLL_PORT: String(port) }
+      env: { ATOLL_PORT: String(port) }
     })
   }
 }

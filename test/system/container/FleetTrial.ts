@@ -1,6 +1,6 @@
 /**
- * The steps of the trial of `--profile fleet`, in order: two services behind a balancer, three hosts, and Postgres,
- * each a container, each of which is killed under a client that repeats a request once.
+ * The steps of the trial of docker-compose.fleet.yml, in their order: two services behind a balancer, three hosts, and Postgres, each a container, each
+ * of which is killed under a client that repeats a request once.
  */
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
@@ -123,7 +123,7 @@ export class FleetTrial {
       secrets: { fleet: { file: secret } },
       services: { "service-1": { environment }, "service-2": { environment, ...confinement } }
     })
-    await this.composition.up("fleet")
+    await this.composition.up()
     await this.isHealthy("postgres", ...services, ...hosts, "fleet")
     assert.ok(!(await this.composition.running()).includes("atoll"))
     for (const host of hosts) await this.stands(host, "ready")

@@ -101,18 +101,21 @@ export class Trial {
     if (!isOwn) return reaches(this.api, this.sandbox, { closed, open: null })
     const network = `atoll-trial-internet-${process.pid}`
     await docker(["network", "create", "--subnet", INTERNET, network])
-    const joined: Array<string> = []
+    const outside = `atoll-trial-outside-${process.pid}`
+    const atoll = await this.composition.container("atoll")
     try {
-      for (const service of ["postgres", "atoll"] as const) {
-        const container = await this.composition.container(service)
-        await docker(["network", "connect", network, container])
-        joined.push(container)
-      }
-      const address = (service: Service) =>
-        this.composition.inspect(service, `(index .NetworkSettings.Networks "${network}").IPAddress`)
-      await reaches(this.api, this.sandbox, { closed, open: await address("postgres") })
+      await docker(["network", "connect", network, atoll])
+      const image = await this.composition.inspect("postgres", ".Config.Image")
+      const environment = ["USER=atoll", "DB=atoll", "PASSWORD=unused", "HOST_AUTH_METHOD=reject", "INITDB_ARGS="]
+      const variables = environment.flatMap((it) => ["--env", `POSTGRES_${it}`])
+      await docker(["run", "--detach", "--name", outside, "--network", network, ...variables, image, "postgres"])
+      await soon(() => docker(["exec", outside, "pg_isready", "--host=127.0.0.1"]), HEALTHY_WITHIN_MS)
+      const format = `{{(index .NetworkSettings.Networks "${network}").IPAddress}}`
+      const open = (await docker(["inspect", "--format", format, outside])).trim()
+      await reaches(this.api, this.sandbox, { closed, open })
     } finally {
-      for (const container of joined) await docker(["network", "disconnect", network, container])
+      await docker(["rm", "--force", "--volumes", outside])
+      await docker(["network", "disconnect", network, atoll])
       await docker(["network", "rm", network])
     }
   }
@@ -186,7 +189,7 @@ export class Trial {
       ...["psql", "--username=atoll", "--dbname=atoll", "--command=create database restored"]
     )
     const elsewhere =
-      "DATABASE_URL=$(echo $DATABASE_URL | sed s,/atoll$,/restored,) ATOLL_DATA_DIR=/var/lib/atoll-restored"
+      "DATABASE_URL=$(echo $DATABASE_URL | sed s,/atoll?,/restored?,) ATOLL_DATA_DIR=/var/lib/atoll-restored"
     await this.composition.exec("atoll", "sh", "-c", `${elsewhere} node src/cli/main.ts restore /tmp/archive`)
     await this.composition.exec("atoll", "rm", "-rf", "/tmp/archive", "/var/lib/atoll-restored")
   }

@@ -25,7 +25,7 @@ export interface BaseNames {
   readonly haproxy: string
 }
 
-/** The names in the Dockerfile and docker-compose.yml. */
+/** As the Dockerfile and the compose files name them. */
 export const baseNames = async (): Promise<BaseNames> => {
   const named = async (file: string, line: RegExp): Promise<string> => {
     const name = line.exec(await readFile(join(root, file), "utf8"))?.[1]
@@ -35,7 +35,7 @@ export const baseNames = async (): Promise<BaseNames> => {
   return {
     node: await named("Dockerfile", /^FROM (\S+)$/m),
     postgres: await named("docker-compose.yml", /^ +image: (postgres\S*)$/m),
-    haproxy: await named("docker-compose.yml", /^ +image: (haproxy\S*)$/m)
+    haproxy: await named("docker-compose.fleet.yml", /^ +image: (haproxy\S*)$/m)
   }
 }
 

@@ -71,10 +71,7 @@ export const isBounded = async (api: Api, sandbox: string): Promise<void> => {
   assert.equal(greedy.json.result.reason?.code, "OUT_OF_MEMORY", greedy.text)
 }
 
-/**
- * @param open An address of the database's container that stands for one of the Internet; null: there is no such
- * network.
- */
+/** @param open An address of a container with a database that is like one of the Internet; null: there is no such network. */
 export const reaches = async (
   api: Api,
   sandbox: string,
@@ -84,7 +81,7 @@ export const reaches = async (
     const script = `timeout 10 bash -c '< /dev/tcp/${host}/5432' 2> /dev/null`
     return (await execute(api, sandbox, script)).exitCode === 0
   }
-  const { stdout } = await execute(api, sandbox, "getent ahostsv4 postgres | head -n 1")
+  const { stdout } = await execute(api, sandbox, "getent ahostsv4 atoll | head -n 1")
   assert.match(stdout, /^\d/, "names are not resolved in a Sandbox")
   for (const address of addresses.closed) assert.ok(!(await tried(address)), `a Sandbox reaches ${address}`)
   if (addresses.open !== null) assert.ok(await tried(addresses.open), `a Sandbox does not reach ${addresses.open}`)

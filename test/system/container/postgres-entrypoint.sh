@@ -1,6 +1,6 @@
 #!/bin/sh
-# Does what the published Postgres image's entrypoint does with docker-compose.yml's settings: makes one cluster at the first start, of
-# POSTGRES_USER with POSTGRES_PASSWORD and a database POSTGRES_DB. Every client with the password may connect to it.
+# Does what the entrypoint of the published Postgres image does with docker-compose.yml's settings: one cluster, made at the first start, of
+# POSTGRES_USER with POSTGRES_PASSWORD and a database POSTGRES_DB. Local connections are trusted, others follow POSTGRES_HOST_AUTH_METHOD.
 set -eu
 as_postgres() { setpriv --reuid=postgres --regid=postgres --clear-groups -- "$@"; }
 mkdir -p "$PGDATA"
@@ -14,8 +14,9 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
   # The arguments of initdb are words.
   as_postgres initdb --username="$POSTGRES_USER" --pwfile="$password" --auth-host=scram-sha-256 --auth-local=trust $POSTGRES_INITDB_ARGS
   rm "$password"
-  echo "host all all all scram-sha-256" >> "$PGDATA/pg_hba.conf"
+  echo "host all all all $POSTGRES_HOST_AUTH_METHOD" >> "$PGDATA/pg_hba.conf"
   echo "create database \"$POSTGRES_DB\"" | as_postgres postgres --single -D "$PGDATA" postgres
 fi
 mkdir -p /var/run/postgresql && chown postgres /var/run/postgresql
-exec setpriv --reuid=postgres --regid=postgres --clear-groups -- "$@" -c 'listen_addresses=*' -c unix_socket_directories=/var/run/postgresql
+[ "$1" = postgres ] && shift
+exec setpriv --reuid=postgres --regid=postgres --clear-groups -- postgres -c 'listen_addresses=*' -c unix_socket_directories=/var/run/postgresql "$@"

@@ -1,7 +1,8 @@
-/** What a person sees who starts Atoll for the first time, and again. */
-import { spawn } from "node:child_process"
+/** What somebody sees who starts Atoll for the first time, and again. */
+import { execFile, spawn } from "node:child_process"
 import { once } from "node:events"
-import { join } from "node:path"
+import { existsSync, rmSync, statSync } from "node:fs"
+import { dirname, join } from "node:path"
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { compiledOnce } from "../../support/compiledOnce.ts"
@@ -49,7 +50,80 @@ const up = (url: string, dataDir: string) =>
     ({ said }) => said
   )
 
-it.live("npm run up prints a link that signs in once, and how to get another", () =>
+const root = join(import.meta.dirname, "../../..")
+
+/** A line that `npm run up` prints, typed in bash. */
+const typed = (environment: NodeJS.ProcessEnv, ...lines: ReadonlyArray<string>) =>
+  Effect.promise(
+    () =>
+      new Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }>((done) => {
+        const child = execFile(
+          "bash",
+          ["--norc", "-c", lines.join("\n")],
+          { cwd: root, env: { ...environment, PATH: `${dirname(process.execPath)}:${process.env["PATH"]}` } },
+          (_, stdout, stderr) => done({ code: child.exitCode, stdout, stderr })
+        )
+      })
+  )
+
+it.live("npm run up logs the folder's command line in, and prints how to have the key again", () =>
+  Effect.gen(function* () {
+    const { url } = yield* TestDatabase
+    const dataDir = yield* testFolder
+    const environment = { ATOLL_DATA_DIR: dataDir, ...compiledOnce }
+    const begin = 'atoll() { npm run --silent atoll -- "$@"; }'
+    const lineOf = (said: string, start: RegExp): string =>
+      said
+        .split("\n")
+        .find((line) => start.test(line))!
+        .trim()
+    const [firstKey, id] = yield* Effect.scoped(
+      Effect.gen(function* () {
+        const said = yield* up(url, dataDir)
+        // Through a pipe, too, the log is for people.
+        assert.match(said, /^\d\d:\d\d:\d\d Atoll serves http/m)
+        assert.match(said, /^Starting Atoll …$/m)
+        assert.strictEqual(lineOf(said, /^ {4}atoll\(\)/), begin)
+        assert.strictEqual(statSync(join(dataDir, "credentials.json")).mode & 0o777, 0o600)
+        const key = lineOf(said, /^ {4}KEY=/)
+        const create = lineOf(said, /^ {4}SBX=/)
+        const made = yield* typed(environment, begin, key, create)
+        assert.deepStrictEqual([made.code, made.stderr], [0, ""])
+        assert.match(made.stdout, /^sbx_\w{26}\n$/)
+        const wrong = yield* typed({ ...environment, ATOLL_API_KEY: "atoll_live_wrong" }, begin, create)
+        assert.match(wrong.stderr, /does not take this API key/)
+        const imported = lineOf(said, /^ {4}import/)
+        assert.isTrue(existsSync(/"(.*)"/.exec(imported)![1]!))
+        return [key.replace("KEY=", ""), made.stdout.trim()] as const
+      })
+    )
+    const again = yield* up(url, dataDir)
+    assert.strictEqual(lineOf(again, /^ {4}KEY=/), "KEY=$(atoll whoami --key)")
+    const had = yield* typed(environment, begin, lineOf(again, /^ {4}KEY=/), 'echo "$KEY"', `atoll sandbox show ${id}`)
+    assert.strictEqual(had.stdout.split("\n")[0], firstKey)
+    assert.include(had.stdout, id)
+  }).pipe(Effect.scoped, Effect.provide(TestDatabase.bare))
+)
+
+it.live("npm run up prints how to make another key where the first one is not stored", () =>
+  Effect.gen(function* () {
+    const { url } = yield* TestDatabase
+    const dataDir = yield* testFolder
+    yield* Effect.scoped(up(url, dataDir))
+    rmSync(join(dataDir, "credentials.json"))
+    const said = yield* up(url, dataDir)
+    const line = said.split("\n").find((one) => one.startsWith("    KEY="))!
+    assert.match(line, /^ {4}KEY=\$\(atoll keys create .*\); echo "\$KEY" \| atoll login http:\/\/127\.0\.0\.1:\d+$/)
+    const environment = { ATOLL_DATA_DIR: dataDir, DATABASE_URL: url, ...compiledOnce }
+    const begin = 'atoll() { npm run --silent atoll -- "$@"; }'
+    const made = yield* typed(environment, begin, line, "atoll whoami")
+    assert.strictEqual(made.code, 0, made.stderr)
+    assert.match(made.stdout, /^account +default /m)
+    assert.isTrue(existsSync(join(dataDir, "credentials.json")))
+  }).pipe(Effect.scoped, Effect.provide(TestDatabase.bare))
+)
+
+it.live("npm run up prints a link that signs in once, and how to have another", () =>
   Effect.gen(function* () {
     const { url } = yield* TestDatabase
     const dataDir = yield* testFolder

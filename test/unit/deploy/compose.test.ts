@@ -12,7 +12,8 @@ const text = (path: string): string => readFileSync(join(root, path), "utf8")
 const read = (path: string) => parse(text(path), { merge: true })
 
 interface Container {
-  readonly profiles?: ReadonlyArray<string>
+  readonly command?: ReadonlyArray<string>
+  readonly network_mode?: string
   readonly depends_on?: Readonly<Record<string, unknown>>
   readonly environment: Readonly<Record<string, string | number>>
   readonly networks?:
@@ -24,22 +25,17 @@ interface Container {
   readonly privileged?: boolean
 }
 
-const composition = read("docker-compose.yml") as {
+interface Composition {
   readonly services: Readonly<Record<string, Container>>
   readonly networks: Readonly<Record<string, unknown>>
   readonly volumes: Readonly<Record<string, unknown>>
   readonly secrets: Readonly<Record<string, { readonly file: string }>>
 }
+const alone = read("docker-compose.yml") as Composition
+const composition = read("docker-compose.fleet.yml") as Composition
 const { services } = composition
-const ofFleet = Object.keys(services).filter((name) => services[name]!.profiles !== undefined)
+const ofFleet = Object.keys(services).filter((name) => name !== "postgres")
 const byRole = (role: string) => ofFleet.filter((name) => services[name]!.environment["ATOLL_ROLE"] === role)
-
-/** The services that `up NAME` starts. */
-const startedWith = (name: string): ReadonlySet<string> => {
-  const found = new Set([name])
-  for (const each of found) for (const other of Object.keys(services[each]!.depends_on ?? {})) found.add(other)
-  return found
-}
 
 const networksOf = (name: string): ReadonlyArray<string> => {
   const { networks = ["default"] } = services[name]!
@@ -48,20 +44,39 @@ const networksOf = (name: string): ReadonlyArray<string> => {
 
 describe("docker compose", () => {
   it("starts Postgres and all of Atoll, and nothing of a fleet", () => {
-    const started = Object.keys(services).filter((name) => services[name]!.profiles === undefined)
-    assert.deepStrictEqual(started, ["postgres", "atoll"])
-    const { environment } = services["atoll"]!
+    assert.deepStrictEqual(Object.keys(alone.services), ["postgres", "atoll"])
+    const { environment } = alone.services["atoll"]!
     assert.deepStrictEqual(Object.keys(environment), ["DATABASE_URL", "ATOLL_PORT"])
   })
 
-  it("starts the whole fleet with the balancer, and not the Atoll that does everything", () => {
-    assert.deepStrictEqual([...startedWith("fleet")].sort(), ["postgres", ...ofFleet].sort())
-    for (const name of ofFleet) assert.deepStrictEqual(services[name]!.profiles, ["fleet"])
+  it("starts a fleet without the one that does everything", () => {
+    assert.notProperty(services, "atoll")
     assert.strictEqual(byRole("service").length, 2)
     assert.strictEqual(byRole("host").length, 3)
   })
 
-  it("publishes only the balancer, and lets hosts reach only services", () => {
+  it("needs no .env: each variable has a default", () => {
+    for (const path of ["docker-compose.yml", "docker-compose.fleet.yml"]) {
+      const variables = Array.from(text(path).matchAll(/\$\{(\w+)(:-)?/g))
+      for (const [, name, hasDefault] of variables) assert.strictEqual(hasDefault, ":-", `${path} ${name}`)
+    }
+  })
+
+  it("lets only the services reach the database: through its socket, for it has no network", () => {
+    for (const each of [alone, composition]) {
+      const { postgres, ...others } = each.services
+      assert.strictEqual(postgres!.network_mode, "none")
+      assert.deepStrictEqual(postgres!.command, ["postgres", "-c", "listen_addresses="])
+      assert.include(postgres!.volumes!, "socket:/var/run/postgresql")
+      for (const [name, { environment, volumes = [] }] of Object.entries(others)) {
+        const url = environment["DATABASE_URL"]
+        assert.strictEqual(volumes.includes("socket:/run/postgresql"), url !== undefined, name)
+        if (url !== undefined) assert.strictEqual(url, "postgres://atoll@localhost/atoll?host=/run/postgresql")
+      }
+    }
+  })
+
+  it("publishes only the balancer, and shows hosts nothing but services", () => {
     assert.deepStrictEqual(
       ofFleet.filter((name) => services[name]!.ports !== undefined),
       ["fleet"]
@@ -70,13 +85,12 @@ describe("docker compose", () => {
       assert.deepStrictEqual(networksOf(name), ["inside"])
       assert.notProperty(services[name]!.environment, "DATABASE_URL")
     }
-    const reachable = ["postgres", "fleet"].filter((name) => networksOf(name).includes("inside"))
-    assert.deepStrictEqual(reachable, [])
+    assert.notInclude(networksOf("fleet"), "inside")
   })
 
   it("gives each process existing settings, and a secret that stays out of the repository and the image", () => {
     const known = new Set<string>([...Object.values(settings).map(({ env }) => env)])
-    for (const name of [...byRole("service"), ...byRole("host"), "atoll"]) {
+    for (const name of [...byRole("service"), ...byRole("host")]) {
       for (const setting of Object.keys(services[name]!.environment)) {
         assert.isTrue(known.has(setting), `there is no setting ${setting}`)
       }
@@ -130,8 +144,13 @@ describe("docker compose", () => {
     assert.deepStrictEqual(networksOf("fleet"), ["front"])
   })
 
-  it("has an unprivileged variant of each privileged container", () => {
-    const privileged = Object.keys(services).filter((name) => services[name]!.privileged === true)
-    assert.deepStrictEqual(Object.keys(read("deploy/compose.unprivileged.yml").services), privileged)
+  it("has for each privileged container a way without", () => {
+    for (const [{ services }, path] of [
+      [alone, "deploy/compose.unprivileged.yml"],
+      [composition, "deploy/compose.fleet.unprivileged.yml"]
+    ] as const) {
+      const privileged = Object.keys(services).filter((name) => services[name]!.privileged === true)
+      assert.deepStrictEqual(Object.keys(read(path).services), privileged, path)
+    }
   })
 })

@@ -14,6 +14,7 @@ from ._async.client import AsyncAtoll
 from ._async.files import AsyncFiles
 from ._async.forward import AsyncForward
 from ._async.operation import AsyncOperation
+from ._async.preview_socket import AsyncPreviewSocket
 from ._async.previews import AsyncPreview, AsyncPreviews
 from ._async.sandbox import AsyncSandbox
 from ._async.sandboxes import AsyncSandboxes
@@ -26,6 +27,7 @@ from ._sync.client import Atoll
 from ._sync.files import Files
 from ._sync.forward import Forward
 from ._sync.operation import Operation
+from ._sync.preview_socket import PreviewSocket
 from ._sync.previews import Preview, Previews
 from ._sync.sandbox import Sandbox
 from ._sync.sandboxes import Sandboxes
@@ -50,6 +52,7 @@ __all__ = [
     "AsyncForward",
     "AsyncOperation",
     "AsyncPreview",
+    "AsyncPreviewSocket",
     "AsyncPreviews",
     "AsyncSandbox",
     "AsyncSandboxes",
@@ -70,6 +73,7 @@ __all__ = [
     "Outcome",
     "OutputChunk",
     "Preview",
+    "PreviewSocket",
     "Previews",
     "RunResult",
     "Sandbox",

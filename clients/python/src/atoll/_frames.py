@@ -42,7 +42,7 @@ class Close:
 
 
 Message = Union[bytes, str, Ping, Close]
-"""Bytes come as far as they are there: where a binary message ends is not told."""
+"""Bytes come as far as they are there, unless the reader tells messages whole."""
 
 
 def new_key() -> str:
@@ -82,15 +82,20 @@ def close_frame(code: int) -> bytes:
 
 
 class FrameReader:
-    """What a server sends, cut anywhere. Fails with UnreadableAnswer; nothing that comes after that is of any use."""
+    """What a server sends, cut anywhere. Fails with UnreadableAnswer; nothing that comes after that is of any use.
 
-    def __init__(self) -> None:
+    message_max_bytes: binary messages are told whole, as texts are, and none may be longer. None: in pieces.
+    """
+
+    def __init__(self, message_max_bytes: Optional[int] = None) -> None:
+        self._message_max_bytes = message_max_bytes
         self._rest = bytearray()
         self._left: Optional[Tuple[int, bool, int]] = None
         """Of the frame whose payload comes: its opcode, whether it is its message's last, and how many bytes."""
         self._message: Optional[int] = None
         """Of the message that is being told: TEXT or BINARY."""
-        self._text: List[bytes] = []
+        self._whole: List[bytes] = []
+        self._whole_bytes = 0
 
     def feed(self, data: bytes) -> Iterator[Message]:
         self._rest += data
@@ -146,16 +151,18 @@ class FrameReader:
         is_text = self._message == TEXT
         if is_end:
             self._message = None
-        if not is_text:
+        if not is_text and self._message_max_bytes is None:
             if payload:
                 yield payload
             return
-        self._text.append(payload)
-        if sum(map(len, self._text)) > _TEXT_MAX_BYTES:
-            raise UnreadableAnswer("A text is longer than any.")
+        self._whole.append(payload)
+        self._whole_bytes += len(payload)
+        if self._whole_bytes > (self._message_max_bytes or _TEXT_MAX_BYTES):
+            raise UnreadableAnswer("A message is longer than any.")
         if is_end:
-            text, self._text = b"".join(self._text), []
-            yield _decoded(text)
+            whole = b"".join(self._whole)
+            self._whole, self._whole_bytes = [], 0
+            yield _decoded(whole) if is_text else whole
 
 
 def _closed(payload: bytes) -> Close:

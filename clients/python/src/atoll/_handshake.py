@@ -13,7 +13,7 @@ _HEAD_MAX_BYTES = 64 * 1024
 _END = b"\r\n\r\n"
 
 
-def handshake(url: httpx.URL, key: str, protocol: str, headers: Mapping[str, str]) -> bytes:
+def handshake(url: httpx.URL, key: str, protocol: Optional[str], headers: Mapping[str, str]) -> bytes:
     lines = [
         f"GET {url.raw_path.decode('ascii')} HTTP/1.1",
         f"Host: {url.netloc.decode('ascii')}",
@@ -21,7 +21,7 @@ def handshake(url: httpx.URL, key: str, protocol: str, headers: Mapping[str, str
         "Upgrade: websocket",
         "Sec-WebSocket-Version: 13",
         f"Sec-WebSocket-Key: {key}",
-        f"Sec-WebSocket-Protocol: {protocol}",
+        *([] if protocol is None else [f"Sec-WebSocket-Protocol: {protocol}"]),
         *(f"{name}: {value}" for name, value in headers.items()),
     ]
     return "\r\n".join(lines).encode("ascii") + _END

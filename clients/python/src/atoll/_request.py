@@ -17,6 +17,7 @@ _REPEATABLE = frozenset(
         "cancelOperation",
         "closePreview",
         "closePreviews",
+        "lookUpPreview",
         "lookUpServiceAccess",
         "revokeServiceAccess",
     }

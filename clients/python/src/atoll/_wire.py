@@ -20,9 +20,11 @@ class AsyncWire:
         self._turn = asyncio.Lock()
 
     @classmethod
-    async def connect(cls, host: str, port: int, tls: Optional[ssl.SSLContext], seconds: float) -> AsyncWire:
-        """Fails with OSError, or TimeoutError."""
-        name = host if tls is not None else None
+    async def connect(
+        cls, host: str, port: int, tls: Optional[ssl.SSLContext], seconds: float, server_name: Optional[str] = None
+    ) -> AsyncWire:
+        """Fails with OSError, or TimeoutError. server_name: of TLS; by default the host."""
+        name = (server_name or host) if tls is not None else None
         opening = asyncio.open_connection(host, port, ssl=tls, server_hostname=name, limit=_ASYNC_READ_BYTES)
         try:
             reader, writer = await asyncio.wait_for(opening, seconds)
@@ -70,9 +72,11 @@ class Wire:
             self._tls = tls.wrap_bio(self._incoming, self._outgoing, server_hostname=host)
 
     @classmethod
-    def connect(cls, host: str, port: int, tls: Optional[ssl.SSLContext], seconds: float) -> Wire:
+    def connect(
+        cls, host: str, port: int, tls: Optional[ssl.SSLContext], seconds: float, server_name: Optional[str] = None
+    ) -> Wire:
         connected = socket.create_connection((host, port), seconds)
-        wire = cls(connected, tls, host)
+        wire = cls(connected, tls, server_name or host)
         try:
             connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             wire._shake_hands()

@@ -691,7 +691,9 @@ class ListedPreview:
     created_at: str
     """When it was asked for."""
     expires_at: str
-    """When it ends by itself."""
+    """When it ends by itself; of one that ended earlier, that instant."""
+    ended_at: Optional[str]
+    """When its host name stopped working; null: it is open."""
 
     @classmethod
     def from_json(cls, data: Any) -> "ListedPreview":
@@ -700,6 +702,7 @@ class ListedPreview:
             status=data["status"],
             created_at=data["createdAt"],
             expires_at=data["expiresAt"],
+            ended_at=data.get("endedAt"),
         )
 
 
@@ -1079,8 +1082,8 @@ class Operation:
     output: OperationOutput
     """Bytes ever stored of each stream."""
     process_tree: Literal["running", "gone", "unconfirmed"]
-    """What is left of the command's processes; may settle after the terminal status. running is also said of a queued
-    operation, which has none yet: it is not over.
+    """What is left of the command's processes; may settle after the terminal status. unconfirmed: the service does not
+    know. That also holds for a queued operation: its command is not known to have started.
     """
 
     @classmethod
@@ -1212,7 +1215,7 @@ class PreviewList:
 
 @dataclass(frozen=True)
 class PreviewResponse:
-    """The preview that was opened."""
+    """An open preview, with its secret."""
 
     preview: Preview
 

@@ -15,10 +15,12 @@ import { sandbox } from "./sandbox/sandbox.ts"
 import { shell } from "./shell.ts"
 import { ssh } from "./ssh.ts"
 import { usage } from "./usage.ts"
+import { whoami } from "./whoami.ts"
 
 export const commands: ReadonlyArray<Command | CommandGroup> = [
   login,
   logout,
+  whoami,
   sandbox,
   run,
   shell,

@@ -1,7 +1,7 @@
 /** The file of `atoll login`: one service and its key, readable only by its owner. */
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { homedir } from "node:os"
-import { join } from "node:path"
+import { join, resolve } from "node:path"
 import { isRecord } from "../errors.ts"
 import { Refused } from "./failure.ts"
 
@@ -11,7 +11,10 @@ export interface Credentials {
   readonly apiKey: string
 }
 
+/** ATOLL_CREDENTIALS names another file: the command line of a service's own folder has one. */
 export const credentialsPath = (): string => {
+  const named = process.env["ATOLL_CREDENTIALS"]
+  if (named) return resolve(named)
   const configured = process.env["XDG_CONFIG_HOME"]
   // By the specification a relative one does not count.
   const folder = configured?.startsWith("/") ? configured : join(homedir(), ".config")

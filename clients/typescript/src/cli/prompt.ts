@@ -59,13 +59,14 @@ export const askSecret = async (question: string): Promise<string> => {
 
 const pipedMaxCharacters = 4096
 
-/** The first line of the piped input. */
-export const pipedLine = async (): Promise<string> => {
+/** The first lines of what was piped in, at most `most` that are not empty. */
+export const pipedLines = async (most: number): Promise<ReadonlyArray<string>> => {
   process.stdin.setEncoding("utf8")
+  const filled = (text: string) => text.split("\n").filter((line) => line.trim() !== "")
   let text = ""
   for await (const piece of process.stdin) {
     text += piece as string
-    if (text.includes("\n") || text.length > pipedMaxCharacters) break
+    if (text.length > pipedMaxCharacters || filled(text.slice(0, text.lastIndexOf("\n") + 1)).length >= most) break
   }
-  return text.split("\n", 1)[0]!.trim()
+  return filled(text).slice(0, most)
 }

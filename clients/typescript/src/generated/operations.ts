@@ -23,6 +23,7 @@ import type {
   FileStatResponse,
   LogSource,
   LogsResponse,
+  LookUpPreviewRequest,
   MachineFormat,
   MachineList,
   Me,
@@ -150,11 +151,11 @@ export interface Operations {
     }
     readonly headers: {
       /**
-       * Names this request. Keys belong to the account and the kind of call; a repeated key with the same method, path
-       * and JSON body gives the original result, with another one 409. A key lives as long as what it made, and at
-       * least 24 hours.
+       * Names this request. A repeated key with the same body gives the original result, with another one 409. Required
+       * for a Sandbox of the runtime vm. Without one, a repetition makes another Sandbox. A key lives as long as what
+       * it made, and at least 24 hours.
        */
-      readonly "Idempotency-Key": string
+      readonly "Idempotency-Key"?: string | undefined
     }
     readonly body: CreateSandboxRequest
     readonly answer: SandboxResponse
@@ -580,6 +581,14 @@ export interface Operations {
     }
     readonly answer: undefined
   }
+  /** Get the address of an open preview again. Scope: sandbox:execute. */
+  readonly lookUpPreview: {
+    readonly path: {
+      readonly id: SandboxId
+    }
+    readonly body: LookUpPreviewRequest
+    readonly answer: PreviewResponse
+  }
   /** Close a preview. Scope: sandbox:execute. */
   readonly closePreview: {
     readonly path: {
@@ -788,6 +797,7 @@ export const operations = {
   createPreview: { method: "POST", path: "/api/v2/sandboxes/{id}/previews", carries: "json" },
   listPreviews: { method: "GET", path: "/api/v2/sandboxes/{id}/previews", carries: "json" },
   closePreviews: { method: "DELETE", path: "/api/v2/sandboxes/{id}/previews", carries: "nothing" },
+  lookUpPreview: { method: "POST", path: "/api/v2/sandboxes/{id}/previews/lookup", carries: "json" },
   closePreview: { method: "DELETE", path: "/api/v2/sandboxes/{id}/previews/{previewId}", carries: "nothing" },
   createServiceAccess: { method: "POST", path: "/api/v2/sandboxes/{id}/services", carries: "json" },
   lookUpServiceAccess: { method: "POST", path: "/api/v2/sandboxes/{id}/services/lookup", carries: "json" },

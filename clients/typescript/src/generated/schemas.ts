@@ -265,6 +265,11 @@ export interface CreateDirectoryRequest {
 export interface CreatePreviewRequest {
   /** The port inside the Sandbox; nothing needs to listen there yet. */
   readonly port: number
+  /**
+   * true: opens it beside previews of other ports, at most 16 in a Sandbox. false: 409 while any preview is open. By
+   * default `false`.
+   */
+  readonly alongside?: boolean | null | undefined
 }
 
 /** A Sandbox to make, and in which workspace. */
@@ -807,8 +812,10 @@ export interface ListedPreview {
   readonly status: "opening" | "active" | "closed" | "expired"
   /** When it was asked for. */
   readonly createdAt: string
-  /** When it ends by itself. */
+  /** When it ends by itself; of one that ended earlier, that instant. */
   readonly expiresAt: string
+  /** When its host name stopped working; null: it is open. */
+  readonly endedAt: string | null
 }
 
 /** What one stream wrote, in one piece. */
@@ -837,6 +844,12 @@ export interface LoggedEvent {
 /** A Sandbox's logs. */
 export interface LogsResponse {
   readonly logs: SandboxLogs
+}
+
+/** Which preview: a port has at most one that is open. */
+export interface LookUpPreviewRequest {
+  /** The port inside the Sandbox. */
+  readonly port: number
 }
 
 /** A state machine as data: its states, events, transitions and commands. */
@@ -1095,8 +1108,8 @@ export interface Operation {
     readonly stderrBytes: number
   }
   /**
-   * What is left of the command's processes; may settle after the terminal status. running is also said of a queued
-   * operation, which has none yet: it is not over.
+   * What is left of the command's processes; may settle after the terminal status. unconfirmed: the service does not
+   * know. That also holds for a queued operation: its command is not known to have started.
    */
   readonly processTree: "running" | "gone" | "unconfirmed"
 }
@@ -1199,7 +1212,7 @@ export interface Preview {
 }
 
 /**
- * 409. This Sandbox already has a preview. Close it first: DELETE …/previews closes it without its id, too.
+ * 409. A preview is open. Send alongside true for another port beside it, or close it: DELETE …/previews.
  *
  * Cause: The Sandbox has an open preview, and may have one at a time.
  *
@@ -1225,7 +1238,7 @@ export interface PreviewList {
   readonly previews: ReadonlyArray<ListedPreview>
 }
 
-/** The preview that was opened. */
+/** An open preview, with its secret. */
 export interface PreviewResponse {
   readonly preview: Preview
 }
@@ -1848,7 +1861,7 @@ export interface UnpackedArchive {
 }
 
 /**
- * 501. This server or this Sandbox's runtime does not offer that.
+ * 501. TCP access to ports is off on this server. The operator turns it on with ATOLL_SERVICE_ACCESS=on.
  *
  * Cause: The operator turned the feature off, or the runtime of this Sandbox does not have it.
  *

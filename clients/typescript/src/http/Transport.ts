@@ -4,10 +4,11 @@
  * that certainly were not applied: refused by a rate limit, or by a service that was not reached or said that nothing
  * was changed.
  */
-import { AtollError, ConnectionError, errorOf, isRecord, type Outcome, UnreadableAnswer } from "../errors.ts"
+import { AtollError, ConnectionError, errorOf, isRecord, UnreadableAnswer } from "../errors.ts"
 import { type Operations, operations } from "../generated/operations.ts"
 import { HandshakeRefused, type MessageSocket, type SocketListener } from "../socket/MessageSocket.ts"
 import { openSocket } from "../socket/openSocket.ts"
+import { outcomeOf } from "./outcomeOf.ts"
 import { sleep } from "./sleep.ts"
 
 export type Answered<Id extends keyof Operations> = Operations[Id] extends { readonly answer: infer Answer }
@@ -85,6 +86,7 @@ const repeatable: ReadonlySet<keyof Operations> = new Set([
   "cancelOperation",
   "closePreview",
   "closePreviews",
+  "lookUpPreview",
   "lookUpServiceAccess",
   "revokeServiceAccess"
 ])
@@ -95,28 +97,6 @@ const sentAsHeaders: ReadonlySet<string> = new Set(["Idempotency-Key", "Last-Eve
 const clockToleranceMs = 5_000
 const firstPauseMs = 100
 const pauseMaxMs = 5_000
-
-/**
- * Codes of connections that never stood: no name, no connection, no trusted certificate (of OpenSSL's verification).
- */
-const neverConnected =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ERR_TLS_CERT_ALTNAME_INVALID|(?:CERT|UNABLE_TO|DEPTH_ZERO|SELF_SIGNED)_.+)$/
-
-/**
- * Messages without a code: of Node and Deno for a port that fetch does not connect to, of Deno for every connection
- * that never stood.
- */
-const saidOfNone = /^bad port$|Requests to port \d+ are blocked|client error \(Connect\)/
-
-/** `notApplied` if nothing was sent. Every other request may have arrived. */
-const outcomeOf = (thrown: unknown): Outcome => {
-  for (let fault: unknown = thrown; fault instanceof Error; fault = fault.cause) {
-    const { code, syscall } = fault as { readonly code?: unknown; readonly syscall?: unknown }
-    const isOfConnecting = syscall === "connect" || syscall === "getaddrinfo"
-    if (isOfConnecting || neverConnected.test(String(code)) || saidOfNone.test(fault.message)) return "notApplied"
-  }
-  return "unknown"
-}
 
 export type Content = Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | (() => ReadableStream<Uint8Array>)
 

@@ -19,6 +19,8 @@ export interface ForwardOptions {
 
 /** Opens tunnels into one Sandbox. */
 export interface Opens {
+  /** Fails where `open` certainly would: the Sandbox does not run, or the service offers no TCP access. */
+  readonly ready: (port: number, options: Waiting) => Promise<void>
   readonly open: (port: number, options: Waiting) => Promise<TunnelStream>
   /** Ends all that it opened. */
   readonly revoke: (options: Waiting) => Promise<void>
@@ -49,7 +51,7 @@ export class Forward implements AsyncDisposable {
     server.on("error", onError)
   }
 
-  /** Fails if it cannot listen. */
+  /** Listens once the service has admitted it. Fails where the service refuses, or where it cannot listen. */
   static async listen(
     tunnels: Opens,
     port: number,
@@ -57,8 +59,12 @@ export class Forward implements AsyncDisposable {
   ): Promise<Forward> {
     signal?.throwIfAborted()
     const server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true })
+    await tunnels.ready(port, { signal })
     server.listen(localPort, host)
-    await once(server, "listening")
+    await once(server, "listening").catch(async (thrown: unknown) => {
+      await tunnels.revoke({}).catch(() => {})
+      throw thrown
+    })
     const forward = new Forward(server, tunnels, port, onError)
     const abort = () => void forward.close().catch(onError)
     if (signal?.aborted) abort()

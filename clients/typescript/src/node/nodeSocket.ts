@@ -46,45 +46,81 @@ const answerOf = async (refusal: IncomingMessage): Promise<Response> => {
   return new Response(new TextDecoder().decode(Buffer.concat(chunks)), { status: refusal.statusCode ?? 502, headers })
 }
 
-/** Nothing is read of it before `resume`. Fails with HandshakeRefused, UnreadableAnswer, what node:http fails with, or the signal's reason. */
-export const nodeSocket = (
-  { url, protocol, secret, userAgent, signal }: Handshake,
-  listener: SocketListener
-): Promise<MessageSocket> =>
+export interface UpgradeRequest {
+  /** http: or https:. */
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  /** By default the URL's host name. */
+  readonly servername?: string | undefined
+  readonly signal: AbortSignal
+}
+
+export interface Upgraded {
+  /** The subprotocol that the server took; empty: none. */
+  readonly protocol: string
+  readonly stream: Duplex
+  readonly head: Buffer
+}
+
+/** Fails with HandshakeRefused, UnreadableAnswer, what node:http fails with, or the signal's reason. */
+export const upgrade = ({ url, headers, servername, signal }: UpgradeRequest): Promise<Upgraded> =>
   new Promise((resolve, reject) => {
     const key = randomBytes(16).toString("base64")
     const asked = (url.protocol === "https:" ? requestOverTls : requestInClear)(url, {
       agent: false,
       signal,
+      ...(servername === undefined ? {} : { servername }),
       headers: {
-        authorization: `Bearer ${secret}`,
+        ...headers,
         connection: "Upgrade",
         upgrade: "websocket",
         "sec-websocket-key": key,
-        "sec-websocket-protocol": protocol,
-        "sec-websocket-version": "13",
-        "user-agent": userAgent
+        "sec-websocket-version": "13"
       }
     })
     asked.on("error", (error) => reject(signal.aborted ? signal.reason : error))
     asked.on("response", (refusal) => {
       answerOf(refusal).then((answer) => reject(new HandshakeRefused(answer)), reject)
     })
-    asked.on("upgrade", ({ headers }: IncomingMessage, stream: Duplex, head: Buffer) => {
-      if (headers["sec-websocket-accept"] !== acceptOf(key) || headers["sec-websocket-protocol"] !== protocol) {
-        stream.destroy()
-        reject(new UnreadableAnswer("Whoever answered the handshake is no Atoll service."))
-        return
+    asked.on("upgrade", ({ headers: answered }: IncomingMessage, stream: Duplex, head: Buffer) => {
+      if (answered["sec-websocket-accept"] === acceptOf(key)) {
+        return resolve({ protocol: answered["sec-websocket-protocol"] ?? "", stream, head })
       }
-      resolve(new NodeSocket(stream, head, listener))
+      stream.destroy()
+      reject(new UnreadableAnswer("The other side does not speak WebSocket."))
     })
     asked.end()
   })
 
-class NodeSocket implements MessageSocket {
+/** Nothing is read of it before `resume`. Fails with HandshakeRefused, UnreadableAnswer, what node:http fails with, or the signal's reason. */
+export const nodeSocket = async (
+  { url, protocol, secret, userAgent, signal }: Handshake,
+  listener: SocketListener
+): Promise<MessageSocket> => {
+  const headers = { authorization: `Bearer ${secret}`, "sec-websocket-protocol": protocol, "user-agent": userAgent }
+  const { protocol: taken, stream, head } = await upgrade({ url, headers, signal })
+  if (taken !== protocol) {
+    stream.destroy()
+    throw new UnreadableAnswer("The other side is no Atoll service.")
+  }
+  return new NodeSocket(stream, head, listener)
+}
+
+/** What is known of the other side. */
+interface OtherSide {
+  /** Binary messages are told whole, and none may be longer. Null: in pieces. */
+  readonly messageMaxBytes: number | null
+  /** It pings, so silence means that it is gone. */
+  readonly isPinged: boolean
+}
+
+const ofService: OtherSide = { messageMaxBytes: null, isPinged: true }
+
+export class NodeSocket implements MessageSocket {
   readonly #stream: Duplex
   readonly #listener: SocketListener
-  readonly #frames = new FrameReader()
+  readonly #frames: FrameReader
+  readonly #isPinged: boolean
   readonly #alive: ReturnType<typeof setInterval>
   #heardAt = performance.now()
   #isReading = false
@@ -92,7 +128,9 @@ class NodeSocket implements MessageSocket {
   #end: SocketEnd | null = null
   #isOver = false
 
-  constructor(stream: Duplex, head: Buffer, listener: SocketListener) {
+  constructor(stream: Duplex, head: Buffer, listener: SocketListener, { messageMaxBytes, isPinged } = ofService) {
+    this.#frames = new FrameReader(messageMaxBytes)
+    this.#isPinged = isPinged
     this.#stream = stream
     this.#listener = listener
     stream.pause()
@@ -128,8 +166,8 @@ class NodeSocket implements MessageSocket {
     this.#stream.resume()
   }
 
-  close(): void {
-    this.#closeWith(1000)
+  close(code = 1000, reason = ""): void {
+    this.#closeWith(code, reason)
     // Whatever comes before the answer is nobody's.
     this.resume()
   }
@@ -139,10 +177,10 @@ class NodeSocket implements MessageSocket {
     this.#over()
   }
 
-  #closeWith(code: number): void {
+  #closeWith(code: number, reason = ""): void {
     if (this.#isClosing || this.#stream.destroyed) return
     this.#isClosing = true
-    this.#stream.end(closeFrame(code))
+    this.#stream.end(closeFrame(code, reason))
     const timer = setTimeout(() => this.destroy(), lingerMs)
     timer.unref()
     this.#stream.once("close", () => clearTimeout(timer))
@@ -171,7 +209,7 @@ class NodeSocket implements MessageSocket {
 
   #look(): void {
     if (this.#isClosing) return
-    if (!this.#isReading) this.#stream.write(clientFrame(opcodes.pong, new Uint8Array(0)))
+    if (!this.#isReading || !this.#isPinged) this.#stream.write(clientFrame(opcodes.pong, new Uint8Array(0)))
     else if (performance.now() - this.#heardAt > silentMaxMs) {
       this.#end = { code: null, reason: `Nothing was heard for ${silentMaxMs / 1000} s.` }
       this.destroy()

@@ -76,16 +76,22 @@ const closeOf = (bytes: Uint8Array): Frame => {
 
 const isControl = (opcode: number): boolean => opcode >= opcodes.close
 
-/** What a server sends, cut anywhere. Fails with MalformedFrame; nothing that comes after that is of any use. */
+/** What a server sends, cut anywhere. With `messageMaxBytes`, binary messages are yielded whole, as texts are, and none may be longer. Fails with MalformedFrame; nothing that comes after that is of any use. */
 export class FrameReader {
   readonly #header: Array<number> = []
   /** Of the frame whose payload comes now; null before its header is whole. */
   #frame: { readonly opcode: number; readonly isLast: boolean; left: number } | null = null
   /** Of the message that is being told. */
   #message: typeof opcodes.text | typeof opcodes.binary | null = null
-  /** Of the text message, and of the control frame. */
-  readonly #text: Array<Uint8Array> = []
+  /** Of the message that is yielded whole, and of the control frame. */
+  readonly #whole: Array<Uint8Array> = []
+  #wholeBytes = 0
   readonly #control: Array<Uint8Array> = []
+  readonly #messageMaxBytes: number | null
+
+  constructor(messageMaxBytes: number | null = null) {
+    this.#messageMaxBytes = messageMaxBytes
+  }
 
   #begun(header: ReadonlyArray<number>) {
     const [first, second] = header as [number, number]
@@ -121,11 +127,17 @@ export class FrameReader {
     }
     const message = this.#message
     if (isOver && frame.isLast) this.#message = null
-    if (message === opcodes.binary) return piece.length === 0 ? null : { type: "bytes", bytes: piece }
-    this.#text.push(piece.slice())
-    if (this.#text.reduce((length, { length: more }) => length + more, 0) > textMaxBytes)
-      throw new MalformedFrame("The server sent a text longer than any.")
-    return isOver && frame.isLast ? { type: "text", text: textOf(joined(this.#text.splice(0))) } : null
+    if (message === opcodes.binary && this.#messageMaxBytes === null) {
+      return piece.length === 0 ? null : { type: "bytes", bytes: piece }
+    }
+    this.#whole.push(new Uint8Array(piece))
+    this.#wholeBytes += piece.length
+    if (this.#wholeBytes > (this.#messageMaxBytes ?? textMaxBytes))
+      throw new MalformedFrame("The server sent a message longer than any.")
+    if (!isOver || !frame.isLast) return null
+    this.#wholeBytes = 0
+    const whole = joined(this.#whole.splice(0))
+    return message === opcodes.binary ? { type: "bytes", bytes: whole } : { type: "text", text: textOf(whole) }
   }
 
   *read(chunk: Uint8Array): Generator<Frame, void, undefined> {

@@ -362,18 +362,21 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
     )
   )
 
-  it.effect("answers a plain request with 400 and another method with 405", () =>
+  it.effect("tells a plain request why a handshake would be refused, else asks for one", () =>
     withAccess(
       () => {},
-      ({ port }) =>
+      ({ port, capability }) =>
         Effect.promise(async () => {
-          const ask = async (method: string, authorization = "Bearer capability") => {
+          const ask = async (method: string, authorization = `Bearer ${capability}`, query = "port=5432") => {
             const headers: Record<string, string> = authorization === "" ? {} : { authorization }
-            const answer = await fetch(`http://127.0.0.1:${port}/api/v2/tunnel?port=5432`, { method, headers })
+            const answer = await fetch(`http://127.0.0.1:${port}/api/v2/tunnel?${query}`, { method, headers })
             return [answer.status, ((await answer.json()) as { code: string }).code, answer.headers.get("allow")]
           }
           assert.deepStrictEqual(await ask("GET", ""), [401, "UNAUTHENTICATED", null])
           assert.deepStrictEqual(await ask("GET"), [400, "INVALID_REQUEST", null])
+          assert.deepStrictEqual(await ask("GET", "Bearer capability"), [401, "UNAUTHENTICATED", null])
+          assert.deepStrictEqual(await ask("GET", undefined, "port=5433"), [404, "NOT_FOUND", null])
+          assert.deepStrictEqual(await ask("GET", undefined, "port=0"), [400, "INVALID_REQUEST", null])
           assert.deepStrictEqual(await ask("POST"), [405, "METHOD_NOT_ALLOWED", "GET"])
         })
     )

@@ -185,7 +185,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
     "mentions unknown outcomes in the 500, 502 and 503 of each call that changes something, and of no other",
     () =>
       withApi(async (api) => {
-        const reads = ["waitOperation", "lookUpServiceAccess", "regrantConnection"]
+        const reads = ["waitOperation", "lookUpPreview", "lookUpServiceAccess", "regrantConnection"]
         for (const { path, method, operation } of operationsOf(await fetched(api))) {
           const mayChange = method !== "get" && !reads.includes(operation.operationId)
           for (const status of ["500", "502", "503"]) {

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { CooperativeEnvelope, CooperativeRevoke } from "../../../../schemas/Cooperative.ts"
+import { previewsPerSandbox } from "../../../../schemas/Limits.ts"
 import { Preview, PreviewList } from "../../../../schemas/Preview.ts"
 import { ServiceAccessEnvelope, ServiceAccessRevoke } from "../../../../schemas/ServiceAccess.ts"
 import { runningSandbox } from "../../../support/http/runningSandbox.ts"
@@ -48,6 +49,68 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
     })
   )
 
+  it.effect("previews of several ports are open together where that is asked for", () =>
+    withSandbox(async ({ send }) => {
+      const open = (body: object) => send("POST", "/previews", { body })
+      const first = await open({ port: 3000 })
+      refused(await open({ port: 3001 }), 409, "PREVIEW_EXISTS")
+      refused(await open({ port: 3001, alongside: false }), 409, "PREVIEW_EXISTS")
+      const beside = await open({ port: 3001, alongside: true })
+      assert.strictEqual(beside.status, 201)
+      const same = await open({ port: 3001, alongside: true })
+      refused(same, 409, "PREVIEW_EXISTS")
+      assert.include(same.json.message, "lookup")
+      refused(await open({ port: 3002, alongside: "yes" }), 400, "INVALID_REQUEST")
+      const more = await Promise.all(
+        Array.from({ length: previewsPerSandbox }, (_, at) => open({ port: 4000 + at, alongside: true }))
+      )
+      assert.strictEqual(more.filter(({ status }) => status === 201).length, previewsPerSandbox - 2)
+      for (const { status, json } of more) if (status !== 201) assert.strictEqual(json.code, "PREVIEW_EXISTS")
+      assert.strictEqual((await send("DELETE", `/previews/${first.json.preview.id}`)).status, 204)
+      const { previews } = (await send("GET", "/previews")).json
+      const active = previews.filter(({ status }: { status: string }) => status === "active")
+      assert.strictEqual(active.length, previewsPerSandbox - 1)
+      assert.strictEqual((await send("DELETE", "/previews")).status, 204)
+      assert.strictEqual((await open({ port: 3000 })).status, 201)
+    })
+  )
+
+  it.effect("the account gets the address of an open preview again, and no other account does", () =>
+    withSandbox(async ({ send, api }) => {
+      const lookUp = (port: unknown, ask: object = {}) => send("POST", "/previews/lookup", { body: { port }, ...ask })
+      refused(await lookUp(3000), 404, "NOT_FOUND")
+      const { preview } = (await send("POST", "/previews", { body: { port: 3000 } })).json
+      const beside = (await send("POST", "/previews", { body: { port: 3001, alongside: true } })).json.preview
+      const { secret: second } = await api.newKey(["sandbox:execute"])
+      for (const ask of [{}, { key: second }]) {
+        const found = await lookUp(3000, ask)
+        assert.deepStrictEqual([found.status, found.json], [200, { preview }])
+      }
+      assert.deepStrictEqual((await lookUp(3001)).json, { preview: beside })
+      const { secret: reader } = await api.newKey(["sandbox:read"])
+      const { secret: other } = await api.newKey(["sandbox:execute"], "other")
+      refused(await lookUp(3000, { key: reader }), 403, "SCOPE_REQUIRED")
+      refused(await lookUp(3000, { key: other }), 404, "NOT_FOUND")
+      refused(await lookUp(3002), 404, "NOT_FOUND")
+      refused(await lookUp("3000"), 400, "INVALID_REQUEST")
+      assert.strictEqual((await send("DELETE", `/previews/${preview.id}`)).status, 204)
+      refused(await lookUp(3000), 404, "NOT_FOUND")
+      assert.strictEqual((await send("POST", "/stop")).status, 200)
+      refused(await lookUp(3001), 404, "NOT_FOUND")
+    })
+  )
+
+  it.effect("a closed preview lists no end in the future", () =>
+    withSandbox(async ({ send }) => {
+      await send("POST", "/previews", { body: { port: 3000 } })
+      await send("DELETE", "/previews")
+      const [closed] = Schema.decodeUnknownSync(PreviewList)((await send("GET", "/previews")).json).previews
+      assert.strictEqual(closed!.status, "closed")
+      assert.strictEqual(closed!.expiresAt, closed!.endedAt)
+      assert.isAtMost(Date.parse(closed!.expiresAt), Date.now() + 1000)
+    })
+  )
+
   it.effect("previews are listed without their capability, and closed without an id", () =>
     withSandbox(async ({ send, api }) => {
       const list = async () => Schema.decodeUnknownSync(PreviewList)((await send("GET", "/previews")).json).previews
@@ -57,7 +120,7 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
         (await send("POST", "/previews", { body: { port: 3000 } })).json.preview
       )
       const { createdAt, expiresAt } = opened
-      assert.deepStrictEqual(await list(), [{ port: 3000, status: "active", createdAt, expiresAt }])
+      assert.deepStrictEqual(await list(), [{ port: 3000, status: "active", createdAt, expiresAt, endedAt: null }])
       const { text } = await send("GET", "/previews")
       assert.notInclude(text, opened.id)
       const { secret: other } = await api.newKey(["sandbox:execute"], "other")

@@ -10,6 +10,7 @@ import {
   presentClient,
   type Transport
 } from "../../../support/mcp/McpClients.ts"
+import { takesRelativePaths } from "../../../support/mcp/takesRelativePaths.ts"
 import { ServedAtoll } from "../../../support/ServedAtoll.ts"
 import { TestDatabase } from "../../../support/TestDatabase.ts"
 
@@ -193,16 +194,17 @@ describe.skipIf(skipped(unusable))("MCP", () => {
             listed.entries.map(({ name }: { name: string }) => name),
             ["go", "bin", "deep"]
           )
-          assert.strictEqual(
-            (await refused(client, "read_file", { sandboxId, path: "/etc/passwd" })).code,
-            "INVALID_PATH"
-          )
+          for (const path of ["/etc/passwd", "../etc/passwd", "a/../../etc/passwd"])
+            assert.strictEqual((await refused(client, "read_file", { sandboxId, path })).code, "INVALID_PATH", path)
+
+          await takesRelativePaths((name, given) => done(client, name, { sandboxId, ...given }))
 
           if (isRoot) {
             const preview = await done(client, "open_preview", { sandboxId, port: 3000 })
             assert.match(preview.url, /^http:/)
-            const second = await refused(client, "open_preview", { sandboxId, port: 3000 })
-            assert.strictEqual(second.code, "PREVIEW_EXISTS")
+            assert.strictEqual((await done(client, "open_preview", { sandboxId, port: 3000 })).url, preview.url)
+            assert.include(await refused(client, "open_preview", { sandboxId, port: 3001 }), { code: "PREVIEW_EXISTS" })
+            await done(client, "open_preview", { sandboxId, port: 3002, alongside: true })
             const third = await done(client, "open_preview", { sandboxId, port: 3001, replace: true })
             assert.notStrictEqual(third.url, preview.url)
           }

@@ -1,5 +1,7 @@
 /** The operator's side: links that are printed once, and lead in once. */
 import { execFile } from "node:child_process"
+import { readFileSync, rmSync, statSync } from "node:fs"
+import { join } from "node:path"
 import { promisify } from "node:util"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -9,6 +11,7 @@ import { compiledOnce } from "../../../support/compiledOnce.ts"
 import { Browser, newPerson } from "../../../support/console/server/Browser.ts"
 import { TestApi } from "../../../support/http/TestApi.ts"
 import { TestDatabase } from "../../../support/TestDatabase.ts"
+import { testFolder } from "../../../support/testFolder.ts"
 
 const fragment = (link: string, kind: string) => {
   const [, code] = new RegExp(`^http://127\\.0\\.0\\.1:8080/console/#${kind}=([\\w-]{43})$`).exec(link) ?? []
@@ -100,16 +103,23 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a first access", (it) 
       Effect.gen(function* () {
         const { url } = yield* TestDatabase
         const sql = yield* SqlClient.SqlClient
+        const dataDir = yield* testFolder
+        const address = "http://127.0.0.1:8080"
         const asked = Effect.promise(async () => {
-          const { stdout } = await promisify(execFile)(process.execPath, ["scripts/first-access.ts"], {
-            env: { PATH: process.env["PATH"], ...compiledOnce, DATABASE_URL: url }
+          const { stdout } = await promisify(execFile)(process.execPath, ["scripts/first-access.ts", address], {
+            env: { PATH: process.env["PATH"], ...compiledOnce, DATABASE_URL: url, ATOLL_DATA_DIR: dataDir }
           })
           return JSON.parse(stdout)
         })
+        const stored = join(dataDir, "credentials.json")
         const first = yield* asked
         assert.match(first.secret, /^atoll_live_/)
         assert.match(first.code, /^[\w-]{43}$/)
-        assert.deepStrictEqual(yield* asked, { secret: null, code: null })
+        assert.deepStrictEqual(JSON.parse(readFileSync(stored, "utf8")), { url: address, apiKey: first.secret })
+        assert.strictEqual(statSync(stored).mode & 0o777, 0o600)
+        assert.deepStrictEqual(yield* asked, { secret: null, isLoggedIn: true, code: null })
+        rmSync(stored)
+        assert.deepStrictEqual(yield* asked, { secret: null, isLoggedIn: false, code: null })
         // As a folder that was made before there was a console.
         yield* sql`delete from sign_in_links`
         const later = yield* asked

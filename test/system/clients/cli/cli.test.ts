@@ -1,6 +1,6 @@
 /** The customer's command line against the real service: every command as a process of its own. */
 import { createHash, randomBytes } from "node:crypto"
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, describe, layer } from "@effect/vitest"
@@ -36,35 +36,6 @@ const coloured = new RegExp(`${"\x1b"}\\[31mred`)
 
 describe.skipIf(skipped(unusable))("the customer's command line", () => {
   layer(Customer.layer.pipe(Layer.provideMerge(served)), { excludeTestServices: true })((it) => {
-    it.effect("stores a key that the service takes where nobody else reads it, and sends it nowhere else", () =>
-      asCustomer(async ({ atoll, bare, folder, key, url }) => {
-        const env = { ...bare, XDG_CONFIG_HOME: join(folder, "config") }
-        const path = join(folder, "config/atoll/credentials.json")
-        const nobody = await atoll(["sandbox", "list"], { env })
-        assert.strictEqual(nobody.code, 1)
-        assert.match(nobody.stderr, /Nobody is logged in\. .*`atoll login`/)
-        const wrong = await atoll(["login", "--url", url], { env, input: `${key.slice(0, -4)}0000\n` })
-        assert.strictEqual(wrong.code, 1)
-        assert.match(wrong.stderr, /does not take this key/)
-        assert.isFalse(existsSync(path))
-        const right = await atoll(["login", "--url", url], { env, input: `${key}\n` })
-        assert.deepStrictEqual([right.code, right.stderr], [0, ""])
-        assert.notInclude(right.stdout, key)
-        assert.strictEqual(statSync(path).mode & 0o777, 0o600)
-        assert.deepStrictEqual(JSON.parse(readFileSync(path, "utf8")), { url, apiKey: key })
-        assert.strictEqual((await atoll(["sandbox", "list"], { env })).code, 0)
-        const elsewhere = `http://127.0.0.1:${await freePort()}`
-        const other = await atoll(["sandbox", "list"], { env: { ...env, ATOLL_URL: elsewhere } })
-        assert.strictEqual(other.code, 1)
-        assert.include(other.stderr, `is for ${url}, and is not sent to ${elsewhere}`)
-        const wins = await atoll(["sandbox", "list"], { env: { ...env, ATOLL_API_KEY: "atoll_live_wrong" } })
-        assert.strictEqual(wins.code, 1)
-        assert.match(wins.stderr, /does not take this API key.*ATOLL_API_KEY/)
-        assert.strictEqual((await atoll(["logout"], { env })).stdout, "Logged out.\n")
-        assert.isFalse(existsSync(path))
-      })
-    )
-
     it.effect("says what is wrong and what to do, and how it ends", () =>
       asCustomer(async ({ atoll, environment, bash }) => {
         const other = "sbx_01m821aq5ge84rb1c2dn3m2zzz"
@@ -486,22 +457,40 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
         const url = (await answer("open", "dev", "3000")).trim()
         assert.match(url, /^http:\/\/[0-9a-f]{32}\./)
         const again = await atoll(["open", "dev", "3000"])
-        assert.strictEqual(again.code, 1)
-        assert.include(again.stderr, "--replace")
+        assert.deepStrictEqual(again, { code: 0, stdout: `${url}\n`, stderr: "" })
+        const another = await atoll(["open", "dev", "3999", "--wait", "0s"])
+        assert.strictEqual(another.code, 1)
+        assert.match(another.stderr, /--alongside .*--replace/)
+        assert.match(await answer("open", "dev", "3999", "--wait", "0s", "--alongside"), /^http:/)
+        assert.strictEqual(await answer("open", "dev", "3000"), `${url}\n`)
         const { preview } = await json("open", "dev", "3000", "--replace")
         assert.notStrictEqual(preview.url, url)
         const silent = await atoll(["open", "dev", "3999", "--replace", "--wait", "0s"])
         assert.strictEqual(silent.code, 0)
 
-        const forwarding = start(["forward", "dev", "3000:0", "3999:0", "--json"], { input: null })
-        const { forwards } = JSON.parse(await forwarding.hasSaid("\n"))
+        const forwarding = start(["forward", "dev", "0:3000", "0:3999", "--json"], { input: null })
+        await forwarding.hasSaid("}\n")
+        const { forwards } = JSON.parse(forwarding.stdout())
+        assert.deepStrictEqual(
+          forwards.map(({ port }: { readonly port: number }) => port),
+          [3000, 3999]
+        )
         const answered = await fetch(`http://127.0.0.1:${forwards[0].localPort}/`)
         assert.strictEqual(await answered.text(), "hello")
         await fetch(`http://127.0.0.1:${forwards[1].localPort}/`).catch(() => {})
         await forwarding.hasSaid("listens on port 3999")
-        const taken = await atoll(["forward", "dev", `3000:${forwards[0].localPort}`])
+        const taken = await atoll(["forward", "dev", `${forwards[0].localPort}:3000`])
         assert.strictEqual(taken.code, 1)
         assert.include(taken.stderr, "Take another one")
+        // The order of versions before 0.3.
+        const reversed = start(["forward", "dev", `3000:${await freePort()}`], { input: null })
+        await reversed.hasSaid(/a program does on 3000\. The order is LOCAL:REMOTE since version 0\.3/)
+        reversed.child.kill("SIGINT")
+        assert.strictEqual((await reversed.ended).code, 0)
+        const nowhere = await atoll(["forward", "nothing", "3000"])
+        assert.deepStrictEqual([nowhere.code, nowhere.stdout], [1, ""])
+        const until = await answer("operation", "output", "dev", id, "--no-follow")
+        assert.strictEqual(until, "")
         forwarding.child.kill("SIGINT")
         assert.strictEqual((await forwarding.ended).code, 0)
         await answer("operation", "cancel", "dev", id)
@@ -589,7 +578,7 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
           await tmux.keys("x", "C-u", "wrong", "BSpace")
           await tmux.keys("C-u")
           await tmux.type(key)
-          await tmux.shows(/Logged in to .* as default\./)
+          await tmux.shows(/Logged in to .* as default with the key …/)
           assert.notInclude((await tmux.screen()).replaceAll("\n", ""), key.slice(-20))
           await tmux.type("clear; echo raw=$(stty -a | grep -c -e -icanon -e '-echo ')")
           await tmux.shows(/^raw=0$/m)

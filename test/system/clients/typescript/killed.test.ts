@@ -24,6 +24,7 @@ import {
 import { type CuttingProxy, cuttingProxy } from "../../../support/clients/CuttingProxy.ts"
 import { ServiceProcess } from "../../../support/crash/ServiceProcess.ts"
 import { skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
+import { previewCases } from "./previewCases.ts"
 
 interface World {
   readonly atoll: Atoll
@@ -391,6 +392,7 @@ const cases: Readonly<Record<string, (world: World) => Promise<void>>> = {
     assert.isFalse(await sandbox.files.exists(`removed-${round}`))
   },
 
+  ...previewCases,
   "Previews.open": async ({ sandbox, now }) => {
     await now()
     await doneOrUnknown(sandbox.previews.open(4000))
@@ -507,7 +509,7 @@ const cases: Readonly<Record<string, (world: World) => Promise<void>>> = {
 /** What the library's classes can do, but for errors, what users do not hold, and streams of Node. */
 const methods = async (): Promise<ReadonlyArray<string>> => {
   const sources = join(import.meta.dirname, "../../../../clients/typescript/src")
-  const hidden = new Set(["Tunnels", "TunnelStream"])
+  const hidden = new Set(["NodeSocket", "Tunnels", "TunnelStream"])
   const found: Array<string> = []
   for (const folder of [sources, join(sources, "node")])
     for (const file of readdirSync(folder).filter((name) => name.endsWith(".ts"))) {

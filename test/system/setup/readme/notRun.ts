@@ -21,7 +21,7 @@ export const notRun: ReadonlyArray<NotRun> = [
   },
   { command: /^npm install$/, why: "It is typed inside a Sandbox, and needs the registry." },
   {
-    command: /^(?:echo "POSTGRES_PASSWORD=|docker compose )/,
+    command: /^docker compose /,
     why: "It needs a container engine: npm run test:container."
   },
   { command: /^git pull$/, why: "It changes what is tested; upgrade.test.ts starts two versions one after the other." },

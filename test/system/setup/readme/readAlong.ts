@@ -90,7 +90,7 @@ export const readAlong = async (reader: Reader, home: string, emptyUrl: string):
 
   /** The output of `npm run up`, as the README shows it. */
   const printed = (): ReadonlyArray<string> => {
-    const lines = running!.said().match(/^ {4}(?:KEY|U|WSP|SBX|curl).*$/gm)!
+    const lines = running!.said().match(/^ {4}(?:atoll|KEY|U|SBX|curl).*$/gm)!
     const [, text] = /^```text\n([\s\S]*?)^```/m.exec(pageOf("README.md").text)!
     assert.deepStrictEqual(
       lines.map((line) => line.replace(/_live_\w+/, "_live_…").replace(address, "http://127.0.0.1:8080")),
@@ -99,7 +99,7 @@ export const readAlong = async (reader: Reader, home: string, emptyUrl: string):
     return lines
   }
 
-  await reader.run('set -u; atoll() { node src/cli/main.ts "$@"; }')
+  await reader.run('set -u; atoll() { node src/cli/atoll.ts "$@"; }')
   for (const { command } of toType) {
     if (serves.test(command)) {
       if (running !== null && /ATOLL_DATA_DIR/.test(command)) {

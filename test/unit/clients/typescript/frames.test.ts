@@ -100,6 +100,26 @@ describe("frames of a WebSocket", () => {
     )
   })
 
+  it("yields each message whole where that is asked for, and none that is longer than the limit", () => {
+    fc.assert(
+      fc.property(fc.array(message, { maxLength: 8 }), fc.integer({ min: 1, max: 5000 }), (sent, length) => {
+        const stream = Buffer.concat(sent.map(serverFrames))
+        const reader = new FrameReader(70_000)
+        const came: Array<string> = []
+        for (let at = 0; at < stream.length; at += length)
+          for (const { type, content } of read(reader, stream.subarray(at, at + length)))
+            if (type === "text" || type === "bytes") came.push(`${type} ${content.toString("base64")}`)
+        const expected = sent.flatMap((each) => {
+          if (each.type === "text") return [`text ${Buffer.from(each.text).toString("base64")}`]
+          return each.type === "binary" ? [`bytes ${Buffer.from(each.bytes).toString("base64")}`] : []
+        })
+        assert.deepStrictEqual(came, expected)
+      })
+    )
+    const long = serverFrame(opcodes.binary, new Uint8Array(101), true)
+    assert.throws(() => [...new FrameReader(100).read(long)], MalformedFrame, "longer than any")
+  })
+
   it("writes what a server reads: masked, whole messages and control frames, and a close", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(message, { maxLength: 6 }), async (sent) => {

@@ -177,9 +177,9 @@ class AsyncApi:
     async def create_sandbox(
         self,
         *,
-        idempotency_key: str,
         workspace_id: str,
         wait: Optional[Literal["running"]] = None,
+        idempotency_key: Optional[str] = None,
         name: Given[Optional[str]] = UNSET,
         runtime: Given[Optional[Literal["vm", "namespace"]]] = UNSET,
         network_enabled: Given[Optional[bool]] = UNSET,
@@ -191,9 +191,9 @@ class AsyncApi:
         """Create a Sandbox. Scope: sandbox:create.
 
         wait: Answers once it runs, or will not by itself, or after 30 s, with the status that it has.
-        idempotency_key: Names this request. Keys belong to the account and the kind of call; a repeated key with the
-        same method, path and JSON body gives the original result, with another one 409. A key lives as long as what
-        it made, and at least 24 hours.
+        idempotency_key: Names this request. A repeated key with the same body gives the original result, with
+        another one 409. Required for a Sandbox of the runtime vm. Without one, a repetition makes another Sandbox. A
+        key lives as long as what it made, and at least 24 hours.
         workspace_id: An own workspace; any other gives 404.
         name: For people; names need not be unique. Absent or null: none.
         runtime: Which kind of runtime it has, for good; one that this server does not offer gives 501. Absent or
@@ -926,18 +926,21 @@ class AsyncApi:
         id: SandboxId,
         *,
         port: int,
+        alongside: Given[Optional[bool]] = UNSET,
         attempt_seconds: Optional[float] = None,
     ) -> PreviewResponse:
         """Open a preview of a port. Scope: sandbox:execute.
 
         port: The port inside the Sandbox; nothing needs to listen there yet.
+        alongside: true: opens it beside previews of other ports, at most 16 in a Sandbox. false: 409 while any
+        preview is open. By default `false`.
         """
         request = Request(
             "createPreview",
             "POST",
             "/api/v2/sandboxes/{id}/previews",
             path={"id": id},
-            json={"port": port},
+            json={"port": port, "alongside": alongside},
         )
         return await self.transport.json(request, PreviewResponse.from_json, attempt_seconds)
 
@@ -950,6 +953,26 @@ class AsyncApi:
         """Close what is open. Scope: sandbox:execute."""
         request = Request("closePreviews", "DELETE", "/api/v2/sandboxes/{id}/previews", path={"id": id})
         await self.transport.nothing(request, attempt_seconds)
+
+    async def look_up_preview(
+        self,
+        id: SandboxId,
+        *,
+        port: int,
+        attempt_seconds: Optional[float] = None,
+    ) -> PreviewResponse:
+        """Get the address of an open preview again. Scope: sandbox:execute.
+
+        port: The port inside the Sandbox.
+        """
+        request = Request(
+            "lookUpPreview",
+            "POST",
+            "/api/v2/sandboxes/{id}/previews/lookup",
+            path={"id": id},
+            json={"port": port},
+        )
+        return await self.transport.json(request, PreviewResponse.from_json, attempt_seconds)
 
     async def close_preview(
         self,

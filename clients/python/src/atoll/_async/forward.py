@@ -36,6 +36,7 @@ class AsyncForward:
             finally:
                 await tunnel.close()
 
+        await tunnels.ready(port)
         return cls(await AsyncListener.open(host, local_port, serve), host)
 
     async def close(self) -> None:

@@ -5,13 +5,19 @@ from __future__ import annotations
 import asyncio
 import time
 from types import TracebackType
-from typing import Awaitable, Callable, List, Optional, Type
+from typing import Any, Awaitable, Callable, List, Mapping, Optional, Sequence, Type, Union
 
+import httpx
+
+from .._given import UNSET, Given
+from .._preview_url import preview_url
 from ..errors import Error, WaitTimeout
 from ..schemas import ListedPreview
 from ..schemas import Preview as PreviewRecord
 from .api import AsyncApi
 from .opening import opening
+from .preview_fetch import fetch_preview
+from .preview_socket import AsyncPreviewSocket
 
 _LOOK_EVERY_SECONDS = 0.15
 
@@ -31,6 +37,42 @@ class AsyncPreview:
         self.url = record.url
         self.port = record.port
         self.expires_at = record.expires_at
+
+    async def fetch(
+        self,
+        path: str = "/",
+        *,
+        method: str = "GET",
+        params: Optional[Mapping[str, str]] = None,
+        headers: Optional[Mapping[str, str]] = None,
+        content: Optional[Union[str, bytes]] = None,
+        json: Optional[Any] = None,
+        seconds: Optional[float] = None,
+    ) -> httpx.Response:
+        """The answer of the program to a path of the preview, of any status: `preview.fetch("/health").text`.
+
+        It needs no name service, where a request to `url` does: names below `.localhost` do not resolve in Python. Sends no API key.
+        Fails with ConnectionError.
+
+        seconds: how long to wait to be connected, and until more of the answer comes; by default the client's `attempt_seconds`.
+        """
+        return await fetch_preview(
+            self._api.transport,
+            preview_url(self.url, path, params),
+            method=method,
+            headers=headers,
+            content=content,
+            json=json,
+            seconds=seconds,
+        )
+
+    @opening
+    async def websocket(
+        self, path: str = "/", *, protocols: Sequence[str] = (), headers: Optional[Mapping[str, str]] = None
+    ) -> AsyncPreviewSocket:
+        """A WebSocket to a path of the preview, as `fetch` reaches it; at the end of a block it is closed. Fails with ConnectionError."""
+        url = preview_url(self.url, path, None)
+        return await AsyncPreviewSocket.open(self._api.transport, url, protocols, headers or {})
 
     async def close(self) -> None:
         await self._api.close_preview(self.record.sandbox_id, self.id)
@@ -55,14 +97,16 @@ class AsyncPreviews:
         self._listens = listens
 
     @opening
-    async def open(self, port: int, *, within_seconds: float = 30) -> AsyncPreview:
-        """One per Sandbox, for an hour; at the end of a block it is closed:
+    async def open(self, port: int, *, alongside: bool = False, within_seconds: float = 30) -> AsyncPreview:
+        """One a Sandbox, for an hour; at the end of a block it is closed:
 
             async with sandbox.previews.open(3000) as preview:
 
-        within_seconds: how long to wait until a program listens; then the preview is closed and the call fails with WaitTimeout. 0: not at all.
+        alongside: opens it beside previews of other ports; without it the service refuses while one is open (PreviewExistsError).
+        within_seconds: how long to wait until a program listens; then it fails with WaitTimeout, and the preview is closed. 0: not at all.
         """
-        preview = AsyncPreview(self._api, (await self._api.create_preview(self._id, port=port)).preview)
+        given: Given[Optional[bool]] = True if alongside else UNSET
+        preview = AsyncPreview(self._api, (await self._api.create_preview(self._id, port=port, alongside=given)).preview)
         if within_seconds <= 0:
             return preview
         try:
@@ -75,6 +119,10 @@ class AsyncPreviews:
             await _closed(preview)
             raise
         return preview
+
+    async def get(self, port: int) -> AsyncPreview:
+        """The open preview of that port; any key of the account may have opened it. Fails with NotFoundError where none is open."""
+        return AsyncPreview(self._api, (await self._api.look_up_preview(self._id, port=port)).preview)
 
     async def list(self) -> List[ListedPreview]:
         return (await self._api.list_previews(self._id)).previews

@@ -89,6 +89,18 @@ class AsyncTransport:
                     raise
             await asyncio.sleep(pause)
 
+    @property
+    def origin(self) -> httpx.URL:
+        return httpx.URL(self._url).copy_with(raw_path=b"/")
+
+    @property
+    def tls(self) -> ssl.SSLContext:
+        return self._tls
+
+    @property
+    def attempt_seconds(self) -> float:
+        return self._attempt_seconds
+
     def now(self) -> float:
         """The service's time of day, by its last answer, to the second. Seconds since 1970."""
         return time.time() + self._ahead_seconds

@@ -35,6 +35,10 @@ class AsyncTunnels:
                 raise
             return await self._connected(port)
 
+    async def ready(self, port: int) -> None:
+        """Fails where the service would refuse a tunnel to this port. Connects to nothing in the Sandbox."""
+        await self._access(port)
+
     async def revoke(self) -> None:
         """Ends all accesses of this object, and their connections."""
         self._accesses.clear()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 from collections import deque
-from typing import Deque, Mapping, Union
+from typing import Deque, Mapping, Optional, Union
 
 import httpx
 
@@ -18,20 +18,34 @@ from ..errors import ConnectionError, ConnectionLost
 class AsyncWebSocket:
     """For one that receives, and any number that send."""
 
-    def __init__(self, wire: AsyncWire, first: bytes) -> None:
+    def __init__(self, wire: AsyncWire, first: bytes, protocol: str, message_max_bytes: Optional[int] = None) -> None:
+        self.protocol = protocol
+        """The subprotocol that the server took; empty: none."""
         self._wire = wire
-        self._reader = FrameReader()
+        self._reader = FrameReader(message_max_bytes)
         self._came: Deque[Union[bytes, str, Ping, Close]] = deque(self._reader.feed(first))
 
     @classmethod
     async def open(
-        cls, url: httpx.URL, *, protocol: str, headers: Mapping[str, str], tls: ssl.SSLContext, seconds: float
+        cls,
+        url: httpx.URL,
+        *,
+        protocol: Optional[str],
+        headers: Mapping[str, str],
+        tls: ssl.SSLContext,
+        seconds: float,
+        by_way_of: Optional[httpx.URL] = None,
+        message_max_bytes: Optional[int] = None,
     ) -> AsyncWebSocket:
-        """Fails with AtollError, ConnectionError or UnreadableAnswer."""
-        is_secure = url.scheme == "https"
+        """Fails with AtollError, ConnectionError or UnreadableAnswer.
+
+        by_way_of: whose address is connected to; the URL's host is asked for there, in TLS also by its name.
+        """
+        at = by_way_of or url
+        is_secure = at.scheme == "https"
         try:
             wire = await AsyncWire.connect(
-                url.host, url.port or (443 if is_secure else 80), tls if is_secure else None, seconds
+                at.host, at.port or (443 if is_secure else 80), tls if is_secure else None, seconds, url.host
             )
         except OSError as thrown:
             raise ConnectionError(f"GET {url.path}: the service was not reached ({thrown}).", "notApplied") from thrown
@@ -48,7 +62,7 @@ class AsyncWebSocket:
             response, first = answer
             if response.status_code != 101:
                 raise error_of(response)
-            return cls(wire, first)
+            return cls(wire, first, response.headers.get("Sec-WebSocket-Protocol", ""), message_max_bytes)
         except OSError as thrown:
             await wire.aclose()
             if isinstance(thrown, ConnectionError):

@@ -37,6 +37,7 @@ class Forward:
             finally:
                 tunnel.close()
 
+        tunnels.ready(port)
         return cls(Listener.open(host, local_port, serve), host)
 
     def close(self) -> None:

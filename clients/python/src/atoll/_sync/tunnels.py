@@ -36,6 +36,10 @@ class Tunnels:
                 raise
             return self._connected(port)
 
+    def ready(self, port: int) -> None:
+        """Fails where the service would refuse a tunnel to this port. Connects to nothing in the Sandbox."""
+        self._access(port)
+
     def revoke(self) -> None:
         """Ends all accesses of this object, and their connections."""
         self._accesses.clear()

@@ -26,7 +26,7 @@ export const show = command({
         ["status", outcomeOf(record)],
         ...(record.reason === null ? [] : [["because", record.reason.message] as const]),
         ["output", `${shownBytes(stdoutBytes)}, and ${shownBytes(stderrBytes)} of errors`],
-        ["processes", record.processTree],
+        ["processes", record.status === "queued" ? "none yet: it waits for its turn" : record.processTree],
         ["created", shownTime(record.createdAt)],
         ["started", shownTime(record.startedAt)],
         ["finished", shownTime(record.finishedAt)]

@@ -1,4 +1,4 @@
-/** The previews of a Sandbox. The address of one is in this page until it is put away, and nowhere else. */
+/** The previews of a Sandbox. An address is in this page while it is shown; an open preview's can be shown again. */
 
 import { useState } from "preact/hooks"
 import type { ListedPreview, Preview } from "../../../../../schemas/Preview.ts"
@@ -28,20 +28,28 @@ const portOf = (text: string): number => {
   return port
 }
 
+interface PreviewResponse {
+  readonly preview: Preview
+}
+
+/** The open preview of that port, with its address. */
+const lookedUp = async (sandboxId: string, port: number): Promise<Preview> =>
+  (await ask<PreviewResponse>("POST", `/api/v2/sandboxes/${sandboxId}/previews/lookup`, { body: { port } })).preview
+
 interface Opening {
   readonly sandboxId: string
+  /** Another port has a preview, which stays open. */
+  readonly alongside: boolean
   readonly opened: (preview: Preview) => void
 }
 
-const OpenPreview = ({ sandboxId, opened }: Opening) => (
+const OpenPreview = ({ sandboxId, alongside, opened }: Opening) => (
   <Form
     label="Open a preview"
     busyLabel="Opening …"
     submit={async (data) => {
-      const body = { port: portOf(String(data.get("port"))) }
-      opened(
-        (await ask<{ readonly preview: Preview }>("POST", `/api/v2/sandboxes/${sandboxId}/previews`, { body })).preview
-      )
+      const body = { port: portOf(String(data.get("port"))), alongside }
+      opened((await ask<PreviewResponse>("POST", `/api/v2/sandboxes/${sandboxId}/previews`, { body })).preview)
     }}
   >
     <Field
@@ -59,8 +67,8 @@ const Opened = ({ preview: { port, url, expiresAt }, forget }: { preview: Previe
   <section class="opened" aria-labelledby="opened">
     <h3 id="opened">Preview of port {port}</h3>
     <p class="notice" role="status">
-      <strong>Its address is shown now and never again.</strong> Keep it like a password: anyone who has it can use this
-      port until <Instant at={expiresAt} />, without signing in.
+      <strong>Keep this address like a password.</strong> Anyone who has it can use this port until{" "}
+      <Instant at={expiresAt} />, without signing in.
     </p>
     <Copy text={url} label="Copy the address" />
     <div class="buttons">
@@ -74,15 +82,67 @@ const Opened = ({ preview: { port, url, expiresAt }, forget }: { preview: Previe
   </section>
 )
 
+interface Row {
+  readonly sandboxId: string
+  readonly preview: ListedPreview
+  readonly show: (preview: Preview) => void
+  readonly changed: () => void
+}
+
+const PreviewRow = ({ sandboxId, preview, show, changed }: Row) => {
+  const { port, status, createdAt, expiresAt } = preview
+  const showing = useAction(async () => show(await lookedUp(sandboxId, port)))
+  const closing = useAction(async () => {
+    const { id } = await lookedUp(sandboxId, port)
+    await ask("DELETE", `/api/v2/sandboxes/${sandboxId}/previews/${id}`)
+    changed()
+  })
+  return (
+    <tr>
+      <td>{port}</td>
+      <td>
+        <span class={`status ${status}`}>{status}</span>
+      </td>
+      <td>
+        <Instant at={createdAt} />
+      </td>
+      <td>
+        <Instant at={expiresAt} />
+      </td>
+      <td>
+        {isOpen(preview) ? (
+          <>
+            <button
+              type="button"
+              class="button small"
+              onClick={() => void showing.run()}
+              aria-disabled={showing.isBusy}
+              aria-label={`Show address of port ${port}`}
+            >
+              Show address
+            </button>
+            <button
+              type="button"
+              class="button small"
+              onClick={() => void closing.run()}
+              aria-disabled={closing.isBusy}
+              aria-label={`Close the preview of port ${port}`}
+            >
+              {closing.isBusy ? "Closing …" : "Close"}
+            </button>
+            <Fault fault={showing.fault ?? closing.fault} />
+          </>
+        ) : null}
+      </td>
+    </tr>
+  )
+}
+
 const OfSandbox = ({ sandbox }: Pick<TabProps, "sandbox">) => {
   const { id, status, networkEnabled } = sandbox
   const { loaded, feed } = usePreviews(id)
   const [kept, keep] = useState<Preview | null>(null)
-  const closing = useAction(async () => {
-    await ask("DELETE", `/api/v2/sandboxes/${id}/previews`)
-    loaded.reload()
-  })
-  const open = loaded.value?.previews.find(isOpen) ?? null
+  const hasOpen = loaded.value?.previews.some(isOpen) ?? false
   // An ended preview has no valid address.
   const isKeptOver = kept !== null && loaded.value?.previews.some((one) => isSame(one, kept) && !isOpen(one)) === true
   const shown = isKeptOver ? null : kept
@@ -92,9 +152,10 @@ const OfSandbox = ({ sandbox }: Pick<TabProps, "sandbox">) => {
         <>
           <NotRunning sandbox={sandbox} to="open a preview" />
           {shown === null ? null : <Opened preview={shown} forget={() => keep(null)} />}
-          {!isUp(status) || open !== null || shown !== null ? null : networkEnabled ? (
+          {!isUp(status) || shown !== null ? null : networkEnabled ? (
             <OpenPreview
               sandboxId={id}
+              alongside={hasOpen}
               opened={(preview) => {
                 keep(preview)
                 loaded.reload()
@@ -103,13 +164,6 @@ const OfSandbox = ({ sandbox }: Pick<TabProps, "sandbox">) => {
           ) : (
             <p class="notice">This Sandbox has no network, so its ports cannot be previewed.</p>
           )}
-          {open !== null && shown === null ? (
-            <p class="hint">
-              One preview at a time. The address of this one was shown when it was opened: close it, and open another,
-              to have one again.
-            </p>
-          ) : null}
-          <Fault fault={closing.fault} />
           {previews.length === 0 ? (
             <p class="empty">
               There are no previews. A preview gives anyone with its address access to a port of this Sandbox.
@@ -117,31 +171,13 @@ const OfSandbox = ({ sandbox }: Pick<TabProps, "sandbox">) => {
           ) : (
             <Table label="Previews of this Sandbox" columns={["Port", "Status", "Opened", "Ends", "Actions"]}>
               {previews.map((one) => (
-                <tr key={`${one.createdAt} ${one.port}`}>
-                  <td>{one.port}</td>
-                  <td>
-                    <span class={`status ${one.status}`}>{one.status}</span>
-                  </td>
-                  <td>
-                    <Instant at={one.createdAt} />
-                  </td>
-                  <td>
-                    <Instant at={one.expiresAt} />
-                  </td>
-                  <td>
-                    {isOpen(one) ? (
-                      <button
-                        type="button"
-                        class="button small"
-                        onClick={() => void closing.run()}
-                        aria-disabled={closing.isBusy}
-                        aria-label={`Close the preview of port ${one.port}`}
-                      >
-                        {closing.isBusy ? "Closing …" : "Close"}
-                      </button>
-                    ) : null}
-                  </td>
-                </tr>
+                <PreviewRow
+                  key={`${one.createdAt} ${one.port}`}
+                  sandboxId={id}
+                  preview={one}
+                  show={keep}
+                  changed={loaded.reload}
+                />
               ))}
             </Table>
           )}

@@ -28,6 +28,15 @@ ECHO = (
     "require('net').createServer({ allowHalfOpen: true }, (s) => { s.on('error', () => {}); s.pipe(s) })"
     ".listen(4000, '127.0.0.1')"
 )
+WEB_SOCKET_ECHO = """
+const server = require('http').createServer((_, answer) => answer.end('hello')).listen(4001)
+server.on('upgrade', (asked, socket) => {
+  const key = asked.headers['sec-websocket-key'] + '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+  const accept = require('crypto').createHash('sha1').update(key).digest('base64')
+  socket.on('error', () => {})
+  socket.write('HTTP/1.1 101 x\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\nSec-WebSocket-Accept: ' + accept + '\\r\\n\\r\\n')
+})
+"""
 SLOWLY = "for i in $(seq 40); do echo $i; sleep 0.05; done; echo end >&2"
 SLOW_OUTPUT = "".join(f"{number}\n" for number in range(1, 41))
 
@@ -51,6 +60,14 @@ async def refused(kind: Type[atoll.AtollError], call: Callable[[], Awaitable[Any
         pass
 
 
+async def answered_or_lost(call: Callable[[], Awaitable[Any]]) -> None:
+    """It ends with the service's connections."""
+    try:
+        await call()
+    except atoll.ConnectionError:
+        pass
+
+
 async def lost(call: Callable[[], Awaitable[Any]]) -> None:
     try:
         await call()
@@ -66,8 +83,10 @@ async def pause() -> None:
 class Cases:
     """Each named by its method."""
 
-    def __init__(self, client: AsyncAtoll, sandbox: AsyncSandbox, gate: AsyncGate) -> None:
+    def __init__(self, client: AsyncAtoll, sandbox: AsyncSandbox, shown_id: str, gate: AsyncGate) -> None:
         self.client = client
+        self.shown_id = shown_id
+        """Of the Sandbox with an open preview."""
         self.sandbox = sandbox
         """For all; none stops it."""
         self.gate = gate
@@ -460,6 +479,54 @@ class Cases:
 
         await self.same(read)
 
+    async def shown(self) -> atoll.AsyncPreview:
+        """For all; none closes it."""
+        return await (await self.client.sandboxes.get(self.shown_id)).previews.get(4001)
+
+    async def previews_get(self) -> None:
+        async def read() -> object:
+            return (await self.shown()).id
+
+        await self.same(read)
+
+    async def preview_fetch(self) -> None:
+        preview = await self.shown()
+        await self.gate.passed()
+        await answered_or_lost(preview.fetch)
+        await self.client.me()
+        assert (await preview.fetch()).text == "hello"
+
+    async def preview_websocket(self) -> None:
+        preview = await self.shown()
+        await self.gate.passed()
+        await answered_or_lost(preview.websocket)
+        await self.client.me()
+        await (await preview.websocket()).close()
+
+    async def previewsocket_send(self) -> None:
+        connection = await (await self.shown()).websocket()
+        await self.gate.passed()
+        await answered_or_lost(lambda: connection.send("hello"))
+        await connection.close()
+
+    async def previewsocket_receive(self) -> None:
+        connection = await (await self.shown()).websocket()
+        await self.gate.passed()
+        await lost(connection.receive)
+        await connection.close()
+
+    async def previewsocket_messages(self) -> None:
+        connection = await (await self.shown()).websocket()
+        await self.gate.passed()
+        await lost(lambda: gathered(connection.messages()))
+        await connection.close()
+
+    async def previewsocket_close(self) -> None:
+        connection = await (await self.shown()).websocket()
+        await self.gate.passed()
+        await connection.close()
+        await connection.close()
+
     async def previews_close(self) -> None:
         sandbox = await self.another()
         await sandbox.previews.open(4000, within_seconds=0)
@@ -586,13 +653,15 @@ async def play(client: AsyncAtoll) -> List[str]:
     """What failed."""
     failures: List[str] = []
     gate = AsyncGate()
-    async with client.sandboxes.create() as sandbox:
+    async with client.sandboxes.create() as sandbox, client.sandboxes.create() as shown:
+        await shown.start(["node", "-e", WEB_SOCKET_ECHO])
+        await shown.previews.open(4001)
         await sandbox.start(["node", "-e", ECHO])
         while (await sandbox.run(["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/4000"])).exit_code != 0:
             await pause()
         # Each with an object of its own: what one does to it, such as ending its tunnels, is not the others'.
-        names = list(cases(Cases(client, sandbox, gate)))
-        worlds = [Cases(client, await client.sandboxes.get(sandbox.id), gate) for _ in names]
+        names = list(cases(Cases(client, sandbox, shown.id, gate)))
+        worlds = [Cases(client, await client.sandboxes.get(sandbox.id), shown.id, gate) for _ in names]
 
         async def judged(world: Cases, name: str) -> None:
             try:

@@ -194,12 +194,51 @@ async def archives(sandbox: AsyncSandbox, here: str) -> None:
     assert incomplete.details.reason == "in_the_way", incomplete
 
 
+# It answers with what it was asked, and sends each short message of a WebSocket back.
+ECHO = """
+const { createHash } = require('crypto')
+const server = require('http').createServer((q, r) => r.end(q.method + ' ' + q.url + ' ' + q.headers.host))
+server.on('upgrade', (q, socket) => {
+  const key = q.headers['sec-websocket-key'] + '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
+  const accept = createHash('sha1').update(key).digest('base64')
+  socket.write('HTTP/1.1 101 x\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\nSec-WebSocket-Accept: ' + accept + '\\r\\n\\r\\n')
+  socket.on('data', (frame) => {
+    const mask = frame.subarray(2, 6)
+    const payload = frame.subarray(6).map((byte, at) => byte ^ mask[at % 4])
+    socket.write(Buffer.concat([Buffer.from([frame[0], payload.length]), payload]))
+    if ((frame[0] & 15) === 8) socket.end()
+  })
+})
+setTimeout(() => server.listen(3000), 300)
+"""
+
+
 async def previews(sandbox: AsyncSandbox) -> None:
-    script = "setTimeout(() => require('http').createServer((_, r) => r.end('hello')).listen(3000), 300)"
-    server = await sandbox.start(["node", "-e", script])
+    server = await sandbox.start(["node", "-e", ECHO])
     async with sandbox.previews.open(3000) as preview:
         assert preview.url.startswith("http://") and preview.port == 3000
         assert any(process.argv[0] == "node" for process in await sandbox.processes())
+        host = preview.url.split("/")[2]
+        assert (await preview.fetch("/a", params={"b": "c"})).text == f"GET /a?b=c {host}"
+        assert (await preview.fetch(preview.url + "d", method="POST", json={})).text == f"POST /d {host}"
+        elsewhere = await failed(ValueError, lambda: preview.fetch("http://127.0.0.1/api/v2/me"))
+        assert "cookies" in str(elsewhere), elsewhere
+        async with preview.websocket("/live") as connection:
+            await connection.send("hello")
+            assert await connection.receive() == "hello"
+            await connection.send(b"\0\1\2")
+            assert await connection.receive() == b"\0\1\2"
+            await connection.send("again")
+            async for message in connection.messages():
+                assert message == "again"
+                break
+        async with sandbox.previews.open(3001, alongside=True, within_seconds=0) as beside:
+            assert (await beside.fetch()).status_code == 502
+            refused = await failed(atoll.ConnectionError, lambda: beside.websocket())
+            assert "answered with 502" in str(refused), refused
+            assert (await sandbox.previews.get(3001)).url == beside.url
+        assert (await sandbox.previews.get(3000)).url == preview.url
+        await failed(atoll.NotFoundError, lambda: sandbox.previews.get(3001))
         exists = await failed(atoll.PreviewExistsError, lambda: sandbox.previews.open(3001))
         assert exists.outcome == "notApplied"
         assert [one.port for one in await sandbox.previews.list() if one.status == "active"] == [3000]

@@ -13,7 +13,7 @@ const program = `require("http").createServer((_, answer) => answer.end("<title>
 
 describe.skipIf(skipped(unvisitable))("previews in the console", () => {
   layer(served, { excludeTestServices: true, timeout: 240_000 })((it) => {
-    it.effect("show an address once, lead others in, and end as soon as somebody closes them", () =>
+    it.effect("show an address, lead others in, and end as soon as somebody closes them", () =>
       servedVisit(
         async ({ page, context, sandboxId, send }) => {
           const started = await send("POST", "/operations", { argv: ["/opt/atoll/node", "-e", program] })
@@ -48,15 +48,27 @@ describe.skipIf(skipped(unvisitable))("previews in the console", () => {
             JSON.stringify(await page.evaluate("[{ ...localStorage }, { ...sessionStorage }, location.href]"))
           assert.include(await everywhere(), url)
           await page.getByRole("button", { name: "Hide the address" }).click()
-          await page.getByText("One preview at a time.").waitFor()
+          const again = page.getByRole("button", { name: "Show address of port 3000" })
+          await again.waitFor()
           await page.reload()
-          await page.getByText("One preview at a time.").waitFor()
+          await again.waitFor()
           assert.notInclude(await everywhere(), new URL(url).hostname.slice(0, 32))
+          await again.click()
+          assert.strictEqual(await page.locator(".secret").textContent(), url)
+          await page.getByRole("button", { name: "Hide the address" }).click()
+
+          // A second port beside it, which stays when the first one is closed.
+          await port.fill("3002")
+          await open.click()
+          await page.getByRole("heading", { name: "Preview of port 3002" }).waitFor()
+          await page.getByRole("button", { name: "Hide the address" }).click()
 
           await page.getByRole("button", { name: "Close the preview of port 3000" }).click()
           await state("closed").waitFor()
           assert.strictEqual((await visitor.goto(url))!.status(), 404)
           await stranger.close()
+          await page.getByRole("button", { name: "Close the preview of port 3002" }).click()
+          await page.getByText("active", { exact: true }).waitFor({ state: "detached" })
 
           // Somebody else closes it: the address goes with it.
           await port.fill("3000")
@@ -67,7 +79,7 @@ describe.skipIf(skipped(unvisitable))("previews in the console", () => {
           await open.waitFor()
 
           await send("POST", "/previews", { port: 3001 })
-          await page.getByText("One preview at a time.").waitFor()
+          await page.getByRole("button", { name: "Show address of port 3001" }).waitFor()
           await page.getByRole("button", { name: /^Stop / }).click()
           await page.getByText("Start it to open a preview.").waitFor()
           // They go as what ended them is told, one after the other.
