@@ -70,8 +70,8 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     next: "Delete these Sandboxes, then the workspace. A deletion takes a moment: repeat the call until it succeeds."
   },
   PREVIEW_EXISTS: {
-    cause: "The Sandbox has an open preview, and may have one at a time.",
-    next: "Use the open preview, or close it: `DELETE …/previews` needs no id. Then open the new one."
+    cause: "The Sandbox has an open preview, and the request does not ask for another port beside it.",
+    next: "Send `alongside: true` for another port, read the address of the open one with `POST …/previews/lookup`, or close it: `DELETE …/previews` needs no id."
   },
   CURSOR_STALE: {
     cause: "The file or directory changed after its first page was read, so the next page would not fit.",

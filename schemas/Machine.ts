@@ -64,6 +64,9 @@ const Machine = Schema.Struct({
   commands: Schema.Array(Named).annotate({ description: "What it can ask the service to do." }),
   drawing: Schema.Record(Schema.String, Schema.Unknown).annotate({
     description: "Where each state, edge and label stands, in SVG user units from the upper left corner."
+  }),
+  overview: Schema.Record(Schema.String, Schema.Unknown).annotate({
+    description: "The same for a smaller diagram, which has only the names of states and events."
   })
 }).annotate({
   identifier: "Machine",

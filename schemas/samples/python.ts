@@ -118,6 +118,8 @@ finally:
 
   createPreview: inSandbox(`with sandbox.previews.open(3000) as preview:  # waits until a program listens there
     print(preview.url)`),
+  lookUpPreview: inSandbox(`preview = sandbox.previews.get(3000)
+print(preview.url)`),
   listPreviews: inSandbox(`previews = sandbox.previews.list()`),
   closePreviews: inSandbox(`sandbox.previews.close()`),
   closePreview: `client.api.close_preview("${sandboxId}", "${previewId}")`,

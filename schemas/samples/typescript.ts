@@ -123,6 +123,8 @@ for await (const bytes of events) console.log(new TextDecoder().decode(bytes))`,
   createPreview:
     inSandbox(`await using preview = await sandbox.previews.open(3000) // waits until a program listens there
 console.log(preview.url)`),
+  lookUpPreview: inSandbox(`const preview = await sandbox.previews.get(3000)
+console.log(preview.url)`),
   listPreviews: inSandbox(`const previews = await sandbox.previews.list()`),
   closePreviews: inSandbox(`await sandbox.previews.close()`),
   closePreview: call("closePreview", `parameters: { id: "${sandboxId}", previewId: "${previewId}" }`),

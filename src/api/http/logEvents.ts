@@ -13,7 +13,8 @@ const stale = () =>
     message: "This id is cut, or from another Sandbox's log. Open the stream without it."
   })
 
-const sealLogPosition = (sandboxId: string, { at, seq }: LogPosition): string => {
+/** The id of an event at this position. */
+export const sealLogPosition = (sandboxId: string, { at, seq }: LogPosition): string => {
   const mark = hash("sha256", `${sandboxId} ${at} ${seq}`).slice(0, 12)
   return `${at}-${seq}-${mark}`
 }

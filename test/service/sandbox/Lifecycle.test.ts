@@ -92,12 +92,13 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a Sandbox", (it) => {
         })
         return { id, operationId }
       }).pipe(Effect.provide(testAtoll(world)))
-      world.machines.get(id)!.processes.get(operationId)!.write("stdout", Buffer.from("while no service ran"))
+      const unseen = "while no service ran"
+      world.machines.get(id)!.processes.get(operationId)!.write("stdout", Buffer.from(unseen))
       yield* Effect.gen(function* () {
         const operations = yield* Operations
         yield* Effect.repeat(operations.get(accountId, id, operationId), {
           schedule: Schedule.spaced(5),
-          until: ({ output }) => output.stdoutBytes === 27
+          until: ({ output }) => output.stdoutBytes === "hanging\n".length + unseen.length
         })
         const cancelled = yield* operations.cancel(accountId, id, operationId, request)
         assert.strictEqual(cancelled.status, "cancelled")

@@ -784,6 +784,8 @@ class Machine:
     """What it can ask the service to do."""
     drawing: Dict[str, Any]
     """Where each state, edge and label stands, in SVG user units from the upper left corner."""
+    overview: Dict[str, Any]
+    """The same for a smaller diagram, which has only the names of states and events."""
 
     @classmethod
     def from_json(cls, data: Any) -> "Machine":
@@ -798,6 +800,7 @@ class Machine:
             guards=[MachinePart.from_json(item) for item in data["guards"]],
             commands=[MachinePart.from_json(item) for item in data["commands"]],
             drawing=data["drawing"],
+            overview=data["overview"],
         )
 
 

@@ -874,6 +874,8 @@ export interface Machine {
   readonly commands: ReadonlyArray<MachinePart>
   /** Where each state, edge and label stands, in SVG user units from the upper left corner. */
   readonly drawing: { readonly [name: string]: unknown }
+  /** The same for a smaller diagram, which has only the names of states and events. */
+  readonly overview: { readonly [name: string]: unknown }
 }
 
 /** Something that the service is asked to do. */
@@ -1214,9 +1216,10 @@ export interface Preview {
 /**
  * 409. A preview is open. Send alongside true for another port beside it, or close it: DELETE …/previews.
  *
- * Cause: The Sandbox has an open preview, and may have one at a time.
+ * Cause: The Sandbox has an open preview, and the request does not ask for another port beside it.
  *
- * Next step: Use the open preview, or close it: `DELETE …/previews` needs no id. Then open the new one.
+ * Next step: Send `alongside: true` for another port, read the address of the open one with `POST …/previews/lookup`,
+ * or close it: `DELETE …/previews` needs no id.
  */
 export interface PreviewExistsError {
   /** For programs; it never changes its meaning. */

@@ -151,7 +151,9 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the channels of an SSH
           const terminals = yield* Terminals
           const { shell } = yield* terminals.enter({ accountId, sandboxId, exhaustedAt: null }, () => {})
           yield* shell({ columns: 80, rows: 24 })
-          assert.deepStrictEqual(yield* started("terminal"), { GIVEN: "given", BOTH: "given", TERM: "xterm-256color" })
+          const { PROMPT_COMMAND, ...shown } = { ...(yield* started("terminal")) }
+          assert.deepStrictEqual(shown, { GIVEN: "given", BOTH: "given", TERM: "xterm-256color" })
+          assert.isString(PROMPT_COMMAND)
         }).pipe(Effect.scoped, Effect.provide(service(world, {})))
       })
   )

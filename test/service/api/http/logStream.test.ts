@@ -1,6 +1,7 @@
 /** The stream of a Sandbox's log over HTTP: its owner, and that it agrees with the stored log. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { sealLogPosition } from "../../../../src/api/http/logEvents.ts"
 import { EventClient } from "../../../support/http/EventClient.ts"
 import { TestApi } from "../../../support/http/TestApi.ts"
 
@@ -36,11 +37,14 @@ layer(TestApi.layer(), { excludeTestServices: true })("the stream of a log", (it
         const on = follow("?source=execute", { "last-event-id": before })
         await on.until(() => told(on).some(({ id: entry }) => entry === told(client).at(-1).id))
         // As after a restore, which sets the numbers back, or after the clock was set back.
-        for (const number of ["9999999999", "9007199254740992"]) {
-          const { status, json } = await api.send("GET", `${path}/stream?after=${Date.now()}-${number}`)
+        for (const seq of [9_999_999_999, 2 ** 53]) {
+          const { status, json } = await api.send(
+            "GET",
+            `${path}/stream?after=${sealLogPosition(id, { at: Date.now(), seq })}`
+          )
           assert.deepStrictEqual([status, json.code], [409, "CURSOR_STALE"])
         }
-        const late = follow("?source=execute&after=9999999999999-0")
+        const late = follow(`?source=execute&after=${sealLogPosition(id, { at: 9_999_999_999_999, seq: 0 })}`)
         await late.until(() => told(late).length > 1)
         assert.sameDeepMembers(told(late), await stored())
         const stranger = await api.newKey(["sandbox:read"], "stranger")
