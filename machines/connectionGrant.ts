@@ -33,7 +33,7 @@ export type ConnectionGrantEvent =
   /** The Sandbox stopped, was deleted or is lost. */
   | { readonly type: "SANDBOX_ENDED"; readonly at: number; readonly reason: PublicReason }
 
-/** Every event type, for whoever walks the machine. @public */
+/** Every event type, for tests that walk the machine. @public */
 export const connectionGrantEvents = [
   "SANDBOX_CONFIRMED",
   "SANDBOX_REFUSED",

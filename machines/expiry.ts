@@ -12,7 +12,7 @@ export const expiry = ({ context }: { readonly context: Ending }) => ({
   event: { type: "EXPIRE" }
 })
 
-/** For whoever reads it at an instant at which that deadline may be due and not have fired yet: false from the deadline's instant on. */
+/** False from the deadline's instant on, also before the deadline has fired. */
 export const lastsAt = ({ expiresAt }: Ending, at: number): boolean => at < expiresAt
 
 /**

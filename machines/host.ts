@@ -195,7 +195,7 @@ const used = {
     guard: "isThatBoot",
     target: "joining",
     actions: ["noteUnreached"],
-    description: "It is heard of, and no service reaches it: it begins anew."
+    description: "The host sends heartbeats, and no service reaches it: it joins again."
   },
   BOOTS_FAIL: {
     guard: "isThatBoot",
@@ -257,7 +257,7 @@ const returns = [
     actions: ["noteReturn", "noteSeen", leaseDeadline],
     description: "It is heard of again, and drained further."
   },
-  { target: "joining", actions: ["noteReturn", "noteSeen"], description: "It is heard of again, and begins anew." }
+  { target: "joining", actions: ["noteReturn", "noteSeen"], description: "The host sends heartbeats again, and joins again." }
 ] as const
 
 export const hostMachine = setup({
@@ -566,7 +566,7 @@ export const hostMachine = setup({
         UNREACHED: {
           guard: "isThatBoot",
           actions: ["noteDoubt"],
-          description: "It is not reached either: it begins anew when it is heard of."
+          description: "No service reaches it either: it joins again at its next heartbeat."
         },
         LOST_DUE: { actions: [{ type: "lookAtHost" }], description: "It is looked once more whether it was heard of." },
         SILENT: {

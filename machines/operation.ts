@@ -36,7 +36,7 @@ const ended = {
   stopped: { code: "SANDBOX_STOPPED", message: "The Sandbox stopped while the command ran or waited." },
   restarted: {
     code: "SANDBOX_RESTARTED",
-    message: "The Sandbox was started anew; the command's outcome is unknown."
+    message: "The Sandbox was started again; the command's outcome is unknown."
   },
   deleted: { code: "SANDBOX_DELETED", message: "The Sandbox no longer exists." }
 }

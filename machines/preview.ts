@@ -34,7 +34,7 @@ export type PreviewEvent =
   /** Nothing of it is left, here or in the guest. */
   | { readonly type: "TUNNEL_CLOSED"; readonly at: number }
 
-/** Every event type, for whoever walks the machine. @public */
+/** Every event type, for tests that walk the machine. @public */
 export const previewEvents = [
   "TUNNEL_OPEN",
   "TUNNEL_REFUSED",

@@ -47,7 +47,7 @@ export const ofThisVersion = (value: string, context: SandboxContext): SandboxCo
       ? { ...ofOneHost, ...context }
       : context
 
-/** What it was made of, by its context: whoever folds its log begins with that. */
+/** The input that it was made from, by its context: a fold of its log begins with that. */
 export const inputOf = (context: SandboxContext): SandboxInput => ({
   ...context,
   ...context.madeWith,
@@ -543,7 +543,7 @@ export const sandboxMachine = setup({
         BOOT_WAITS: {
           guard: "isCurrent",
           actions: [{ type: "schedule", params: ({ context, event }) => bootDeadline(context, event.until) }],
-          description: "It waits, or has waited, for its turn at the host: the time of its boot begins anew."
+          description: "It waits, or has waited, for its turn at the host: the time of its boot starts again."
         },
         BOOT_TIMEOUT: [
           {

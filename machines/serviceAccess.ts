@@ -36,7 +36,7 @@ export type ServiceAccessEvent =
   /** Every connection here is cut; `cleanup` says whether the guest confirmed it. */
   | { readonly type: "CONNECTIONS_CUT"; readonly at: number; readonly cleanup: "confirmed" | "unconfirmed" }
 
-/** Every event type, for whoever walks the machine. @public */
+/** Every event type, for tests that walk the machine. @public */
 export const serviceAccessEvents = [
   "SANDBOX_CONFIRMED",
   "SANDBOX_REFUSED",

@@ -1,7 +1,7 @@
 /**
  * The wallet of one account: whether it can go on, and when that ends.
  *
- * What there is and what it costs stands in the ledger (`src/wallet/`). This machine asks it whenever something has changed, keeps what it was
+ * Credit and costs stand in the ledger (`src/wallet/`). This machine asks it whenever something has changed, keeps what it was
  * told, and waits for the instants that it was told: when to ask again, and when the account's Sandboxes have to be stopped. Between those
  * nothing happens, and an account at rest waits for none. It never ends: an account does not.
  *

@@ -124,7 +124,7 @@ const drain = wishCommand(
 
 const uncordon = wishCommand("uncordon", "UNCORDON", "Use a host again that was cordoned or drained", (host) =>
   isPlaceable(host.state)
-    ? `${host.label} gets new Sandboxes again. Those that were stopped there are started by whoever needs them.`
+    ? `${host.label} gets new Sandboxes again. Their owners start those that were stopped there.`
     : `${host.label} is ${hostState(host)}, and is used as soon as it is ready.`
 )
 

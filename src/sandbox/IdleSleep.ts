@@ -1,6 +1,6 @@
 /**
  * Running Sandboxes from a time without sleep (an older version, a setting that was off) have no idle deadline. At the start each of them
- * is told to set one.
+ * must set one.
  */
 
 import { Effect, Layer, Schema } from "effect"

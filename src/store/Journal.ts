@@ -47,7 +47,7 @@ class WrittenListeners {
       try {
         listener(accountIds)
       } catch (defect) {
-        process.emitWarning(`Whoever listens to the journal failed: ${String(defect)}`)
+        process.emitWarning(`A listener of the journal failed: ${String(defect)}`)
       }
     }
   }

@@ -10,7 +10,7 @@ export interface OutputChunk {
   readonly stream: OutputStreamName
   readonly sandboxId: string
   readonly source: OutputSource
-  /** Where the writer believes that the stream ends so far: `offset`, or less where whoever produced the bytes said that those between are gone. */
+  /** Where the writer believes that the stream ends so far: `offset`, or less where the producer said that the bytes between are gone. */
   readonly follows: number
   /** Absolute offset of the first byte. */
   readonly offset: number

@@ -14,7 +14,7 @@ export interface Job<A, R> {
 
 const batchMax = 256
 
-/** Whoever is called back has faults of his own: they are not the writer's. */
+/** A callback's fault is not the writer's. */
 export const settle = <A extends { readonly id: string }, R>(
   jobs: ReadonlyArray<Job<A, R>>,
   outcomeOf: (job: Job<A, R>) => R
@@ -25,7 +25,7 @@ export const settle = <A extends { readonly id: string }, R>(
       try {
         job.done(outcomeOf(job))
       } catch (defect) {
-        faults.push(Effect.logError(`Whoever waited for the journal to write ${job.item.id} failed`, defect))
+        faults.push(Effect.logError(`The callback of the write of ${job.item.id} failed`, defect))
       }
     }
     return faults.length === 0 ? Effect.void : Effect.all(faults, { discard: true })

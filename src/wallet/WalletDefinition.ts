@@ -73,7 +73,7 @@ export const walletDefinition = Effect.gen(function* () {
   const stopSandboxes = Effect.fnUntraced(function* (accountId: string, reason: PublicReason) {
     let after = ""
     while (true) {
-      // A top-up may have come before whoever tells of it.
+      // A top-up may have come before its notification.
       if (mayGoOn(figuresOf(yield* ledger.reckon(accountId)), graceMs)) return { type: "CHANGED" as const }
       const found = yield* Effect.orDie(findInhabited({ accountId, after }))
       yield* Effect.forEach(

@@ -35,7 +35,7 @@ export interface Reckoning {
   readonly nextAt: number | null
 }
 
-/** Exhaustion this near is planned by each meter, and later than that by their sums: until then a midnight's posting plans it anew. */
+/** Exhaustion this near is planned by each meter, and later than that by their sums: until then a posting at midnight plans it again. */
 const nearMs = 24 * 60 * 60 * 1000
 
 /** What a posting holds while it is under way, locked. */

@@ -113,7 +113,7 @@ export class Files {
 
   /**
    * A whole file of at most 4 GiB, in about as much memory. A larger one fails with a RangeError: `chunks` and `readStream` have no limit. One
-   * that changes while it is read is read anew.
+   * that changes while it is read is read again from the start.
    */
   async readBytes(path: string, options: Waiting = {}): Promise<Uint8Array> {
     for (let attempt = 1; ; attempt++) {

@@ -7,7 +7,7 @@ export const console: Section = {
       rule: "An invitation works once; only its SHA-256 is stored.",
       decidedBy: "src/console/server/Invitations.ts#Invitations.layer.use",
       heldBy:
-        "console/server/registration.test.ts#makes one account of an invitation, whoever uses it at once, at whichever process"
+        "console/server/registration.test.ts#makes one account of an invitation that several processes redeem concurrently"
     },
     {
       rule: "A passphrase is stored as argon2id.",

@@ -30,7 +30,7 @@ export const forwardRequest = (
   const framing = framingOf(request)
   const path = pathOf(request)
   if (framing === null || path === null) {
-    // Whoever is before us may have understood another end of it.
+    // A proxy before us may have understood another end of it.
     response.shouldKeepAlive = false
     answerPage(request, response, previewPages.malformed(wantsHtml(request)))
     return

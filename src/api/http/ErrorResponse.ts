@@ -42,15 +42,17 @@ export const headersOf = (error: ContractError): Record<string, string> => ({
   ...ofStatus(error)
 })
 
-/** The Error body, as a line; also for responses written without the router. */
-export const errorBody = (error: ContractError, requestId: string): string =>
-  `${JSON.stringify({ code: error._tag, message: error.message, requestId, details: error.details ?? null })}\n`
+const errorJson = (error: ContractError, requestId: string): string =>
+  JSON.stringify({ code: error._tag, message: error.message, requestId, details: error.details ?? null })
+
+/** The Error body, as a line, for responses written without the router. */
+export const errorBody = (error: ContractError, requestId: string): string => `${errorJson(error, requestId)}\n`
 
 /** The error codes of responses, whose bodies are already bytes. */
 const codes = new WeakMap<HttpServerResponse.HttpServerResponse, ErrorCode>()
 
 export const errorResponse = (error: ContractError, requestId: string): HttpServerResponse.HttpServerResponse => {
-  const response = jsonTextAnswer(errorBody(error, requestId), errorStatus[error._tag], headersOf(error))
+  const response = jsonTextAnswer(errorJson(error, requestId), errorStatus[error._tag], headersOf(error))
   codes.set(response, error._tag)
   return response
 }

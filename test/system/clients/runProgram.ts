@@ -26,7 +26,7 @@ export const runProgram = (
     if (code !== 0) throw new Error(`${args.join(" ")} ended with ${code ?? signal}:\n${said}`)
     return said
   })
-  // Whoever waits for it hears of it.
+  // The waiting test gets the error.
   ended.catch(() => {})
   return { child, said: () => said, ended }
 }

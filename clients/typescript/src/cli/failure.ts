@@ -68,7 +68,7 @@ const unreached = (fault: ConnectionError, url: string, advice: string): string 
   const code = codeOf(fault.cause)
   const why = code === null ? fault.message.replace(/\.$/, "") : (reasons[code] ?? code)
   if (fault.outcome === "unknown") return `The connection to the service at ${url} was lost: ${why}. ${advice}`
-  return `The service at ${url} was not reached: ${why}. Another address is told by --url, ATOLL_URL or \`atoll login\`.`
+  return `The service at ${url} was not reached: ${why}. Give another address by --url, ATOLL_URL or \`atoll login\`.`
 }
 
 const sentencePart = (text: string): string => text.replace(/\s+$/, "")
@@ -83,9 +83,9 @@ const refused = (fault: AtollError, url: string, advice: string): string => {
     return `This API key may not do that: it lacks the scope ${fault.details.scope}. Log in with one that has it (\`atoll login\`); keys are made in the service's console.`
   }
   if (fault.is("CREDIT_EXHAUSTED")) {
-    return `${said} \`atoll usage\` shows what there was. Whoever runs the service at ${url} gives more.`
+    return `${said} \`atoll usage\` shows the credit that was used. The operator of the service at ${url} can grant more.`
   }
-  if (fault.is("SANDBOX_LIMIT_REACHED")) return `${said} \`atoll sandbox list\` shows what there is; delete one.`
+  if (fault.is("SANDBOX_LIMIT_REACHED")) return `${said} \`atoll sandbox list\` shows the account's Sandboxes; delete one.`
   if (fault.is("SANDBOX_UNAVAILABLE") && fault.details.status === "stopped") {
     return `${said} \`atoll sandbox start\` boots it again.`
   }

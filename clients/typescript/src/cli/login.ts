@@ -95,7 +95,7 @@ export const login = command({
     const read = await (isPerson() ? askPerson(known, byDefault) : readPiped(known, byDefault))
     const { url, apiKey } = read
     if (url.startsWith("http:") && !isLoopback(url)) {
-      remark(`${url} is not encrypted: whoever is between here and there can read the key.`)
+      remark(`${url} is not encrypted: every machine between here and there can read the key.`)
     }
     const me = await connect(read)
       .me()

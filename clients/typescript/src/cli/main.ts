@@ -121,7 +121,7 @@ const all = async (): Promise<number> => {
   } catch (thrown) {
     if (thrown instanceof ReaderGone) return exitCodes.readerGone
     remark(sentenceOf(thrown, ""))
-    if (thrown instanceof WrongUsage) remark("`atoll help` shows what there is.")
+    if (thrown instanceof WrongUsage) remark("`atoll help` shows all commands.")
     return exitCodeOf(thrown)
   }
 }

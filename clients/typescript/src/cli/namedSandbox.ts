@@ -19,7 +19,7 @@ export const present: ReadonlyArray<SandboxStatus> = [
 const idForm = /^sbx_[0-9a-hjkmnp-tv-z]{26}$/
 
 const absent = (nameOrId: string) =>
-  new Refused(`There is no Sandbox ${JSON.stringify(nameOrId)}. \`atoll sandbox list\` shows what there is.`)
+  new Refused(`There is no Sandbox ${JSON.stringify(nameOrId)}. \`atoll sandbox list\` shows the account's Sandboxes.`)
 
 export const namedSandbox = async (atoll: Atoll, nameOrId: string): Promise<Sandbox> => {
   if (idForm.test(nameOrId)) {

@@ -8,7 +8,7 @@ export interface Handshake {
   /** The API key, or a capability. */
   readonly secret: string
   readonly userAgent: string
-  /** Asks for the same without a handshake: whoever is not told why one failed learns it so. */
+  /** Sends the same request without a handshake, to learn why the handshake failed. */
   readonly ask: () => Promise<Response>
   /** Ends the handshake; what came of it is left alone. */
   readonly signal: AbortSignal

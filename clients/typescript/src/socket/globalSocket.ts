@@ -16,7 +16,7 @@ import {
 const unsentMaxBytes = 256 * 1024
 const lookEveryMs = 20
 
-/** What no frame said is told as 1006, and as 1005 where the frame said nothing. */
+/** 1006 stands for a close without a frame, 1005 for a frame without a code. */
 const endOf = ({ code, reason }: CloseEvent): SocketEnd => ({
   code: code === 1005 || code === 1006 ? null : code,
   reason

@@ -90,7 +90,7 @@ describe("what is in memory of a large file", () => {
     }
     await sandbox.files.write("large", source(), { size: 1000 * mebibyte })
     assert.isAtMost(taken, 30)
-    assert.isTrue(isReturned, "who makes it is told that no more is wanted")
+    assert.isTrue(isReturned, "the producer learns that no more is wanted")
   })
 
   plainly("is one piece of what is read: it is asked for when it is wanted", async () => {

@@ -1,4 +1,4 @@
-/** Whatever is another account's is not there: at every endpoint that takes an id, by session and by key, whoever's Sandbox it is asked of. */
+/** Another account's resources are not found: at every endpoint that takes an id, by session and by key. */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
@@ -47,6 +47,7 @@ const requests: Readonly<Record<string, Request>> = {
   uploadArchive: { ...file, body: Buffer.from("owned"), type: "application/x-tar" },
   downloadArchive: file,
   createPreview: { body: { port: 80 } },
+  lookUpPreview: { body: { port: 80 } },
   createServiceAccess: access,
   lookUpServiceAccess: access,
   grantConnection: connection,

@@ -47,7 +47,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the operator", (it) => {
         const sql = yield* SqlClient.SqlClient
         const kept = JSON.stringify(yield* sql`select code_sha256 from operator_links`)
         assert.notInclude(kept, code!)
-        // Whoever comes first, of two at once and at two processes.
+        // The first of two concurrent requests at two processes.
         const tries = yield* Effect.all(
           [port, second.port].map((at) => ask(new Browser(at), "POST", "/sign-in", { code })),
           { concurrency: "unbounded" }
@@ -160,7 +160,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the operator", (it) => {
         "content-type": "application/x-www-form-urlencoded"
       })
       assert.strictEqual(form.status, 415)
-      // A page that was loaded anew has the cookie alone, and learns the header by it.
+      // A page that was loaded again has the cookie alone, and learns the header by it.
       const reloaded = browser.at(port)
       reloaded.csrf = null
       assert.strictEqual(yield* statusOf(reloaded), 403)

@@ -75,7 +75,7 @@ layer(logged, { excludeTestServices: true })("registration", (it) => {
     })
   )
 
-  it.effect("makes one account of an invitation, whoever uses it at once, at whichever process", () =>
+  it.effect("makes one account of an invitation that several processes redeem concurrently", () =>
     Effect.gen(function* () {
       const { port, second } = yield* TestApi
       const sql = yield* SqlClient.SqlClient

@@ -16,7 +16,7 @@ const redeemed = (ticket: string) =>
   Effect.flatMap(Tickets, ({ redeem }) => Effect.exit(redeem(ticket))).pipe(Effect.provide(tickets()))
 
 layer(TestApi.layer(), { excludeTestServices: true })("a ticket", (it) => {
-  it.effect("is its session's, once, whoever redeems it at once", () =>
+  it.effect("is redeemed once, by its session, also concurrently", () =>
     Effect.gen(function* () {
       const { port } = yield* TestApi
       const { browser, accountId, session } = yield* registered(port)

@@ -611,7 +611,7 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
           )
           assert.deepStrictEqual([checked.code, checked.stderr], [0, ""], shell)
         }
-        // As readline asks, and what it is told.
+        // The question of readline, and the answer.
         const script = `source ${folder}/completion.bash
           compopt() { :; }
           for line in 'atoll sandb' 'atoll sandbox st' 'atoll run --sandbox=de' 'atoll logs ' 'atoll logs dev --stream ' 'atoll run --env-from ${folder}/at'; do

@@ -110,7 +110,7 @@ const documents = <A>(stdout: string): ReadonlyArray<A> =>
 
 const digest = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex")
 
-/** Counts until it is told to end, however long a service is away. */
+/** Counts until the test ends it, however long a service is away. */
 const counting = (mark: string) => `i=0; until [ -e end-${mark} ]; do i=$((i+1)); echo $i; sleep 0.02; done; echo end`
 const toldToEnd = (sandbox: SandboxHandle, mark: string) => sandbox.files.write(`end-${mark}`, "")
 /** All that it wrote, each once. */
@@ -540,7 +540,7 @@ const cases: Readonly<Record<string, Case>> = {
   }),
   completion: async ({ begin, restart }) => {
     const words = ["__complete", "sandbox", "show", ""]
-    // Whoever types waits for 2 s at most, and for no service.
+    // A user who types waits for 2 s at most, and for no service.
     const command = await begin(words, { line: /^GET \/api\/v2\/sandboxes\?/ }, { mayBeOver: true })
     await restart()
     isDone(await command.ended)

@@ -14,7 +14,7 @@ import { customerAt } from "./Customer.ts"
 const counting = "i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo $i; sleep 0.01; done; exit 6"
 
 it.live.skipIf(skipped(unusable))(
-  "loses and doubles nothing of what a command writes and reads, and gives up when it is told to",
+  "loses and doubles nothing of what a command writes and reads, and gives up when it is interrupted",
   () =>
     Effect.gen(function* () {
       const { url } = yield* TestDatabase

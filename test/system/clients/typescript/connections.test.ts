@@ -29,7 +29,7 @@ const failed = async (call: Promise<unknown>): Promise<unknown> => {
 
 const digest = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex")
 
-/** A Sandbox, over a proxy that lets everything through until it is told otherwise. */
+/** A Sandbox, over a proxy that lets everything through until the test cuts it. */
 const withSandbox = (use: (sandbox: Handle, proxy: CuttingProxy, atoll: Atoll) => Promise<void>) =>
   Effect.gen(function* () {
     const served = yield* ServedAtoll
@@ -202,7 +202,7 @@ describe.skipIf(skipped(unusable))("connections of the TypeScript library", () =
       })
     )
 
-    it.effect("a tunnel carries every byte both ways, ends one direction at a time, and is asked for anew", () =>
+    it.effect("a tunnel carries every byte both ways, ends one direction at a time, and is requested again", () =>
       withSandbox(async (sandbox) => {
         const nothing = await failed(sandbox.tunnel(4000))
         assert.isTrue(nothing instanceof AtollError && nothing.is("SANDBOX_UNAVAILABLE"), String(nothing))

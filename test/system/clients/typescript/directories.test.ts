@@ -211,7 +211,7 @@ describe.skipIf(skipped(unusable))("directories", () => {
                   }
                   proxy.cutWithin = null
                   await cut.uploadDirectory(from, "d")
-                  // A download begins anew by itself.
+                  // A download starts again by itself.
                   proxy.cutWithin = 8 * MiB
                   proxy.cutAll()
                   fs.rmSync(back, { recursive: true })

@@ -57,7 +57,7 @@ interface Look {
   readonly pointed: number | null
 }
 
-/** All that can be seen and is told of each chart, as it is drawn and while a mouse does what mice do. */
+/** All that a user sees of each chart and its tooltips, as drawn and while a mouse moves over it. */
 const seen = async (page: Page, script: string) => {
   await page.setContent(
     '<div id="host" style="width: 640px; --accent: #06c; --taken: #b60; --soft: #666; --line: #ddd">'

@@ -38,7 +38,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("a browser's windows", (it
             return true
           })
         await settled(windows.slice(-streamsMax))
-        // Whoever looks is told what happened while this window rested.
+        // The user sees what happened while this window rested.
         await api.send("POST", `/api/v2/sandboxes/${id}/stop`)
         for (const page of windows.slice(-streamsMax)) await page.locator(".status.stopped").first().waitFor()
         const used = windows[0]!

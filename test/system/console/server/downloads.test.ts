@@ -35,7 +35,7 @@ const query = (path: string, ticket: string) => new URLSearchParams({ path, tick
 const follow = (bare: Browser, sandboxId: string, given: URLSearchParams, headers: Record<string, string> = {}) =>
   bare.console("GET", `/sandboxes/${sandboxId}/download?${given}`, undefined, headers)
 
-/** Reads the head of the answer, and the rest when it is told to, with a rest after each piece; tells how many bytes came until it was over. */
+/** Reads the head of the answer, and the rest on demand, with a pause after each piece; returns how many bytes came in all. */
 const heldBack = (port: number, { cookie }: Browser, sandboxId: string, given: URLSearchParams) =>
   new Promise<{ readonly read: (restMs: number) => Promise<number> }>((resolve, reject) => {
     const path = `/console/api/sandboxes/${sandboxId}/download?${given}`

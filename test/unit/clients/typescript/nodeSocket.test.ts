@@ -42,7 +42,7 @@ describe("a WebSocket over node:http", () => {
         secret: "secret",
         userAgent: "test",
         signal,
-        ask: () => Promise.reject(new Error("It is told without that."))
+        ask: () => Promise.reject(new Error("It is known without that."))
       },
       { bytes: (bytes) => void told.push(bytes), text: (text) => void told.push(text), closed: isClosed }
     )

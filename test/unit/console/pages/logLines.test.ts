@@ -14,7 +14,7 @@ const entry = (id: string, text: string): LogEntry => ({
 })
 const texts = (lines: ReadonlyArray<Line>) => lines.map(({ runs }) => runs.map(({ text }) => text).join(""))
 
-it("an entry's lines are its own; one that is told again is not doubled; the newest are held", () => {
+it("an entry has its own lines; a repeated entry is not doubled; the newest entries are kept", () => {
   assert.deepStrictEqual(texts(linesOf(entry("a", "one\ntwo\r\n\nthree"))), ["one", "two", "", "three"])
   assert.deepStrictEqual(texts(linesOf(entry("a", "one\n"))), ["one"])
   const [long] = linesOf(entry("a", `\u001b[31m${"x".repeat(2500)}\u001b[0m\nnext`))

@@ -37,7 +37,7 @@ export const started = async (
   return sandbox.start(argv, { ...asked, stdin: whole ?? undefined })
 }
 
-/** A Sandbox runs a bounded number concurrently; further ones wait, and the user is told. */
+/** A Sandbox runs a bounded number concurrently; further ones wait, and the command says so. */
 const sayIfQueued = (operation: Operation, over: AbortSignal): void => {
   const timer = setTimeout(async () => {
     const { status } = await operation.refresh({ signal: over }).catch(() => ({ status: null }))

@@ -42,7 +42,7 @@ export const list = command({
   },
   words: { least: 0, most: 0, completes: [] },
   examples: [
-    ["sandbox list", "What there is"],
+    ["sandbox list", "Lists Sandboxes"],
     ["sandbox list --status running --metadata team=blue", "Those that run and are so marked"],
     ["sandbox list --json | jq -r '.sandboxes[].id'", "For a program"]
   ],

@@ -298,7 +298,7 @@ async def tls() -> None:
         threading.Thread(target=refused, args=(listening, serving), daemon=True).start()
         try:
             await AsyncWire.connect("localhost", listening.getsockname()[1], ssl.create_default_context(), 60)
-            raise AssertionError("It trusted whoever came.")
+            raise AssertionError("It trusted an unknown server.")
         except ssl.SSLCertVerificationError:
             pass
 
@@ -312,7 +312,7 @@ def refused(listening: socket.socket, context: ssl.SSLContext) -> None:
 
 
 async def memory() -> None:
-    """What was read of a large file is gone with whoever held it, whether the collector of cycles came or not."""
+    """The bytes read of a large file are freed with their holder, with or without the collector of cycles."""
     answers: List["weakref.ref[httpx.Response]"] = []
 
     def answer(request: httpx.Request) -> httpx.Response:

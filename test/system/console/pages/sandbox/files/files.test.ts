@@ -59,7 +59,7 @@ const fileIn = ({ send }: ServedVisit, path: string): Promise<string> =>
   send("GET", content(path)).then(({ text }) => text)
 
 /**
- * What the service answers for a directory of 100,000 entries, made in the page until it is loaded anew: through the browser's debugger it
+ * What the service answers for a directory of 100,000 entries, made in the page until it is loaded again: through the browser's debugger it
  * would take longer than all else. Backwards, as a file system may have them.
  */
 const manyEntries = `{
@@ -176,7 +176,7 @@ const madeAndEdited = async (visit: ServedVisit) => {
   await page.getByText("Saved.").waitFor()
   assert.strictEqual(await fileIn(visit, path), large)
   await button(page, "Edit").click()
-  await textField(page).fill("written anew\n")
+  await textField(page).fill("written again\n")
   await send("DELETE", `/files?path=${path}`)
   await save(page)
   await page.getByText("This file was deleted").waitFor()

@@ -82,7 +82,7 @@ describe.skipIf(skipped(unvisitable))("previews in the console", () => {
           await page.getByRole("button", { name: "Show address of port 3001" }).waitFor()
           await page.getByRole("button", { name: /^Stop / }).click()
           await page.getByText("Start it to open a preview.").waitFor()
-          // They go as what ended them is told, one after the other.
+          // They disappear one after the other, with the event that ended each.
           await open.waitFor({ state: "detached" })
           await page.getByText("active", { exact: true }).waitFor({ state: "detached" })
           await assertSound(page, "a stopped Sandbox")

@@ -193,7 +193,7 @@ describe.skipIf(skipped(unvisitable))("the terminal in a browser", () => {
         await type(page, "echo fr''ee")
         await shows(page, "free")
 
-        // Whoever goes elsewhere leaves nothing running.
+        // A user who leaves the page leaves nothing running.
         await type(page, "sleep 98766")
         const lines = async (): Promise<string> => JSON.stringify((await send("GET", "/processes")).json.processes)
         while (!(await lines()).includes("98766"));
