@@ -257,7 +257,11 @@ const returns = [
     actions: ["noteReturn", "noteSeen", leaseDeadline],
     description: "It is heard of again, and drained further."
   },
-  { target: "joining", actions: ["noteReturn", "noteSeen"], description: "The host sends heartbeats again, and joins again." }
+  {
+    target: "joining",
+    actions: ["noteReturn", "noteSeen"],
+    description: "The host sends heartbeats again, and joins again."
+  }
 ] as const
 
 export const hostMachine = setup({

@@ -21,6 +21,8 @@ const isDebian = (() => {
 const askedFor = (installed: ReadonlyArray<string>, knows: ReadonlyArray<string>) =>
   Effect.gen(function* () {
     const folder = yield* testFolder
+    const asked = join(folder, "asked")
+    writeFileSync(asked, "")
     const program = (name: string, text: string) => {
       writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`)
       chmodSync(join(folder, name), 0o755)
@@ -28,7 +30,7 @@ const askedFor = (installed: ReadonlyArray<string>, knows: ReadonlyArray<string>
     for (const name of installed) program(name, "exit 1")
     program(
       "apt-get",
-      `echo "$@" >&2; case "$*" in *update|${knows.map((name) => `*" ${name}"`).join("|") || "-"}) ;; *) exit 100; esac`
+      `echo "$@" >> ${asked}; case "$*" in *update|${knows.map((name) => `*" ${name}"`).join("|") || "-"}) ;; *) exit 100; esac`
     )
     symlinkSync("/usr/bin/env", join(folder, "env"))
     const said = yield* Effect.promise(
@@ -39,7 +41,7 @@ const askedFor = (installed: ReadonlyArray<string>, knows: ReadonlyArray<string>
             process.execPath,
             ["--input-type=module", "-e", script],
             { env: { PATH: folder } },
-            (_, __, stderr) => resolve(stderr)
+            (_, __, stderr) => resolve(`${stderr}\n${readFileSync(asked, "utf8")}`)
           )
         })
     )

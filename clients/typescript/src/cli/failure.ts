@@ -85,7 +85,8 @@ const refused = (fault: AtollError, url: string, advice: string): string => {
   if (fault.is("CREDIT_EXHAUSTED")) {
     return `${said} \`atoll usage\` shows the credit that was used. The operator of the service at ${url} can grant more.`
   }
-  if (fault.is("SANDBOX_LIMIT_REACHED")) return `${said} \`atoll sandbox list\` shows the account's Sandboxes; delete one.`
+  if (fault.is("SANDBOX_LIMIT_REACHED"))
+    return `${said} \`atoll sandbox list\` shows the account's Sandboxes; delete one.`
   if (fault.is("SANDBOX_UNAVAILABLE") && fault.details.status === "stopped") {
     return `${said} \`atoll sandbox start\` boots it again.`
   }

@@ -93,12 +93,12 @@ layer(TestApi.layer(), { excludeTestServices: true })("keys in the console", (it
       const again = yield* inConsole(browser, "POST", `/keys/${revoked.json.key.id}/revoke`)
       assert.strictEqual(again.json.key.revokedAt, gone.json.key.revokedAt)
 
-      const again = yield* inConsole(browser, "POST", `/keys/${rotated.json.key.id}/rotate`)
-      assert.strictEqual(again.status, 201, again.text)
-      assert.deepInclude(again.json.key, { name: "rotated", scopes: ["sandbox:read"], lastUsedAt: null })
-      assert.notStrictEqual(again.json.key.id, rotated.json.key.id)
+      const next = yield* inConsole(browser, "POST", `/keys/${rotated.json.key.id}/rotate`)
+      assert.strictEqual(next.status, 201, next.text)
+      assert.deepInclude(next.json.key, { name: "rotated", scopes: ["sandbox:read"], lastUsedAt: null })
+      assert.notStrictEqual(next.json.key.id, rotated.json.key.id)
       assert.deepStrictEqual(
-        [yield* statusOf(second.port, rotated.json.secret), yield* statusOf(second.port, again.json.secret)],
+        [yield* statusOf(second.port, rotated.json.secret), yield* statusOf(second.port, next.json.secret)],
         [401, 200]
       )
       assert.strictEqual((yield* inConsole(browser, "POST", `/keys/${rotated.json.key.id}/rotate`)).status, 404)

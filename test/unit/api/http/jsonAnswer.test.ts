@@ -10,7 +10,7 @@ it("a large answer is kept as its bytes alone, a small one as its text, which go
     const { body } = jsonTextAnswer(text, 408, { "retry-after": "1" })
     assert(body._tag === "Uint8Array")
     assert.strictEqual(body.text !== undefined, !isLarge)
-    assert.strictEqual(Buffer.from(body.body).toString(), text)
-    assert.strictEqual(body.contentLength, Buffer.byteLength(text))
+    assert.strictEqual(Buffer.from(body.body).toString(), `${text}\n`)
+    assert.strictEqual(body.contentLength, Buffer.byteLength(text) + 1)
   }
 })
