@@ -76,7 +76,7 @@ export const remaining: Lengths = {
   "src/account/workspace/Workspaces.ts Workspaces.layer": 130,
   "test/system/clients/cli/cli.test.ts": 670,
   "test/system/clients/cli/killed.test.ts": 770,
-  "test/system/clients/typescript/killed.test.ts": 620,
+  "test/system/clients/typescript/killed.test.ts": 610,
   "test/system/console/pages/commands.test.ts": 410,
   "test/system/console/pages/parts.test.ts": 450,
   "test/service/observe/events/feed.test.ts": 570,

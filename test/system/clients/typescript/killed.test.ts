@@ -25,6 +25,7 @@ import { type CuttingProxy, cuttingProxy } from "../../../support/clients/Cuttin
 import { ServiceProcess } from "../../../support/crash/ServiceProcess.ts"
 import { skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
 import { previewCases } from "./previewCases.ts"
+import { publicMethods } from "./publicMethods.ts"
 
 interface World {
   readonly atoll: Atoll
@@ -306,6 +307,10 @@ const cases: Readonly<Record<string, (world: World) => Promise<void>>> = {
     await world.sandbox.files.write(`text-${world.round}`, "grüße")
     await same(world, () => world.sandbox.files.read(`text-${world.round}`))
   },
+  "Files.readText": async (world) => {
+    await world.sandbox.files.write(`words-${world.round}`, "grüße")
+    await same(world, () => world.sandbox.files.readText(`words-${world.round}`))
+  },
   "Files.sha256": async (world) => {
     await world.sandbox.files.write(`sum-${world.round}`, "grüße")
     await same(world, () => world.sandbox.files.sha256(`sum-${world.round}`))
@@ -506,26 +511,6 @@ const cases: Readonly<Record<string, (world: World) => Promise<void>>> = {
   }
 }
 
-/** What the library's classes can do, but for errors, what users do not hold, and streams of Node. */
-const methods = async (): Promise<ReadonlyArray<string>> => {
-  const sources = join(import.meta.dirname, "../../../../clients/typescript/src")
-  const hidden = new Set(["NodeSocket", "Tunnels", "TunnelStream"])
-  const found: Array<string> = []
-  for (const folder of [sources, join(sources, "node")])
-    for (const file of readdirSync(folder).filter((name) => name.endsWith(".ts"))) {
-      for (const value of Object.values((await import(join(folder, file))) as Record<string, unknown>)) {
-        if (typeof value !== "function" || !/^class\b/.test(String(value)) || hidden.has(value.name)) continue
-        if (value.prototype instanceof Error) continue
-        for (const key of Reflect.ownKeys(value.prototype)) {
-          const { value: method } = Object.getOwnPropertyDescriptor(value.prototype, key)!
-          if (key === "constructor" || typeof method !== "function") continue
-          found.push(`${value.name}.${typeof key === "symbol" ? key.description!.replace("Symbol.", "") : key}`)
-        }
-      }
-    }
-  return [...new Set(found)]
-}
-
 describe.skipIf(skipped(unusable))("a service that is killed in the middle of every method", () => {
   let service: ServiceProcess
   let proxy: CuttingProxy
@@ -548,7 +533,7 @@ describe.skipIf(skipped(unusable))("a service that is killed in the middle of ev
 
   it("has a case for each method", async () => {
     assert.isFunction(library.Atoll)
-    assert.deepStrictEqual(Object.keys(cases).toSorted(), (await methods()).toSorted())
+    assert.deepStrictEqual(Object.keys(cases).toSorted(), (await publicMethods()).toSorted())
   })
 
   it.each(["answers are lost", "nothing is asked"] as const)(

@@ -376,6 +376,10 @@ class Cases:
         await self.sandbox.files.write(f"text-{self.manner}", "grüße")
         await self.same(lambda: self.sandbox.files.read(f"text-{self.manner}"))
 
+    async def files_read_text(self) -> None:
+        await self.sandbox.files.write(f"words-{self.manner}", "grüße")
+        await self.same(lambda: self.sandbox.files.read_text(f"words-{self.manner}"))
+
     async def files_sha256(self) -> None:
         await self.sandbox.files.write(f"sum-{self.manner}", "grüße")
         await self.same(lambda: self.sandbox.files.sha256(f"sum-{self.manner}"))
