@@ -63,16 +63,25 @@ layer(TestApi.layer(), { excludeTestServices: true })("the reference in a browse
     () =>
       asNewPerson(async ({ page }) => {
         await goTo(page, "Keys")
+        // An error that belongs to no field of the form.
+        const refusal = {
+          code: "ACCOUNT_SUSPENDED",
+          message: "The account is suspended.",
+          requestId: "req_test",
+          details: null
+        }
+        await page.route("**/console/api/keys", (route) =>
+          route.request().method() === "POST" ? route.fulfill({ status: 403, json: refusal }) : route.continue()
+        )
         await page.getByRole("button", { name: "Create" }).click()
         const dialog = page.getByRole("dialog")
         await dialog.getByLabel("Name", { exact: true }).fill("Development")
-        await dialog.getByLabel("Expires").fill("2001-02-03T04:05")
         await dialog.getByRole("button", { name: "Create the key" }).click()
-        const code = dialog.getByRole("link", { name: "INVALID_REQUEST" })
-        assert.strictEqual(await code.getAttribute("href"), "/docs#INVALID_REQUEST")
+        const code = dialog.getByRole("link", { name: "ACCOUNT_SUSPENDED" })
+        assert.strictEqual(await code.getAttribute("href"), "/docs#ACCOUNT_SUSPENDED")
         // In another tab: what was typed stays.
         const [explained] = await Promise.all([page.context().waitForEvent("page"), code.click()])
-        await explained.locator("#INVALID_REQUEST").getByText("Next step.").waitFor()
+        await explained.locator("#ACCOUNT_SUSPENDED").getByText("Next step.").waitFor()
         await page.keyboard.press("Escape")
         await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "API reference" }).click()
         await page.getByRole("heading", { level: 1, name: "Atoll API" }).waitFor()

@@ -28,8 +28,9 @@ const composed: Readonly<Record<string, ReadonlyArray<string>>> = {
   "${words.written} notices": ["written notices", "stored notices"]
 }
 
-/** Of a process that this test does not start: with a certificate for its API, or with virtual machines. */
+/** Of a process that this test does not start: with certificates for its fleet or its API, or with virtual machines. */
 const elsewhere: ReadonlyArray<string> = [
+  "fleet certificate",
   "certificate",
   "machine networks",
   "machine looks",
