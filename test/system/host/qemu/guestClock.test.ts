@@ -205,7 +205,8 @@ describe.skipIf(unusable !== null)("the clock of a virtual machine", () => {
               for (const name of names) {
                 const said = yield* output(yield* driver.guest(name, 1), "busybox adjtimex; date +%s%3N")
                 const tick = Number(/-t +tick: +(\d+)/.exec(said)![1])
-                expect(Math.abs(tick - 10_000)).toBeLessThanOrEqual(10)
+                // Mended to within 0.1 %, by a measurement that is itself off by some hundredths of a percent.
+                expect(Math.abs(tick - 10_000)).toBeLessThanOrEqual(20)
                 expect(Math.abs(Number(said.split("\n").at(-1)) - Date.now())).toBeLessThan(5_000)
               }
             })
