@@ -153,7 +153,6 @@ export const logReadings = Effect.gen(function* () {
       )
       return queue
     }).pipe(Scope.provide(scope))
-
     const next: Effect.Effect<LogEvent | null> = Effect.gen(function* () {
       const changed = yield* changes
       if (!isBegun) {
@@ -161,7 +160,8 @@ export const logReadings = Effect.gen(function* () {
         const { rows, truncated } = yield* begin
         return { type: "log", entries: rows.map(entryOf), truncated, position }
       }
-      while (true) {
+      // A closed stream reads no more: it would take the turns of those that are open.
+      while (scope.state._tag !== "Closed") {
         const rows = yield* read
         if (rows.length > 0) {
           toldAt = yield* elapsedMs
@@ -179,8 +179,8 @@ export const logReadings = Effect.gen(function* () {
         const woken = yield* Effect.timeoutOption(Queue.take(changed), Math.min(askEveryMs, leftMs))
         if (Option.isSome(woken)) yield* Effect.sleep(gatherMs)
       }
+      return null
     })
-
     return pullStream(next, run, scope)
   }
 })
