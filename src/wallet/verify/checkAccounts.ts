@@ -1,8 +1,8 @@
 /** Replays each account's entries and compares them with its grants and its wallet. */
 import { Effect, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
-import { Int8, textColumn } from "../../store/Columns.ts"
-import { type Grant, grantKinds } from "../Grant.ts"
+import { textColumn } from "../../store/Columns.ts"
+import { GrantRow, grantOf } from "../ledgerRows.ts"
 import { AccountReplay, type PostedEntry } from "./AccountReplay.ts"
 import { eachBatch } from "./cursor.ts"
 import type { Differences } from "./Differences.ts"
@@ -28,32 +28,7 @@ interface AccountRow {
   readonly posted_at: bigint | null
 }
 
-const GrantRow = Schema.Struct({
-  id: Schema.String,
-  account_id: Schema.String,
-  kind: Schema.Literals(grantKinds),
-  granted_micro_usd: Schema.BigInt,
-  remaining_micro_usd: Schema.BigInt,
-  expired_micro_usd: Schema.BigInt,
-  effective_at: Int8,
-  expires_at: Schema.NullOr(Int8),
-  is_posted: Schema.Boolean,
-  description: Schema.String,
-  created_at: Int8
-})
-
-const grantOf = (row: typeof GrantRow.Type): Grant => ({
-  id: row.id,
-  kind: row.kind,
-  grantedMicroUsd: row.granted_micro_usd,
-  remainingMicroUsd: row.remaining_micro_usd,
-  expiredMicroUsd: row.expired_micro_usd,
-  effectiveAt: row.effective_at,
-  expiresAt: row.expires_at,
-  isPosted: row.is_posted,
-  description: row.description,
-  createdAt: row.created_at
-})
+const OwnedGrantRow = Schema.Struct({ ...GrantRow.fields, account_id: Schema.String })
 
 interface EntryRow {
   readonly account_id: string
@@ -113,7 +88,7 @@ export const checkAccounts = Effect.fnUntraced(function* (
   const counts: AccountCounts = { accounts: 0, entries: 0, grants: 0, used: 0n }
   const findGrants = SqlSchema.findAll({
     Request: Schema.Array(Schema.String),
-    Result: GrantRow,
+    Result: OwnedGrantRow,
     execute: (accountIds) => sql`select * from grants where account_id = any(${textColumn(accountIds)}::text[])`
   })
   const check = Effect.fnUntraced(function* (rows: ReadonlyArray<AccountRow>) {
