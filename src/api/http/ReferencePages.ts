@@ -18,13 +18,19 @@ const referencePath = "/docs"
 const assetsPath = `${referencePath}/assets/`
 
 /** By the digest of its content, so that a browser can keep it for ever. */
-const asset = async (name: string, contentType: string, source: string): Promise<readonly [string, PageFile]> => {
-  const file = await pageFile(contentType, await readFile(new URL(source, import.meta.url)))
+const asset = async (
+  name: string,
+  contentType: string,
+  ...sources: ReadonlyArray<string>
+): Promise<readonly [string, PageFile]> => {
+  const bytes = await Promise.all(sources.map((source) => readFile(new URL(source, import.meta.url))))
+  const file = await pageFile(contentType, Buffer.concat(bytes))
   return [name.replace("HASH", file.etag.slice(1, 9)), file]
 }
 
 const make = async () => {
-  const style = await asset("reference-HASH.css", "text/css; charset=utf-8", "../reference/reference.css")
+  const palette = "../../console/pages/palette.css"
+  const style = await asset("reference-HASH.css", "text/css; charset=utf-8", palette, "../reference/reference.css")
   const icon = await asset("icon-HASH.svg", "image/svg+xml", "../../console/pages/icon.svg")
   const links = { style: `${assetsPath}${style[0]}`, icon: `${assetsPath}${icon[0]}` }
   const text = referencePage(openApiDocument(Api) as unknown as OpenApi, links)
