@@ -33,7 +33,7 @@ const sentenceOf = (process: LivingProcess, { members, own, clockFault, wayTo }:
   const isOwn = process.id === own
   if (isOwn && clockFault !== null) return `This process owns no actors: ${clockFault}`
   if (!isOwn && process.reached?.length === 0 && wayTo(process.id)?.isReached === true)
-    return `The process ${process.address} owns no actors: it is reached from here, and says that it reaches nobody. Its log says why.`
+    return `The process ${process.address} owns no actors: it is reached from here, and says that it reaches no other process. Its log says why.`
   const reasons = (isOwn ? apart : [process]).flatMap(({ id }) => wayTo(id)?.reason ?? [])
   const why = reasons.length === 0 ? "" : ` Last seen from here: ${reasons[0]}`
   return isOwn

@@ -222,8 +222,8 @@ export class Files {
   /**
    * Copies a directory of the Sandbox, with everything in it, into one of this machine, which is made if it is missing;
    * other files there stay.
-   * Each file is replaced whole. Needs Node, Deno or Bun. Nothing is written outside of `localPath`, whatever bytes the
-   * Sandbox sends. After a lost connection it starts over, like every read.
+   * Each file is replaced whole. Needs Node, Deno or Bun. Nothing that the Sandbox sends is written
+   * outside of `localPath`. After a lost connection it starts over, like every read.
    * @param localPath As bytes where a name in it is not UTF-8.
    */
   async downloadDirectory(

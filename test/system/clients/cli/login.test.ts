@@ -14,7 +14,7 @@ const served = ServedAtoll.layer(freshDriver(settings), settings).pipe(Layer.pro
 
 describe.skipIf(skipped(unusable))("a login of the customer's command line", () => {
   layer(Customer.layer.pipe(Layer.provideMerge(served)), { excludeTestServices: true })((it) => {
-    it.effect("stores a key that the service takes where nobody else reads it, and sends it nowhere else", () =>
+    it.effect("stores a valid key where only its user can read it, and sends it only to the service", () =>
       asCustomer(async ({ atoll, bare, folder, key, url }) => {
         const env = { ...bare, XDG_CONFIG_HOME: join(folder, "config") }
         const path = join(folder, "config/atoll/credentials.json")
