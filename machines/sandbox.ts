@@ -643,6 +643,10 @@ export const sandboxMachine = setup({
         START: { target: "pending", actions: ["noteTime", "noteNoReason"], description: "Woken." },
         ...watchedForIdleness,
         STOP_DUE: { ...stopDue, description: "It has run, and slept, for long enough." },
+        RUNTIME_FOUND: {
+          actions: [{ type: "suspendRuntime", params: ofGeneration }],
+          description: "It was found running, by a boot that ended late: it is frozen again."
+        },
         STOP: { target: "stopping", actions: ["noteTime", "noteReason"], description: "Stopped in its sleep." },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted in its sleep." },
         SUSPEND_FAILED: {

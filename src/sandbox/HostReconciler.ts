@@ -10,7 +10,7 @@ import { publicText } from "../../schemas/PublicText.ts"
 import type { MailboxFull } from "../engine/ActorError.ts"
 import type { InventoryEntry, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import type { RuntimeNews } from "./RuntimeNews.ts"
-import { isUp, removedStates, runtimelessStates } from "./sandboxStates.ts"
+import { isAsleep, isUp, removedStates, runtimelessStates } from "./sandboxStates.ts"
 
 /** A Sandbox that should have a machine of this generation there. Busy: a command is changing its runtime. */
 export interface Expected {
@@ -74,7 +74,8 @@ const actionOf = (entry: InventoryEntry, found: Found | undefined): "destroy" | 
   if (found.isBusy) return null
   if (removedStates.includes(found.status)) return "destroy"
   // The Sandbox decides when it handles the event: it may be starting by now.
-  if (entry.state !== "volume" && runtimelessStates.includes(found.status)) return "tell"
+  const shouldSleep = entry.state === "running" && isAsleep(found.status)
+  if (shouldSleep || (entry.state !== "volume" && runtimelessStates.includes(found.status))) return "tell"
   return null
 }
 

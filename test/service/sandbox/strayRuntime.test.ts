@@ -1,5 +1,7 @@
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect } from "effect"
+import { Deferred, Effect, Schedule } from "effect"
+import { sandboxMachine } from "../../../machines/sandbox.ts"
+import { ActorHost } from "../../../src/engine/ActorHost.ts"
 import { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
 import { Sandboxes } from "../../../src/sandbox/Sandboxes.ts"
 import { Actors } from "../../../src/store/Actors.ts"
@@ -55,6 +57,30 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a stray runtime", (it)
         const started = yield* sandboxes.start(account.accountId, id, { ...request, idempotencyKey: null })
         assert.strictEqual(started.status, "running")
         assert.strictEqual(world.machines.get(id)?.state, "running")
+      }).pipe(Effect.provide(testAtoll(world, { ATOLL_RECONCILE_INTERVAL_MS: "20" })))
+    })
+  )
+
+  it.effect("that a late boot let run while its Sandbox sleeps is frozen again, and still wakes", () =>
+    Effect.gen(function* () {
+      const world = yield* SimulatedWorld.make
+      yield* Effect.gen(function* () {
+        const sandboxes = yield* Sandboxes
+        const account = yield* newAccount
+        const { id } = (yield* createIn(account)).sandbox
+        yield* untilStatus(account.accountId, id, "running")
+        yield* (yield* ActorHost).send(sandboxMachine, id, { type: "SLEEP" }, { cause: "idle" })
+        const machine = world.machines.get(id)!
+        const frozen = Effect.suspend(() =>
+          machine.state === "suspended" ? Effect.void : Effect.fail("It runs." as const)
+        ).pipe(Effect.retry({ schedule: Schedule.spaced("5 millis"), times: 2_000 }))
+        yield* frozen
+        machine.state = "running"
+        yield* frozen
+        assert.strictEqual((yield* sandboxes.get(account.accountId, id)).status, "sleeping")
+        yield* sandboxes.start(account.accountId, id, { ...request, idempotencyKey: null })
+        assert.strictEqual(world.machines.get(id), machine)
+        assert.strictEqual(machine.state, "running")
       }).pipe(Effect.provide(testAtoll(world, { ATOLL_RECONCILE_INTERVAL_MS: "20" })))
     })
   )
