@@ -160,6 +160,12 @@ export const settings = {
     1024 ** 3,
     "Disk space kept free for the host and its database when every volume is full; a Sandbox that would need it is refused."
   ),
+  spares: integer(
+    "ATOLL_SPARES",
+    2,
+    "Namespace Sandboxes kept booted for the next Sandbox: so many with network, and so many without. Each takes some 14 MiB of memory; they are given up when a Sandbox needs their room.",
+    { minimum: 0, maximum: 64 }
+  ),
   vmSpares: integer(
     "ATOLL_VM_SPARES",
     1,

@@ -59,12 +59,13 @@ export const service = Layer.unwrap(
   Effect.map(Settings, ({ role }): Served => (role === "service" ? ofFleet : ofOneHost))
 ).pipe(Layer.provide(noteSpool))
 
-/** Overrides settings for a service without clients: no other process, no spare machines, no port. */
+/** Overrides settings for a service without clients: no other process, nothing started ahead, no port. */
 export const alone = Layer.effect(
   Settings,
   Effect.map(Settings, (settings) => ({
     ...settings,
     clusterPort: 0,
+    spares: 0,
     vmSpares: 0,
     cooperative: "off" as const,
     bootstrapApiKey: null

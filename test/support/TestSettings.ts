@@ -15,6 +15,8 @@ export const testSettings = (environment: Readonly<Record<string, string>> = {})
           ATOLL_DATABASE_IDLE_TRANSACTION_MS: "120000",
           ATOLL_DATABASE_WAIT_MS: "5000",
           ATOLL_LOG_LEVEL: "warn",
+          // Boots that no test waits for would slow the others down.
+          ATOLL_SPARES: "0",
           ...environment
         })
       )

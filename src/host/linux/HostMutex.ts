@@ -47,6 +47,20 @@ export class HostMutex {
     }
   }
 
+  /** The same without waiting: null when another call or process holds the key. */
+  async holdIfFree(key: string): Promise<(() => void) | null> {
+    if (this.isHeldHere(key)) return null
+    const release = await this.#local.lock(key)
+    const claim = await bound(`\0${this.#options.instance}/${key}`)
+    if (claim === null) release()
+    return claim === null
+      ? null
+      : () => {
+          claim.close()
+          release()
+        }
+  }
+
   async pass<A>(key: string, act: () => Promise<A>, wanted?: AbortSignal): Promise<A> {
     const release = await this.hold(key, wanted)
     try {

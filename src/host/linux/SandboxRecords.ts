@@ -1,5 +1,5 @@
 /** The Sandbox folders below a driver's root, and the record files in them that say what runs. They outlive the service. */
-import { randomUUID } from "node:crypto"
+import { randomBytes, randomUUID } from "node:crypto"
 import { readdirSync, readFileSync } from "node:fs"
 import { open, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
@@ -10,17 +10,30 @@ const SANDBOX_ID = /^[A-Za-z0-9_-]{1,64}$/
 
 export const isSandboxId = (text: string | undefined): text is string => text !== undefined && SANDBOX_ID.test(text)
 
+/** Of a Sandbox that was started ahead, in the place of an id. An earlier version, which does not know spares, takes it for nothing of its own. */
+const SPARE_NAME = /^spare\.[0-9a-f]{16}$/
+
+export const isSpareName = (text: string | undefined): text is string => text !== undefined && SPARE_NAME.test(text)
+
+export const newSpareName = (): string => `spare.${randomBytes(8).toString("hex")}`
+
 /** Throws when the id is not a plain file name. */
 export const sandboxFolder = (root: string, sandboxId: string): string => {
-  if (!isSandboxId(sandboxId)) throw new Error("a sandboxId is 1 to 64 letters, digits, - or _")
+  if (!isSandboxId(sandboxId) && !isSpareName(sandboxId))
+    throw new Error("a sandboxId is 1 to 64 letters, digits, - or _")
   return join(root, sandboxId)
 }
 
 /** The ids of all Sandboxes that have a folder. */
-export const sandboxIdsIn = (root: string): ReadonlyArray<string> => {
+export const sandboxIdsIn = (root: string): ReadonlyArray<string> => foldersIn(root, isSandboxId)
+
+/** The names of all spares that have a folder. */
+export const spareNamesIn = (root: string): ReadonlyArray<string> => foldersIn(root, isSpareName)
+
+const foldersIn = (root: string, isWanted: (name: string) => boolean): ReadonlyArray<string> => {
   try {
     return readdirSync(root, { withFileTypes: true })
-      .filter((it) => it.isDirectory() && isSandboxId(it.name))
+      .filter((it) => it.isDirectory() && isWanted(it.name))
       .map((it) => it.name)
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return []

@@ -5,6 +5,7 @@
  *     <data>/runtime/namespace/.trash/        see Trash.ts
  *     <data>/runtime/namespace/.users         locked by every process that uses these folders
  *     <data>/runtime/namespace/.etc           locked by the process that writes the /etc of Sandboxes
+ *     <data>/runtime/namespace/spare.<random>/  the same of a Sandbox that was started ahead
  *     /run/atoll-<digest>/                    as root: mount points of volumes
  *     /run/atoll-<digest>/shared/             what is bound into Sandboxes, reachable by their users; see sharedMount.ts
  *     <data>/runtime/namespace/.run/          the same without root
@@ -19,7 +20,7 @@ import { FileLock } from "../../platform/fileLock/FileLock.ts"
 import { agentBundle } from "../../runtime/agentClient/agentBundle.ts"
 import type { SandboxSpec } from "../../runtime/Runtime.ts"
 import type { View } from "../linux/limitViews.ts"
-import { sandboxIdsIn } from "../linux/SandboxRecords.ts"
+import { isSpareName, sandboxIdsIn, spareNamesIn } from "../linux/SandboxRecords.ts"
 import { VolumeRegister } from "../linux/VolumeRegister.ts"
 import { markOf } from "./markedProcesses.ts"
 import { maskViews, writeMasks } from "./maskedProc.ts"
@@ -44,6 +45,8 @@ export class HostLayout {
   readonly runFolder: string
   readonly volumes: VolumeRegister
   private readonly shared: string
+  /** By Sandbox id: a name never changes while the Sandbox exists. */
+  private readonly names = new Map<string, string>()
   /** The agent's program and the Node that runs it, where the users of Sandboxes can read them. */
   agent = ""
   node = ""
@@ -166,6 +169,27 @@ export class HostLayout {
     return sandboxIdsIn(this.stateFolder)
   }
 
+  /** Sandboxes that are started ahead, by this process or another one. */
+  spareNames(): ReadonlyArray<string> {
+    return spareNamesIn(this.stateFolder)
+  }
+
+  /** The name of a Sandbox's mount point, cgroups and marks. See `SandboxRecord`. */
+  nameOf(sandboxId: string): string {
+    const known = this.names.get(sandboxId)
+    if (known !== undefined) return known
+    const spec = this.state(sandboxId).spec()
+    // Without a record it has none of them yet, and may still get a spare's.
+    if (spec === null) return sandboxId
+    const name = isSpareName(spec.name) ? spec.name : sandboxId
+    this.names.set(sandboxId, name)
+    return name
+  }
+
+  forgetName(sandboxId: string): void {
+    this.names.delete(sandboxId)
+  }
+
   state(sandboxId: string): SandboxState {
     return new SandboxState(this.stateFolder, sandboxId)
   }
@@ -175,7 +199,7 @@ export class HostLayout {
     const image = join(state.folder, "volume.img")
     const folder = join(state.folder, "volume")
     return existsSync(image) || (this.volumesEnforced && !existsSync(folder))
-      ? { image, folder: join(this.runFolder, state.sandboxId) }
+      ? { image, folder: join(this.runFolder, this.nameOf(state.sandboxId)) }
       : { image: null, folder }
   }
 
@@ -195,8 +219,8 @@ export class HostLayout {
   }
 
   /** See `MARKER`. */
-  marker({ sandboxId, generation }: SandboxSpec): string {
-    return markOf(this.instance, sandboxId, generation)
+  marker({ sandboxId, generation }: Pick<SandboxSpec, "sandboxId" | "generation">): string {
+    return markOf(this.instance, this.nameOf(sandboxId), generation)
   }
 
   /**

@@ -103,7 +103,7 @@ export class LiveSandboxes {
         : {
             code: "CRASHED",
             message:
-              cgroupOomKills(this.#cgroups, sandboxId) > 0
+              cgroupOomKills(this.#cgroups, this.#layout.nameOf(sandboxId)) > 0
                 ? publicText`${ended}; processes in it had been killed because it was out of memory.`
                 : publicText`${ended}.`
           }

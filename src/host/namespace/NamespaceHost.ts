@@ -4,40 +4,39 @@
  * Calls for one Sandbox run one after the other, across processes. Every step is repeatable after a crash: each first checks what exists.
  */
 
+import { existsSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import type { Socket } from "node:net"
 import { join } from "node:path"
-import { Effect } from "effect"
+import { Effect, type Fiber } from "effect"
 import { Semaphore } from "../../platform/concurrency/Semaphore.ts"
 import { agentHealth } from "../../runtime/agentClient/AgentGuest.ts"
-import type { AgentSession } from "../../runtime/agentClient/AgentSession.ts"
+import { type AgentSession, makeAgentSession } from "../../runtime/agentClient/AgentSession.ts"
 import type { Guest } from "../../runtime/Guest.ts"
 import type { InventoryEntry, ResourceSample, RuntimeDown, SandboxSpec } from "../../runtime/Runtime.ts"
 import {
   type CgroupHost,
   cgroupCpuSeconds,
   cgroupMemoryBytes,
-  cgroupNames,
   detectCgroups,
   NO_CGROUPS,
-  releaseCgroups,
-  servingCgroups
+  releaseCgroups
 } from "../linux/cgroups.ts"
 import { HostMutex, heldTooLong } from "../linux/HostMutex.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { networkBytes } from "../linux/networkBytes.ts"
-import { closeHostAddresses } from "../linux/networkNamespace.ts"
 import { isSame, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
-import { isSandboxId } from "../linux/SandboxRecords.ts"
 import { Trash } from "../linux/Trash.ts"
 import { connectUnix } from "../linux/unixSocket.ts"
 import { boot } from "./boot.ts"
 import { endProcesses } from "./endProcesses.ts"
 import { HostLayout } from "./HostLayout.ts"
+import { inventoryOf } from "./inventory.ts"
 import { absentlyEnded, type LiveSandbox, LiveSandboxes } from "./LiveSandboxes.ts"
-import { markedProcesses, markOf, SANDBOX_USERS } from "./markedProcesses.ts"
-import { hasLostNetwork, hasNotAnswered, isUp, type RuntimeRecord, type SandboxState } from "./SandboxState.ts"
-import { reconnectSandbox } from "./sandboxNetwork.ts"
+import { SANDBOX_USERS } from "./markedProcesses.ts"
+import { mendNetworks } from "./mendNetworks.ts"
+import { isUp, type SandboxState } from "./SandboxState.ts"
+import { SPARE_GENERATION, SpareSandboxes, type SpareShape, type StartedSandbox } from "./SpareSandboxes.ts"
 import { closeVolume, removeVolume, volumeUsedBytes } from "./volume.ts"
 import { admitVolume, DiskPromised } from "./volumeAdmission.ts"
 import { thawAbandoned } from "./volumeHold.ts"
@@ -50,6 +49,10 @@ export interface NamespaceOptions {
   readonly diskReserveBytes: number
   /** How long a call waits for another process that is changing the same Sandbox; default 60 s. */
   readonly othersTimeoutMs?: number
+  /** Sandboxes of each shape that are started ahead; default 0. */
+  readonly spares?: number
+  /** Runs an effect in the background. */
+  readonly fork?: <A>(effect: Effect.Effect<A>) => Fiber.Fiber<A>
   /** Runs the agent client's effects in the service's own Effect runtime. */
   readonly run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
 }
@@ -71,6 +74,7 @@ export class NamespaceHost {
   /** One at a time: two must not both take the last room. */
   private readonly admissions = new Semaphore(1)
   private readonly trash: Trash
+  private readonly spares: SpareSandboxes
 
   private constructor(options: NamespaceOptions, layout: HostLayout) {
     this.options = options
@@ -80,10 +84,22 @@ export class NamespaceHost {
     this.users = new HostUsers(layout.stateFolder, layout.isRoot ? SANDBOX_USERS : null)
     this.trash = new Trash(join(layout.stateFolder, ".trash"))
     this.starts = new Semaphore(options.parallelStarts)
+    const { run, fork = Effect.runFork } = options
     this.turns = new HostMutex({
       instance: layout.instance,
       patienceMs: options.othersTimeoutMs ?? OTHERS_TIMEOUT_MS,
-      onImpatient: (sandboxId) => void options.run(Effect.logWarning(heldTooLong(sandboxId)))
+      onImpatient: (sandboxId) => void run(Effect.logWarning(heldTooLong(sandboxId)))
+    })
+    this.spares = new SpareSandboxes({
+      max: options.spares ?? 0,
+      layout,
+      users: this.users,
+      turns: this.turns,
+      start: (name, shape, uid) => this.startSpare(name, shape, uid),
+      answers: ({ session, record }) => this.agentAnswers(session, record.generation),
+      destroy: (name) => this.remove(name),
+      run,
+      fork
     })
   }
 
@@ -108,6 +124,7 @@ export class NamespaceHost {
 
   /** Ends the sessions; the Sandboxes keep running. Without any Sandbox, removes everything outside of the data folder. */
   async close(): Promise<void> {
+    await this.spares.close()
     const runs = this.live.size > 0
     for (const sandboxId of this.live.ids()) this.live.forget(sandboxId)
     await this.trash.close()
@@ -134,20 +151,75 @@ export class NamespaceHost {
             return
           }
         }
+        // Of a Sandbox that was never here there is nothing to end, which takes longer to find out than a spare takes to hand over.
+        if (this.isNew(state) && (await this.takeSpare(state, spec, turn, wanted))) return
         await this.end(state)
-        const known = state.spec()
-        const uid = known?.uid ?? (await this.users.take(sandboxId))
-        await this.admissions.run(async () => {
-          if (known === null) await this.admit(spec, uid)
-          await state.writeSpec({ uid, volumeBytes: spec.volumeBytes })
-        })
-        await this.starts.run(() => {
-          turn?.()
-          return this.start(state, spec, uid)
-        }, wanted)
+        await this.spares.givingWay(() => this.bootInTurn(state, spec, turn, wanted))
+        await this.spares.refill(spec)
       },
       wanted
     )
+  }
+
+  /** Makes the missing spares of this shape in the background. */
+  prepare(shape: SpareShape): Promise<void> {
+    return this.spares.refill(shape)
+  }
+
+  /** Ends the Sandboxes that processes which are gone had started ahead. */
+  endOrphans(): Promise<void> {
+    return this.spares.endOrphans()
+  }
+
+  /** The folder is made before anything else is. */
+  private isNew({ sandboxId, folder }: SandboxState): boolean {
+    return !existsSync(folder) && !this.layout.volumes.isMissing(sandboxId, () => false)
+  }
+
+  /** Whether a Sandbox that was started ahead is this new one now. */
+  private async takeSpare(
+    state: SandboxState,
+    spec: SandboxSpec,
+    turn: (() => void) | undefined,
+    wanted: AbortSignal | undefined
+  ): Promise<boolean> {
+    wanted?.throwIfAborted()
+    turn?.()
+    const started = await this.spares.take(spec, state)
+    if (started === null) return false
+    this.keep(spec.sandboxId, started)
+    await this.spares.refill(spec)
+    return true
+  }
+
+  private async bootInTurn(
+    state: SandboxState,
+    spec: SandboxSpec,
+    turn: (() => void) | undefined,
+    wanted: AbortSignal | undefined
+  ): Promise<void> {
+    const known = state.spec()
+    const uid = known?.uid ?? (await this.users.take(spec.sandboxId))
+    await this.admissions.run(async () => {
+      if (known === null) await this.admit(spec, uid)
+      await state.writeSpec({ ...known, uid, volumeBytes: spec.volumeBytes })
+    })
+    const started = await this.starts.run(() => {
+      turn?.()
+      return this.start(state, spec, uid)
+    }, wanted)
+    this.keep(spec.sandboxId, started)
+  }
+
+  /** Boots a Sandbox without an owner, in a folder of this name. */
+  private async startSpare(name: string, shape: SpareShape, uid: number | null): Promise<StartedSandbox | null> {
+    const state = this.layout.state(name)
+    const spec = { ...shape, sandboxId: name, generation: SPARE_GENERATION }
+    await this.admissions.run(async () => {
+      await this.admit(spec, uid)
+      await state.writeSpec({ uid, volumeBytes: shape.volumeBytes, name })
+    })
+    return (await this.starts.runIfFree(() => this.start(state, spec, uid))) ?? null
   }
 
   stop(sandboxId: string, generation: number): Promise<void> {
@@ -161,42 +233,22 @@ export class NamespaceHost {
   }
 
   destroy(sandboxId: string): Promise<void> {
-    return this.turns.pass(sandboxId, async () => {
-      const state = this.layout.state(sandboxId)
-      const uid = state.spec()?.uid ?? null
-      await this.end(state)
-      await removeVolume(this.layout.volume(state), this.trash)
-      await rm(state.folder, { recursive: true, force: true })
-      await this.layout.volumes.forget(sandboxId)
-      await this.users.release(uid, sandboxId)
-    })
+    return this.turns.pass(sandboxId, () => this.remove(sandboxId))
+  }
+
+  private async remove(sandboxId: string): Promise<void> {
+    const state = this.layout.state(sandboxId)
+    const uid = state.spec()?.uid ?? null
+    await this.end(state)
+    await removeVolume(this.layout.volume(state), this.trash)
+    await rm(state.folder, { recursive: true, force: true })
+    await this.layout.volumes.forget(sandboxId)
+    await this.users.release(uid, sandboxId)
+    this.layout.forgetName(sandboxId)
   }
 
   inventory(): ReadonlyArray<InventoryEntry> {
-    const entries = new Map<string, InventoryEntry>()
-    const marked = markedProcesses(this.layout.instance)
-    const marks = new Map(marked.map(({ sandboxId, generation }) => [sandboxId, generation]))
-    for (const sandboxId of this.layout.sandboxIds()) {
-      const known = this.live.get(sandboxId)?.record ?? null
-      // Another process of this service may have started a runtime since; only the record has it.
-      const record = known !== null && isUp(known) ? known : this.layout.state(sandboxId).runtime()
-      // A boot continues without the process that started it.
-      const booting = record === null || hasNotAnswered(record) ? (marks.get(sandboxId) ?? null) : null
-      const generation = record !== null && isUp(record) ? record.generation : booting
-      entries.set(sandboxId, { sandboxId, state: generation === null ? "volume" : "running", generation })
-    }
-    // Processes of a Sandbox whose folder is gone may still run.
-    const strays = [
-      ...marked,
-      ...cgroupNames(this.cgroups, (name) => isSandboxId(name) && !entries.has(name)).map((sandboxId) => ({
-        sandboxId,
-        generation: null
-      }))
-    ]
-    for (const { sandboxId, generation } of strays) {
-      if (!entries.has(sandboxId)) entries.set(sandboxId, { sandboxId, state: "running", generation })
-    }
-    return [...entries.values()]
+    return inventoryOf(this.layout, this.cgroups, this.live)
   }
 
   /** Null when that generation does not run here. */
@@ -220,10 +272,11 @@ export class NamespaceHost {
   sample(sandboxId: string, generation: number): ResourceSample | null {
     const record = this.running(sandboxId, generation)?.record
     if (record === undefined || record.init === null) return null
+    const name = this.layout.nameOf(sandboxId)
     const network = record.networkEnabled ? networkBytes(record.init.pid) : null
     return {
-      cpuSeconds: cgroupCpuSeconds(this.cgroups, sandboxId),
-      memoryBytes: cgroupMemoryBytes(this.cgroups, sandboxId),
+      cpuSeconds: cgroupCpuSeconds(this.cgroups, name),
+      memoryBytes: cgroupMemoryBytes(this.cgroups, name),
       volumeBytes: volumeUsedBytes(this.layout.volume(this.layout.state(sandboxId))),
       networkRxBytes: network?.received ?? null,
       networkTxBytes: network?.sent ?? null
@@ -235,20 +288,9 @@ export class NamespaceHost {
     return this.live.look()
   }
 
-  /**
-   * Blocks host addresses that were added since in every network, and restarts slirp4netns for every Sandbox where it has died. Returns one sentence
-   * for each restart.
-   */
-  async mendNetworks(): Promise<ReadonlyArray<string>> {
-    for (const [, { network, record }] of this.live.entries()) {
-      // A failure is retried at the next pass.
-      if (network !== null && isUp(record)) await closeHostAddresses(network).catch(() => {})
-    }
-    const lost = [...this.live.entries()].filter(
-      ([, { record, networkPause }]) => hasLostNetwork(record) && networkPause.isDue(performance.now())
-    )
-    const told = await Promise.all(lost.map(([sandboxId, live]) => this.mendNetwork(sandboxId, live)))
-    return told.flatMap((it) => (it === null ? [] : [it]))
+  /** See `mendNetworks`. */
+  mendNetworks(): Promise<ReadonlyArray<string>> {
+    return mendNetworks(this.layout, this.cgroups, this.live, this.turns)
   }
 
   /** Thaws volumes that a backup left frozen. Returns their Sandboxes. */
@@ -259,26 +301,6 @@ export class NamespaceHost {
       if (image !== null && (await thawAbandoned(image, folder))) thawed.push(sandboxId)
     }
     return thawed
-  }
-
-  private mendNetwork(sandboxId: string, live: LiveSandbox): Promise<string | null> {
-    return this.turns.pass(sandboxId, async () => {
-      const { record } = live
-      const { init, monitor, generation } = record
-      if (this.live.get(sandboxId) !== live || init === null || !isUp(record) || !hasLostNetwork(record)) return null
-      live.networkPause.tried(performance.now())
-      try {
-        const mark = markOf(this.layout.instance, sandboxId, generation)
-        const cgroups = servingCgroups(this.cgroups, sandboxId)
-        const state = this.layout.state(sandboxId)
-        const network = await reconnectSandbox({ init, monitor, isRoot: this.layout.isRoot, cgroups, mark }, state)
-        live.record = { ...record, network }
-        await state.writeRuntime(live.record)
-        return `The network of Sandbox ${sandboxId} had died and was restarted.`
-      } catch (cause) {
-        return `The network of Sandbox ${sandboxId} has died: ${cause instanceof Error ? cause.message : String(cause)}`
-      }
-    })
   }
 
   /** Console bytes since the last call of any caller. */
@@ -301,9 +323,11 @@ export class NamespaceHost {
     }
   }
 
-  private async start(state: SandboxState, spec: SandboxSpec, uid: number | null): Promise<void> {
-    const { sandboxId, generation } = spec
-    const session = this.live.connectTo(state)
+  /** Boots it; `keep` makes it one of those that are watched. */
+  private async start(state: SandboxState, spec: SandboxSpec, uid: number | null): Promise<StartedSandbox> {
+    const { generation } = spec
+    let place = state
+    const session = makeAgentSession({ connect: () => connectUnix(place.socket) })
     let begun: ProcessIdentity | null = null
     try {
       const { record, monitor } = await boot({
@@ -318,10 +342,14 @@ export class NamespaceHost {
         },
         agentAnswers: () => this.agentAnswers(session, generation)
       })
-      this.live.keep(sandboxId, record, session)
-      monitor.on("exit", () => {
-        for (const wake of [...this.watchers]) wake()
-      })
+      return {
+        record,
+        session,
+        monitor,
+        moveTo: (to) => {
+          place = to
+        }
+      }
     } catch (cause) {
       session.close()
       // Another process may have judged this one frozen and booted the Sandbox meanwhile.
@@ -331,11 +359,18 @@ export class NamespaceHost {
     }
   }
 
+  private keep(sandboxId: string, { record, session, monitor }: StartedSandbox): void {
+    this.live.keep(sandboxId, record, session)
+    monitor.on("exit", () => {
+      for (const wake of [...this.watchers]) wake()
+    })
+  }
+
   /** Ends all processes of this Sandbox, recorded or not, and removes the record of its run. */
   private async end(state: SandboxState): Promise<void> {
     this.live.forget(state.sandboxId)
     this.live.forgetEnd(state.sandboxId)
-    await endProcesses(this.layout.instance, this.cgroups, state)
+    await endProcesses(this.layout, this.cgroups, state)
     await state.forgetRuntime()
   }
 
@@ -348,15 +383,10 @@ export class NamespaceHost {
   /** Finds a runtime that another process of this service started in place of the one known here. */
   private lookUp(sandboxId: string, generation: number): LiveSandbox | null {
     if (this.turns.isHeldHere(sandboxId)) return null
-    const record = this.upOnFile(sandboxId)
-    if (record?.generation !== generation) return null
+    const record = this.layout.state(sandboxId).runtime()
+    if (record?.generation !== generation || !isUp(record)) return null
     this.live.forget(sandboxId)
     return this.live.adopt(sandboxId, record)
-  }
-
-  private upOnFile(sandboxId: string): RuntimeRecord | null {
-    const record = this.layout.state(sandboxId).runtime()
-    return record !== null && isUp(record) ? record : null
   }
 
   /** Resolves with the agent's pid inside the Sandbox. */

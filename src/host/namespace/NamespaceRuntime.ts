@@ -1,6 +1,6 @@
 /** The `namespace` driver: Sandboxes as bubblewrap namespaces on this host's kernel. */
 import { Effect, Layer, Schedule, Schema, Stream } from "effect"
-import { Settings } from "../../Config.ts"
+import { Settings, type SettingsShape } from "../../Config.ts"
 import { worker } from "../../platform/worker/Worker.ts"
 import { GuestUnavailable } from "../../runtime/Guest.ts"
 import {
@@ -12,14 +12,12 @@ import {
   RuntimeUnsupported,
   type SandboxSpec
 } from "../../runtime/Runtime.ts"
-import { CgroupsExhausted } from "../linux/cgroups.ts"
-import { UsersExhausted } from "../linux/HostUsers.ts"
 import { hostFull } from "../linux/hostFull.ts"
 import { VolumeMissing, volumeMissing } from "../linux/VolumeRegister.ts"
+import { isShortage } from "./isShortage.ts"
 import { NamespaceHost } from "./NamespaceHost.ts"
 import { networkObstacle, probe, statementsOf } from "./probe.ts"
-import { LoopDevicesExhausted } from "./volume.ts"
-import { DiskPromised } from "./volumeAdmission.ts"
+import type { SpareShape } from "./SpareSandboxes.ts"
 
 /** This host cannot run Sandboxes in namespaces. The message says what is missing and how to fix it. */
 export class NamespacesUnusable extends Schema.TaggedError<NamespacesUnusable>()("NamespacesUnusable", {
@@ -30,6 +28,9 @@ const LOOK_INTERVAL_MS = 500
 const CONSOLE_INTERVAL_MS = 1_000
 /** How often the networks of all Sandboxes are checked. */
 const NETWORK_INTERVAL_MS = 2_000
+/** How often the driver looks for spares of processes that were killed. */
+const ORPHANS_INTERVAL_MS = 30_000
+const AHEAD_AFTER_MS = 500
 /** How often the driver looks for volumes that were left frozen. */
 const HOLD_INTERVAL_MS = 2_000
 
@@ -54,18 +55,11 @@ const provision = (host: NamespaceHost, spec: SandboxSpec, turn: (() => void) | 
     })
   })
 
-const isFull = (cause: unknown): cause is Error =>
-  cause instanceof LoopDevicesExhausted ||
-  cause instanceof CgroupsExhausted ||
-  cause instanceof UsersExhausted ||
-  cause instanceof DiskPromised ||
-  (cause instanceof Error && /ENOSPC|No space left on device/.test(cause.message))
-
 /** Details of the host's shortage go to the operator's log only. */
 const refused = (cause: unknown): Effect.Effect<never, RuntimeRefused | RuntimeUnavailable> =>
   cause instanceof VolumeMissing
     ? Effect.andThen(Effect.logError(`A Sandbox does not start: ${cause.message}`), Effect.fail(volumeMissing()))
-    : isFull(cause)
+    : isShortage(cause)
       ? Effect.andThen(Effect.logWarning(`A Sandbox was refused: ${cause.message}`), Effect.fail(hostFull()))
       : Effect.fail(unavailable(cause))
 
@@ -120,6 +114,29 @@ const mendNetworks = (host: NamespaceHost): Effect.Effect<void, RuntimeUnavailab
     (told) => Effect.forEach(told, (it) => Effect.logWarning(it), { discard: true })
   )
 
+const endOrphans = (host: NamespaceHost): Effect.Effect<void> =>
+  attempt(() => host.endOrphans()).pipe(
+    Effect.catch(({ message }) => Effect.logWarning(`The spare Sandboxes of an ended process stay: ${message}`))
+  )
+
+const shapeFrom = (settings: SettingsShape, networkEnabled: boolean): SpareShape => ({
+  vcpus: settings.sandboxVcpus,
+  memoryBytes: settings.sandboxMemoryBytes,
+  volumeBytes: settings.volumeBytes,
+  networkEnabled
+})
+
+/** Before the first Sandbox needs one, and after the start of the service, which has more urgent work. */
+const madeAhead = (host: NamespaceHost, settings: SettingsShape): Effect.Effect<void> =>
+  Effect.sleep(AHEAD_AFTER_MS).pipe(
+    Effect.andThen(
+      Effect.forEach([false, true], (network) => attempt(() => host.prepare(shapeFrom(settings, network))), {
+        discard: true
+      })
+    ),
+    Effect.ignore
+  )
+
 const thawAbandoned = (host: NamespaceHost): Effect.Effect<void, RuntimeUnavailable> =>
   Effect.flatMap(
     attempt(() => host.thawAbandoned()),
@@ -137,6 +154,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
   Effect.gen(function* () {
     const settings = yield* Settings
     const run = Effect.runPromiseWith(yield* Effect.context())
+    const fork = Effect.runForkWith(yield* Effect.context<never>())
     const found = yield* probe
     if (!found.ok) return yield* new NamespacesUnusable({ message: found.reason })
     const host = yield* Effect.acquireRelease(
@@ -147,13 +165,17 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
             processesMax: settings.sandboxProcesses,
             parallelStarts: settings.parallelStarts,
             diskReserveBytes: settings.diskReserveBytes,
-            run
+            spares: settings.spares,
+            run,
+            fork
           }),
         catch: (cause) => new NamespacesUnusable({ message: unavailable(cause).message })
       }),
       (it) => Effect.promise(() => it.close())
     )
     yield* worker("sandbox networks", mendNetworks(host).pipe(Effect.repeat(Schedule.spaced(NETWORK_INTERVAL_MS))))
+    yield* worker("spare sandboxes", endOrphans(host).pipe(Effect.repeat(Schedule.spaced(ORPHANS_INTERVAL_MS))))
+    yield* Effect.forkScoped(madeAhead(host, settings))
     yield* worker("volume holds", thawAbandoned(host).pipe(Effect.repeat(Schedule.spaced(HOLD_INTERVAL_MS))))
     return Runtime.of({
       driver: "namespace",

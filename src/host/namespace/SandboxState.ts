@@ -1,7 +1,7 @@
 /**
  * The driver's records of one Sandbox, which survive restarts of the service, in `<state>/<sandboxId>/`:
  *
- *     spec.json      {uid, volumeBytes}: written once, before anything is made
+ *     spec.json      {uid, volumeBytes, name}: written once, before anything is made
  *     runtime.json   the generation that was booted last and its processes; absent when stopped
  *     volume.img     (or volume/ without root)
  *     agent.sock     where its agent listens
@@ -18,7 +18,12 @@ import { readRecord, sandboxFolder, WrittenProcess, writeRecord } from "../linux
 const Spec = Schema.Struct({
   /** The Sandbox's user id on this host; null when the service is not root, and the Sandbox has the service's user. */
   uid: Schema.NullOr(Schema.Int),
-  volumeBytes: Schema.Int
+  volumeBytes: Schema.Int,
+  /**
+   * The name of its mount point, its cgroups and its processes' marks, which cannot change while it runs: it was started ahead under this name
+   * (`SpareSandboxes`). Absent: its own id.
+   */
+  name: Schema.optionalKey(Schema.String)
 })
 export type SandboxRecord = typeof Spec.Type
 
@@ -76,7 +81,7 @@ export class SandboxState {
     // A volume that is a plain folder must be reachable by the Sandbox's user.
     await openTo(this.folder, spec.uid)
     const before = this.spec()
-    if (before?.uid === spec.uid && before.volumeBytes === spec.volumeBytes) return
+    if (before?.uid === spec.uid && before.volumeBytes === spec.volumeBytes && before.name === spec.name) return
     await writeRecord(join(this.folder, "spec.json"), spec, { durable: true })
   }
 

@@ -97,9 +97,10 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
 
 const launchWith = async ({ layout, cgroups, state, spec, uid, processesMax }: BootOptions) => {
   const place = layout.volume(state)
+  const name = layout.nameOf(spec.sandboxId)
   const limits = { memoryBytes: spec.memoryBytes, vcpus: spec.vcpus, processes: processesMax }
   const groups =
-    uid === null ? { joins: [], serves: [], delegated: null } : await makeCgroups(cgroups, spec.sandboxId, limits, uid)
+    uid === null ? { joins: [], serves: [], delegated: null } : await makeCgroups(cgroups, name, limits, uid)
   const launched = await launch({
     state,
     marker: layout.marker(spec),
@@ -118,7 +119,7 @@ const launchWith = async ({ layout, cgroups, state, spec, uid, processesMax }: B
       hasOwnVolume: place.image !== null,
       cgroup: groups.delegated,
       tmp: temporaryOf(place),
-      views: [...layout.masks(), ...(uid === null ? [] : cgroupViews(cgroups, spec.sandboxId)), ...lxcfsViews()],
+      views: [...layout.masks(), ...(uid === null ? [] : cgroupViews(cgroups, name)), ...lxcfsViews()],
       vcpus: spec.vcpus,
       memoryBytes: spec.memoryBytes,
       seccomp: seccomp !== null,

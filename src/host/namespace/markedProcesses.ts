@@ -6,7 +6,7 @@
  */
 import { readFileSync } from "node:fs"
 import { allPids, runsHere } from "../linux/ProcessIdentity.ts"
-import { isSandboxId } from "../linux/SandboxRecords.ts"
+import { isSandboxId, isSpareName } from "../linux/SandboxRecords.ts"
 
 export const MARKER = "ATOLL_SANDBOX"
 
@@ -15,13 +15,14 @@ export const SANDBOX_USERS = { first: 2_000_000, count: 65_536 }
 
 export interface MarkedProcess {
   readonly pid: number
-  readonly sandboxId: string
+  /** Of the Sandbox on this host; see `HostLayout.nameOf`. */
+  readonly name: string
   readonly generation: number
 }
 
-/** `<instance>/<sandboxId>/<generation>`. */
-export const markOf = (instance: string, sandboxId: string, generation: number): string =>
-  `${instance}/${sandboxId}/${generation}`
+/** `<instance>/<name>/<generation>`. */
+export const markOf = (instance: string, name: string, generation: number): string =>
+  `${instance}/${name}/${generation}`
 
 /** All processes with this driver instance's mark: what really runs, independently of the records. */
 export const markedProcesses = (instance: string): ReadonlyArray<MarkedProcess> =>
@@ -41,7 +42,8 @@ const isOurUser = (uid: number): boolean =>
 
 const markIn = (environ: string) => {
   const text = environ.split("\0").find((it) => it.startsWith(`${MARKER}=`))
-  const [instance, sandboxId, generation] = text?.slice(MARKER.length + 1).split("/") ?? []
-  if (instance === undefined || !isSandboxId(sandboxId) || !/^\d{1,15}$/.test(generation ?? "")) return null
-  return { instance, sandboxId, generation: Number(generation) }
+  const [instance, name, generation] = text?.slice(MARKER.length + 1).split("/") ?? []
+  if (instance === undefined || !(isSandboxId(name) || isSpareName(name)) || !/^\d{1,15}$/.test(generation ?? ""))
+    return null
+  return { instance, name, generation: Number(generation) }
 }

@@ -9,7 +9,7 @@ export class DiskPromised extends Error {}
 export const admitVolume = async (layout: HostLayout, volumeBytes: number, reserveBytes: number): Promise<void> => {
   if (!layout.volumesEnforced) return
   const held = await Promise.all(
-    layout.sandboxIds().map(async (id) => {
+    [...layout.sandboxIds(), ...layout.spareNames()].map(async (id) => {
       const state = layout.state(id)
       const { image } = layout.volume(state)
       const bytes = image === null ? 0 : (state.spec()?.volumeBytes ?? 0)

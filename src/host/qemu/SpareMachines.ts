@@ -1,4 +1,7 @@
-/** Makes the machines that are started ahead (`Spares`), and hands them over to Sandboxes. */
+/**
+ * Makes the machines that are started ahead (`Spares`), and hands them over to Sandboxes. Such a Sandbox waits for neither QEMU nor the translation of
+ * the guest's code, which takes most of a start under emulation. Those that a killed service left are found by their names (`spareNames.ts`).
+ */
 
 import { randomBytes, randomUUID } from "node:crypto"
 import { rename } from "node:fs/promises"
@@ -9,6 +12,7 @@ import { attempt } from "../linux/attempt.ts"
 import type { HostUsers } from "../linux/HostUsers.ts"
 import { hostFull } from "../linux/hostFull.ts"
 import { identify } from "../linux/ProcessIdentity.ts"
+import { Spares, type SparesOptions } from "../linux/Spares.ts"
 import type { Endings } from "./Endings.ts"
 import type { HostRoom, NoRoom } from "./HostRoom.ts"
 import { giveName, giveNobodysIdentity, IDENTITY_TIMEOUT_MS } from "./identity.ts"
@@ -18,15 +22,24 @@ import type { MachineShape, Start } from "./machineArguments.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import { runMachine } from "./runMachine.ts"
 import { type MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
-import { type Spare, Spares, type SparesOptions, spareName } from "./Spares.ts"
+import { spareName } from "./spareNames.ts"
 import { copyRootDisk, warm } from "./Template.ts"
 import type { Templates } from "./Templates.ts"
 import { ensureVolume } from "./volume.ts"
 
 /** Commands that a spare runs before it has an owner. Afterwards most of the code for a first command is translated. */
 const SPARE_WARM_RUNS = 4
+const REFILL_AFTER_MS = 1_000
 /** The host name before the machine has an owner. */
 const HOSTNAME = "sandbox"
+
+/** A clone with an identity except the name, warmed and paused. */
+interface Spare {
+  readonly machine: Machine
+  readonly record: MachineRecord
+}
+
+type Options = SparesOptions<MachineShape, Spare>
 
 export interface SpareMachinesOptions {
   readonly host: QemuHost
@@ -39,19 +52,21 @@ export interface SpareMachinesOptions {
   readonly endings: Endings
   /** Bounds concurrent starts. Sandboxes that start take precedence. */
   readonly permits: Semaphore.Semaphore
-  readonly fork: SparesOptions["fork"]
+  readonly fork: Options["fork"]
 }
 
 export class SpareMachines {
   private readonly options: SpareMachinesOptions
-  private readonly spares: Spares
+  private readonly spares: Spares<MachineShape, Spare>
 
   constructor(options: SpareMachinesOptions) {
     this.options = options
     this.spares = new Spares({
       max: options.max,
+      refillAfterMs: REFILL_AFTER_MS,
       make: (shape) => this.make(shape),
       discard: ({ machine, record }) => this.discard(machine, record),
+      ended: ({ machine }) => machine.qmp.closed,
       fork: options.fork
     })
   }

@@ -32,6 +32,11 @@ export class Semaphore {
     }
   }
 
+  /** The same, but only if a permit is free; null otherwise. */
+  runIfFree<A>(act: () => Promise<A>): Promise<A> | null {
+    return this.#free === 0 ? null : this.run(act)
+  }
+
   /** Null: a permit was free. */
   #enter(wanted: AbortSignal | undefined): Promise<void> | null {
     wanted?.throwIfAborted()

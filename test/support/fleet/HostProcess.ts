@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { childrenOf } from "../../../src/host/linux/ProcessIdentity.ts"
-import { sandboxIdsIn } from "../../../src/host/linux/SandboxRecords.ts"
+import { isSpareName, sandboxIdsIn } from "../../../src/host/linux/SandboxRecords.ts"
 import { HostLayout } from "../../../src/host/namespace/HostLayout.ts"
 import { markedProcesses } from "../../../src/host/namespace/markedProcesses.ts"
 import type { Place } from "../crash/ServiceProcess.ts"
@@ -52,7 +52,7 @@ export class HostProcess extends Program {
 
   /** Crashes a Sandbox here: kill -9 of the first process inside. */
   crash(sandboxId: string): void {
-    for (const found of markedProcesses(HostLayout.at(this.dataDir).instance)) {
+    for (const found of this.#marked()) {
       if (found.sandboxId !== sandboxId) continue
       for (const inside of childrenOf(found.pid)) process.kill(inside, "SIGKILL")
     }
@@ -60,10 +60,20 @@ export class HostProcess extends Program {
 
   /** The agent processes of a Sandbox on this machine. */
   agentsOf(sandboxId: string): ReadonlyArray<number> {
-    return markedProcesses(HostLayout.at(this.dataDir).instance)
+    return this.#marked()
       .filter((found) => found.sandboxId === sandboxId)
       .flatMap(({ pid }) => descendantsOf(pid))
       .filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").startsWith(agentProgram))
+  }
+
+  /** The processes that its driver started for Sandboxes which have an owner. */
+  #marked() {
+    const layout = HostLayout.at(this.dataDir)
+    const owners = new Map(layout.sandboxIds().map((sandboxId) => [layout.nameOf(sandboxId), sandboxId]))
+    return markedProcesses(layout.instance).flatMap(({ name, ...found }) => {
+      const sandboxId = owners.get(name) ?? (isSpareName(name) ? null : name)
+      return sandboxId === null ? [] : [{ ...found, sandboxId }]
+    })
   }
 
   /** Sandboxes with anything stored here: a volume, or its leftovers. */
@@ -77,7 +87,7 @@ export class HostProcess extends Program {
    */
   get alive(): ReadonlyArray<{ readonly sandboxId: string; readonly generation: number }> {
     const found = new Map<string, { readonly sandboxId: string; readonly generation: number }>()
-    for (const { sandboxId, generation } of markedProcesses(HostLayout.at(this.dataDir).instance)) {
+    for (const { sandboxId, generation } of this.#marked()) {
       found.set(`${sandboxId}#${generation}`, { sandboxId, generation })
     }
     return [...found.values()]

@@ -1,5 +1,5 @@
 /**
- * A service that is killed at an effect of a start, a stop or a deletion of a namespace Sandbox: the next one finishes
+ * A service that is killed at an effect of a start, of the handover of a spare, of a stop or a deletion of a namespace Sandbox: the next one finishes
  * it, keeps the volume as long as it should, and leaves nothing on the host. By default at some of the effects, which a
  * seed chooses; ATOLL_KILLS=all: at each.
  */
@@ -13,6 +13,7 @@ import { lastingTracesOf } from "../../../support/host/namespace/traces.ts"
 import { output } from "../../../support/runtime/contract/commands.ts"
 import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
 import { untilKilled } from "../../../support/untilKilled.ts"
+import { openHost } from "./openHost.ts"
 
 const everyNth = process.env["ATOLL_KILLS"] === "all" ? 1 : 6
 const seed = Number(process.env["ATOLL_KILLS_SEED"] ?? Date.now() % everyNth)
@@ -32,6 +33,11 @@ describe.skipIf(skipped(unusable))("a service of namespaces that is killed", () 
           Effect.promise(() => untilKilled(program, [folder, action, String(generation), String(at)]))
         const destroyed = Effect.gen(function* () {
           yield* on((driver) => driver.destroy("victim"))
+          yield* Effect.promise(async () => {
+            const host = await openHost(folder)
+            await host.endOrphans()
+            await host.close()
+          })
           assert.deepStrictEqual(yield* on((driver) => driver.inventory), [])
           assert.deepStrictEqual(yield* Effect.promise(() => lastingTracesOf(folder)), [])
         })
@@ -46,10 +52,12 @@ describe.skipIf(skipped(unusable))("a service of namespaces that is killed", () 
             })
           )
         let kills = 0
-        for (const action of ["start", "stop", "destroy"] as const) {
-          for (let at = 1 + (seed % everyNth); ; at += everyNth) {
+        for (const action of ["start", "take", "stop", "destroy"] as const) {
+          // A spare is handed over in few effects: at each of them.
+          const step = action === "take" ? 1 : everyNth
+          for (let at = 1 + (seed % step); ; at += step) {
             // A start of the first generation, which makes the volume; of a later one for the others.
-            if (action !== "start") yield* running(1)
+            if (action === "stop" || action === "destroy") yield* running(1)
             const effects = yield* acted(action, 1, at)
             const what = `${action}, killed at ${at}`
             if (action === "stop") {
@@ -57,7 +65,7 @@ describe.skipIf(skipped(unusable))("a service of namespaces that is killed", () 
               const inventory = yield* on((driver) => driver.inventory)
               assert.deepStrictEqual(inventory, [{ sandboxId: "victim", state: "volume", generation: null }], what)
               assert.strictEqual(yield* running(2), "kept", what)
-            } else if (action === "start") {
+            } else if (action === "start" || action === "take") {
               yield* running(1)
               assert.strictEqual(yield* running(1), "kept", what)
             }

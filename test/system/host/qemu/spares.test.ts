@@ -7,7 +7,7 @@ import { Settings } from "../../../../src/Config.ts"
 import { identify } from "../../../../src/host/linux/ProcessIdentity.ts"
 import { Machines } from "../../../../src/host/qemu/Machines.ts"
 import { openQemuHost } from "../../../../src/host/qemu/QemuHost.ts"
-import { isOrphan, isSpare, spareName } from "../../../../src/host/qemu/Spares.ts"
+import { isOrphan, isSpare, spareName } from "../../../../src/host/qemu/spareNames.ts"
 import { Runtime, type RuntimeDown, type RuntimeStall } from "../../../../src/runtime/Runtime.ts"
 import {
   destroyAll,

@@ -1,0 +1,216 @@
+/**
+ * Makes the Sandboxes that are started ahead (`Spares`), and hands them over to new Sandboxes.
+ *
+ * A spare is a whole Sandbox with its own user, volume, cgroups and, if wanted, network, in which nothing has run but the agent. Its owner gets it by
+ * one rename of its folder. Mount point, cgroups and marks keep the spare's name (`HostLayout.nameOf`), because they cannot change while it runs.
+ *
+ * While a process makes and keeps a spare, it holds the spare's key in the host mutex. The kernel frees the key when the process dies, so a spare
+ * whose key is free belongs to nobody.
+ */
+import type { ChildProcess } from "node:child_process"
+import { randomUUID } from "node:crypto"
+import { existsSync } from "node:fs"
+import { rename } from "node:fs/promises"
+import { Effect, type Fiber } from "effect"
+import { makeAgentGuest } from "../../runtime/agentClient/AgentGuest.ts"
+import type { AgentSession } from "../../runtime/agentClient/AgentSession.ts"
+import { type RuntimeRefused, RuntimeUnavailable, type SandboxSpec } from "../../runtime/Runtime.ts"
+import { hostAddresses } from "../linux/forbiddenRanges.ts"
+import type { HostMutex } from "../linux/HostMutex.ts"
+import type { HostUsers } from "../linux/HostUsers.ts"
+import { hostFull } from "../linux/hostFull.ts"
+import { newSpareName } from "../linux/SandboxRecords.ts"
+import { Spares } from "../linux/Spares.ts"
+import type { HostLayout } from "./HostLayout.ts"
+import { isShortage } from "./isShortage.ts"
+import { isUp, type RuntimeRecord, type SandboxState } from "./SandboxState.ts"
+
+export type SpareShape = Pick<SandboxSpec, "vcpus" | "memoryBytes" | "volumeBytes" | "networkEnabled">
+
+/** A Sandbox whose agent has answered. */
+export interface StartedSandbox {
+  readonly record: RuntimeRecord
+  readonly session: AgentSession
+  readonly monitor: ChildProcess
+  /** From now on the session connects to the agent's socket in this folder. */
+  readonly moveTo: (state: SandboxState) => void
+}
+
+interface Spare extends StartedSandbox {
+  readonly name: string
+  readonly uid: number | null
+  /** The host's addresses, which its network may not reach. */
+  readonly addresses: string
+  /** Gives the key of its name back. */
+  readonly release: () => void
+}
+
+export interface SpareSandboxesOptions {
+  /** The number for each shape; 0: none. */
+  readonly max: number
+  readonly layout: HostLayout
+  readonly users: HostUsers
+  readonly turns: HostMutex
+  /** Boots a Sandbox of this name. Null when too many others boot now. */
+  readonly start: (name: string, shape: SpareShape, uid: number | null) => Promise<StartedSandbox | null>
+  /** Resolves when the Sandbox's agent answers. */
+  readonly answers: (started: StartedSandbox) => Promise<unknown>
+  /** Removes a Sandbox of this name with all that it has. The caller holds its key. */
+  readonly destroy: (name: string) => Promise<void>
+  readonly run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
+  readonly fork: <A>(effect: Effect.Effect<A>) => Fiber.Fiber<A>
+}
+
+const REFILL_AFTER_MS = 100
+/** Commands that a spare runs before it has an owner: afterwards the agent's code for a first command is compiled. */
+const WARM_RUNS = 5
+/** A spare has always the first generation: only a new Sandbox gets one. */
+export const SPARE_GENERATION = 1
+
+const addressesNow = (): string => hostAddresses().toSorted().join()
+
+export class SpareSandboxes {
+  readonly #options: SpareSandboxesOptions
+  readonly #spares: Spares<SpareShape, Spare>
+
+  constructor(options: SpareSandboxesOptions) {
+    this.#options = options
+    this.#spares = new Spares({
+      max: options.max,
+      refillAfterMs: REFILL_AFTER_MS,
+      make: (shape) => this.#made(shape),
+      discard: (spare) => this.#discarded(spare),
+      ended: ({ monitor }) => new Promise((resolve) => monitor.once("exit", resolve)),
+      fork: options.fork
+    })
+  }
+
+  /** Makes the missing spares of this shape in the background. */
+  refill(shape: SpareShape): Promise<void> {
+    return this.#options.run(this.#spares.refill(shapeOf(shape)))
+  }
+
+  /** When the host has no room for `start`, drops the spares and tries again: a Sandbox takes precedence over what has no owner. */
+  async givingWay<A>(start: () => Promise<A>): Promise<A> {
+    try {
+      return await start()
+    } catch (cause) {
+      if (!isShortage(cause) || !(await this.#options.run(this.#spares.drop))) throw cause
+      return await start()
+    }
+  }
+
+  /** Turns a spare into this new Sandbox. Null when there is none, or it failed. */
+  async take(spec: SandboxSpec, state: SandboxState): Promise<StartedSandbox | null> {
+    const { layout, users, run } = this.#options
+    if (this.#options.max === 0 || spec.generation !== SPARE_GENERATION) return null
+    const spare = await run(this.#spares.claim(shapeOf(spec)))
+    if (spare === null) return null
+    try {
+      if (!isUp(spare.record) || spare.addresses !== addressesNow()) throw new Error("it is out of date")
+      await users.pass(spare.uid, spec.sandboxId)
+      await rename(layout.state(spare.name).folder, state.folder)
+      spare.moveTo(state)
+      layout.forgetName(spec.sandboxId)
+      await Promise.all([layout.volumes.note(spec.sandboxId), this.#options.answers(spare)])
+      // It has no volume of this name any more.
+      void layout.volumes.forget(spare.name).catch(() => {})
+      return spare
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause)
+      await run(Effect.logWarning(`Sandbox ${spec.sandboxId} does not get a spare that was started ahead: ${reason}`))
+      spare.session.close()
+      // After the rename it is the Sandbox's own, which its next boot ends.
+      if (existsSync(layout.state(spare.name).folder)) await this.#options.destroy(spare.name).catch(() => {})
+      return null
+    } finally {
+      spare.release()
+    }
+  }
+
+  /** Ends the spares of processes that are gone. */
+  async endOrphans(): Promise<void> {
+    const { layout, turns, destroy } = this.#options
+    for (const name of layout.spareNames()) {
+      const release = await turns.holdIfFree(name)
+      if (release === null) continue
+      try {
+        // Its maker may have handed it over before the key was free.
+        if (existsSync(layout.state(name).folder)) await destroy(name)
+      } finally {
+        release()
+      }
+    }
+  }
+
+  /** Ends all spares and makes no more. */
+  close(): Promise<void> {
+    return this.#options.run(this.#spares.close)
+  }
+
+  #made(shape: SpareShape): Effect.Effect<Spare, RuntimeRefused | RuntimeUnavailable> {
+    return Effect.tryPromise({
+      try: () => this.#make(shape),
+      catch: (cause) =>
+        isShortage(cause)
+          ? hostFull()
+          : new RuntimeUnavailable({ message: cause instanceof Error ? cause.message : String(cause) })
+    }).pipe(
+      Effect.uninterruptible,
+      Effect.flatMap((spare) => (spare === null ? Effect.fail(hostFull()) : Effect.succeed(spare)))
+    )
+  }
+
+  async #make(shape: SpareShape): Promise<Spare | null> {
+    const { users, turns, start, run, destroy } = this.#options
+    const name = newSpareName()
+    const release = await turns.hold(name)
+    try {
+      const addresses = addressesNow()
+      const uid = await users.take(name)
+      const started = await start(name, shape, uid)
+      if (started !== null) {
+        await run(warmed(started.session))
+        return { ...started, name, uid, addresses, release }
+      }
+      await destroy(name)
+    } catch (cause) {
+      await destroy(name).catch(() => {})
+      release()
+      throw cause
+    }
+    release()
+    return null
+  }
+
+  #discarded({ name, session, release }: Spare): Effect.Effect<void> {
+    return Effect.promise(async () => {
+      session.close()
+      await this.#options.destroy(name)
+    }).pipe(
+      Effect.catchCause((cause) => Effect.logWarning(`The spare Sandbox ${name} could not be removed`, cause)),
+      Effect.ensuring(Effect.sync(release))
+    )
+  }
+}
+
+const shapeOf = ({ vcpus, memoryBytes, volumeBytes, networkEnabled }: SpareShape): SpareShape => ({
+  vcpus,
+  memoryBytes,
+  volumeBytes,
+  networkEnabled
+})
+
+const warmed = (session: AgentSession) => {
+  const { processes } = makeAgentGuest(session)
+  return Effect.suspend(() =>
+    processes.execute(randomUUID(), {
+      argv: ["true"],
+      cwd: "/",
+      env: {},
+      stdin: null,
+      timeoutMs: null,
+      output: { mode: "head", bytes: 1024 }
+    })
+  ).pipe(Effect.repeat({ times: WARM_RUNS - 1 }))
+}

@@ -1,0 +1,224 @@
+/** Sandboxes that are started ahead: what a new Sandbox gets, when they give way, and what becomes of them. */
+import { execFileSync } from "node:child_process"
+import { existsSync, readdirSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { isAlive } from "../../../../src/host/linux/ProcessIdentity.ts"
+import { isSpareName, newSpareName } from "../../../../src/host/linux/SandboxRecords.ts"
+import { HostLayout } from "../../../../src/host/namespace/HostLayout.ts"
+import { NamespaceHost, type NamespaceOptions } from "../../../../src/host/namespace/NamespaceHost.ts"
+import { Runtime } from "../../../../src/runtime/Runtime.ts"
+import {
+  dataFolder,
+  driverOn,
+  isRoot,
+  networkUnusable,
+  skipped,
+  unusable
+} from "../../../support/host/namespace/TestHost.ts"
+import { lastingTracesOf } from "../../../support/host/namespace/traces.ts"
+import { output } from "../../../support/runtime/contract/commands.ts"
+import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
+import { until } from "../../../support/until.ts"
+import { untilKilled } from "../../../support/untilKilled.ts"
+
+const open = (dataDir: string, options: Partial<NamespaceOptions> = {}) =>
+  NamespaceHost.open({
+    dataDir,
+    processesMax: 256,
+    parallelStarts: 4,
+    diskReserveBytes: 0,
+    spares: 1,
+    run: Effect.runPromise,
+    ...options
+  })
+
+/** Spares whose agent has answered. */
+const readyIn = (dataDir: string): ReadonlyArray<string> => {
+  const layout = HostLayout.at(dataDir)
+  return layout.spareNames().filter((name) => (layout.state(name).runtime()?.init ?? null) !== null)
+}
+
+const untilReady = (dataDir: string, count = 1) =>
+  Effect.runPromise(
+    until(
+      Effect.sync(() => readyIn(dataDir)),
+      (names) => names.length === count
+    )
+  )
+
+const initOf = (dataDir: string, name: string) => HostLayout.at(dataDir).state(name).runtime()?.init ?? null
+
+const said = (host: NamespaceHost, sandboxId: string, script: string, generation = 1) =>
+  Effect.runPromise(output(host.guest(sandboxId, generation)!, script))
+
+/** Lends a data folder; nothing of it is left on the host afterwards. */
+const onFolder = async (body: (folder: string) => Promise<void>) => {
+  const folder = dataFolder()
+  try {
+    await body(folder)
+  } finally {
+    const host = await open(folder, { spares: 0 })
+    await host.endOrphans()
+    for (const { sandboxId } of host.inventory()) await host.destroy(sandboxId)
+    await host.close()
+    expect(await lastingTracesOf(folder)).toEqual([])
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+describe.skipIf(skipped(unusable))("a Sandbox that was started ahead", () => {
+  it("becomes a new Sandbox with its own user and an empty volume, and keeps its files over a stop", () =>
+    onFolder(async (folder) => {
+      const host = await open(folder)
+      await host.prepare(sandboxSpec("any"))
+      const inits = new Map<string, number | undefined>()
+      for (const id of ["first", "second"]) {
+        const [spare] = await untilReady(folder)
+        const pid = initOf(folder, spare!)?.pid
+        expect(host.inventory().filter(({ sandboxId }) => isSpareName(sandboxId))).toEqual([])
+        await host.provision(sandboxSpec(id))
+        expect(initOf(folder, id)?.pid).toBe(pid)
+        expect(existsSync(host.layout.state(spare!).folder)).toBe(false)
+        expect(await said(host, id, "ls -A /workspace /tmp; touch mine; pwd")).toBe("/tmp:\n\n/workspace:\n/workspace")
+        expect(host.sample(id, 1)?.memoryBytes).toSatisfy((it: number | null) => !isRoot || (it ?? 0) > 0)
+        inits.set(id, pid)
+      }
+      expect(new Set(inits.values()).size).toBe(2)
+      const users = ["first", "second"].map((id) => host.layout.state(id).spec()?.uid)
+      expect(new Set(users).size).toBe(isRoot ? 2 : 1)
+      expect(host.inventory().toSorted((a, b) => a.sandboxId.localeCompare(b.sandboxId))).toEqual([
+        { sandboxId: "first", state: "running", generation: 1 },
+        { sandboxId: "second", state: "running", generation: 1 }
+      ])
+
+      await host.stop("first", 1)
+      expect(host.inventory()).toContainEqual({ sandboxId: "first", state: "volume", generation: null })
+      await host.provision(sandboxSpec("first", { generation: 2 }))
+      expect(await said(host, "first", "ls", 2)).toBe("mine")
+      expect(await said(host, "second", "ls")).toBe("mine")
+      await host.destroy("first")
+      expect(await said(host, "second", "ls")).toBe("mine")
+      await host.close()
+      expect(host.layout.spareNames()).toEqual([])
+    }))
+
+  it.skipIf(networkUnusable !== null)("has a network if one is wanted, and no Sandbox without gets it", () =>
+    onFolder(async (folder) => {
+      const host = await open(folder)
+      await host.prepare(sandboxSpec("any", { networkEnabled: true }))
+      await untilReady(folder)
+      const [spare] = readyIn(folder)
+      await host.provision(sandboxSpec("offline"))
+      expect(readyIn(folder)).toContain(spare)
+      expect(await said(host, "offline", "ls /sys/class/net 2> /dev/null; cat /proc/net/route | wc -l")).toMatch(/^1$/m)
+      await host.provision(sandboxSpec("online", { networkEnabled: true }))
+      expect(existsSync(host.layout.state(spare!).folder)).toBe(false)
+      expect(await said(host, "online", "grep -c tap0 /proc/net/dev")).toBe("1")
+      // Its helper carries the spare's name, and ends with the Sandbox.
+      const { network } = host.layout.state("online").runtime()!
+      await host.stop("online", 1)
+      expect(isAlive(network!)).toBe(false)
+      await host.close()
+    })
+  )
+
+  it("is left to the next one if it ended, and a later generation never gets one", () =>
+    onFolder(async (folder) => {
+      const host = await open(folder)
+      await host.prepare(sandboxSpec("any"))
+      const [spare] = await untilReady(folder)
+      const init = initOf(folder, spare!)!
+      process.kill(init.pid, "SIGKILL")
+      await host.provision(sandboxSpec("first"))
+      expect(await said(host, "first", "echo well")).toBe("well")
+      expect(initOf(folder, "first")?.pid).not.toBe(init.pid)
+
+      const [next] = await untilReady(folder)
+      await host.provision(sandboxSpec("later", { generation: 2 }))
+      expect(initOf(folder, next!)).not.toBeNull()
+      expect(host.layout.nameOf("later")).toBe("later")
+      await host.close()
+    }))
+
+  it.skipIf(!isRoot)("gives way to a Sandbox that needs its room", () =>
+    onFolder(async (folder) => {
+      // Room for two volumes and a half.
+      const { volumeBytes } = sandboxSpec("any")
+      const free = Number(execFileSync("df", ["--output=avail", "-B1", folder], { encoding: "utf8" }).split("\n")[1])
+      const host = await open(folder, { diskReserveBytes: free - 2.5 * volumeBytes })
+      await host.prepare(sandboxSpec("any"))
+      await untilReady(folder)
+      await host.provision(sandboxSpec("first"))
+      await untilReady(folder)
+      // Of another shape, for which there is no spare.
+      await host.provision(sandboxSpec("second", { memoryBytes: 128 * 1024 ** 2 }))
+      expect(readyIn(folder)).toEqual([])
+      await expect(host.provision(sandboxSpec("third"))).rejects.toThrow(/needed/)
+      await host.close()
+    })
+  )
+
+  it("of a killed process ends at the next look, and one of a living process does not", () =>
+    onFolder(async (folder) => {
+      const living = await open(folder)
+      await living.prepare(sandboxSpec("any"))
+      const [kept] = await untilReady(folder)
+      expect(await untilKilled(join(import.meta.dirname, "fixtures/killedWithSpare.ts"), [folder])).toBeNull()
+      expect(readyIn(folder)).toHaveLength(2)
+      const other = await open(folder, { spares: 0 })
+      await other.endOrphans()
+      expect(readyIn(folder)).toEqual([kept])
+      expect(other.inventory()).toEqual([])
+      await living.provision(sandboxSpec("first"))
+      expect(await said(other, "first", "echo well")).toBe("well")
+      // Handed over: it is nobody's spare now, whoever looks.
+      await other.endOrphans()
+      expect(await said(living, "first", "echo well")).toBe("well")
+      await other.close()
+      await living.close()
+    }))
+
+  it("whose folder is lost is listed, and ends when it is destroyed", () =>
+    onFolder(async (folder) => {
+      const host = await open(folder)
+      await host.prepare(sandboxSpec("any"))
+      const [spare] = await untilReady(folder)
+      const init = initOf(folder, spare!)!
+      await host.provision(sandboxSpec("first"))
+      rmSync(host.layout.state("first").folder, { recursive: true })
+      expect(host.inventory()).toEqual([{ sandboxId: spare, state: "running", generation: 1 }])
+      await host.destroy(spare!)
+      expect(isAlive(init)).toBe(false)
+      expect(host.inventory()).toEqual([])
+      await host.destroy("first")
+      await host.close()
+    }))
+
+  it.live("is made by the driver itself, as the settings say, and ends with it", () =>
+    Effect.gen(function* () {
+      const folder = dataFolder()
+      const made = Effect.gen(function* () {
+        const driver = yield* Runtime
+        yield* until(
+          Effect.sync(() => readyIn(folder)),
+          (names) => names.length === 1
+        )
+        expect(yield* driver.inventory).toEqual([])
+      })
+      const settings = { ATOLL_SPARES: "1", ATOLL_SANDBOX_MEMORY_BYTES: String(256 * 1024 ** 2) }
+      yield* Effect.provide(made, driverOn(folder, { ...settings, ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2) }))
+      expect(readdirSync(join(folder, "runtime", "namespace")).filter(isSpareName)).toEqual([])
+      expect(yield* Effect.promise(() => lastingTracesOf(folder))).toEqual([])
+      rmSync(folder, { recursive: true, force: true })
+    })
+  )
+
+  it("has a name that no Sandbox can have", () => {
+    expect(isSpareName(newSpareName())).toBe(true)
+    for (const name of ["spare.", "spare.0123456789abcdeX", "spare.0123456789abcdef/..", "sbx_1", "../spare", ""]) {
+      expect(isSpareName(name)).toBe(false)
+    }
+  })
+})
