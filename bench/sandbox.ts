@@ -1,36 +1,73 @@
 /**
- * A client's waiting times: `execute true`, and create until the first command has ended, alternating with bare
- * bubblewrap with the same agent.
+ * A client's waiting times: `execute true`, and create until the first command has ended, with a Sandbox started ahead
+ * (ATOLL_SPARES) and without, in turns with bare bubblewrap with the same agent; and ten creates at once.
  */
+import { setTimeout as sleep } from "node:timers/promises"
 import { BareBubblewrap } from "./BareBubblewrap.ts"
 import { BenchService, quantile, timed } from "./BenchService.ts"
 
-await BenchService.use({ ATOLL_RUNTIME: process.env["ATOLL_RUNTIME"] ?? "namespace" }, async (service) => {
-  const workspaceId = await service.workspace()
-  const row = (name: string, took: ReadonlyArray<number>) => ({
-    what: name,
-    "p50 ms": Number(quantile(took, 0.5).toFixed(1)),
-    "p99 ms": Number(quantile(took, 0.99).toFixed(1))
-  })
+/** Time in which the spares are made again. */
+const REST_MS = 1_500
 
+const environment = {
+  ATOLL_RUNTIME: process.env["ATOLL_RUNTIME"] ?? "namespace",
+  // The host's disk is promised to each volume in full.
+  ATOLL_VOLUME_BYTES: String(512 * 1024 ** 2),
+  ATOLL_SANDBOXES_PER_ACCOUNT: "100"
+}
+
+const row = (what: string, took: ReadonlyArray<number>) => ({
+  what,
+  "p50 ms": Number(quantile(took, 0.5).toFixed(1)),
+  "p99 ms": Number(quantile(took, 0.99).toFixed(1))
+})
+
+const execute = (service: BenchService, sandboxId: string) =>
+  service.call("POST", `/sandboxes/${sandboxId}/execute`, { argv: ["true"] })
+
+const toFirstCommand = async (service: BenchService, workspaceId: string) =>
+  execute(service, await service.sandbox(workspaceId))
+
+await BenchService.use(environment, async (service) => {
+  const workspaceId = await service.workspace()
   const id = await service.sandbox(workspaceId)
-  const execute = (sandboxId: string) => service.call("POST", `/sandboxes/${sandboxId}/execute`, { argv: ["true"] })
   // A service that has just started runs uncompiled code; one that has served for a while is what clients meet.
-  const cold = await timed(100, () => execute(id))
-  await timed(1000, () => execute(id))
-  const executes = await timed(500, () => execute(id))
+  const cold = await timed(100, () => execute(service, id))
+  await timed(1000, () => execute(service, id))
+  const executes = await timed(500, () => execute(service, id))
   const bare = await BareBubblewrap.prepare()
-  const [creates, bares]: [Array<number>, Array<number>] = [[], []]
-  for (let index = 0; index < 15; index++) {
-    creates.push(...(await timed(1, async () => execute(await service.sandbox(workspaceId)))))
-    bares.push(...(await timed(1, () => bare.toFirstCommand())))
-  }
+  const [ahead, alone, bares]: [Array<number>, Array<number>, Array<number>] = [[], [], []]
+  const together = await BenchService.use({ ...environment, ATOLL_SPARES: "0" }, async (without) => {
+    const workspaceThere = await without.workspace()
+    await toFirstCommand(without, workspaceThere)
+    for (let index = 0; index < 15; index++) {
+      await sleep(REST_MS)
+      ahead.push(...(await timed(1, () => toFirstCommand(service, workspaceId))))
+      await sleep(REST_MS)
+      alone.push(...(await timed(1, () => toFirstCommand(without, workspaceThere))))
+      bares.push(...(await timed(1, () => bare.toFirstCommand())))
+    }
+    await sleep(REST_MS)
+    const took: Array<number> = []
+    const start = performance.now()
+    await Promise.all(
+      Array.from({ length: 10 }, async () => {
+        await toFirstCommand(service, workspaceId)
+        took.push(performance.now() - start)
+      })
+    )
+    return took
+  })
   await bare.remove()
   console.table([
     row("execute true over HTTP, the first 100", cold),
     row("execute true over HTTP, after 1,000 more", executes),
-    row("create to first command ended", creates),
-    row("bare bubblewrap with the same agent to first command ended", bares)
+    row("create to first command ended, one started ahead", ahead),
+    row("create to first command ended, none started ahead", alone),
+    row("bare bubblewrap with the same agent to first command ended", bares),
+    row("ten creates at once, each to its first command ended", together)
   ])
-  console.log(`create / bare bubblewrap, p50: ${(quantile(creates, 0.5) / quantile(bares, 0.5)).toFixed(2)}`)
+  const bareP50 = quantile(bares, 0.5)
+  console.log(`started ahead / bare bubblewrap, p50: ${(quantile(ahead, 0.5) / bareP50).toFixed(2)}`)
+  console.log(`none ahead / bare bubblewrap, p50: ${(quantile(alone, 0.5) / bareP50).toFixed(2)}`)
 })

@@ -211,7 +211,8 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
           assert.strictEqual(stopped.statusReason?.code, "HOST_FULL")
           const failed = yield* Effect.repeat((yield* Operations).get(accountId, id, operation.id), {
             schedule: Schedule.spaced(5),
-            until: ({ status, processTree }) => status !== "running" && processTree !== "running"
+            // It may still be queued when the Sandbox falls asleep.
+            until: ({ status, processTree }) => status === "failed" && processTree === "gone"
           })
           assert.deepStrictEqual([failed.status, failed.processTree], ["failed", "gone"])
           // The Sandbox reports it or the operation itself finds it, whichever comes first.
