@@ -25,8 +25,12 @@ const row = (what: string, took: ReadonlyArray<number>) => ({
 const execute = (service: BenchService, sandboxId: string) =>
   service.call("POST", `/sandboxes/${sandboxId}/execute`, { argv: ["true"] })
 
-const toFirstCommand = async (service: BenchService, workspaceId: string) =>
-  execute(service, await service.sandbox(workspaceId))
+/** A command waits for the boot of its Sandbox. */
+const toFirstCommand = async (service: BenchService, workspaceId: string) => {
+  const body = { workspaceId, networkEnabled: false }
+  const { sandbox } = await service.call<{ sandbox: { id: string } }>("POST", "/sandboxes", body)
+  await execute(service, sandbox.id)
+}
 
 await BenchService.use(environment, async (service) => {
   const workspaceId = await service.workspace()

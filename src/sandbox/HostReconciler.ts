@@ -74,9 +74,9 @@ const actionOf = (entry: InventoryEntry, found: Found | undefined): "destroy" | 
   if (found.isBusy) return null
   if (removedStates.includes(found.status)) return "destroy"
   // The Sandbox decides when it handles the event: it may be starting by now.
-  const shouldSleep = entry.state === "running" && isAsleep(found.status)
-  if (shouldSleep || (entry.state !== "volume" && runtimelessStates.includes(found.status))) return "tell"
-  return null
+  if (entry.state === "volume") return null
+  const shouldSleep = entry.state !== "suspended" && isAsleep(found.status)
+  return shouldSleep || runtimelessStates.includes(found.status) ? "tell" : null
 }
 
 /** What both sides say, and what earlier looks saw. Instants are epoch milliseconds. */

@@ -10,7 +10,7 @@ const SANDBOX_ID = /^[A-Za-z0-9_-]{1,64}$/
 
 export const isSandboxId = (text: string | undefined): text is string => text !== undefined && SANDBOX_ID.test(text)
 
-/** Of a Sandbox that was started ahead, in the place of an id. An earlier version, which does not know spares, takes it for nothing of its own. */
+/** Of a Sandbox that was started ahead, in the place of an id. The dot keeps an earlier version, which does not know spares, from taking it for a Sandbox. */
 const SPARE_NAME = /^spare\.[0-9a-f]{16}$/
 
 export const isSpareName = (text: string | undefined): text is string => text !== undefined && SPARE_NAME.test(text)

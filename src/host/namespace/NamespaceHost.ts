@@ -14,17 +14,9 @@ import { agentHealth } from "../../runtime/agentClient/AgentGuest.ts"
 import { type AgentSession, makeAgentSession } from "../../runtime/agentClient/AgentSession.ts"
 import type { Guest } from "../../runtime/Guest.ts"
 import type { InventoryEntry, ResourceSample, RuntimeDown, SandboxSpec } from "../../runtime/Runtime.ts"
-import {
-  type CgroupHost,
-  cgroupCpuSeconds,
-  cgroupMemoryBytes,
-  detectCgroups,
-  NO_CGROUPS,
-  releaseCgroups
-} from "../linux/cgroups.ts"
+import { type CgroupHost, detectCgroups, NO_CGROUPS, releaseCgroups } from "../linux/cgroups.ts"
 import { HostMutex, heldTooLong } from "../linux/HostMutex.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
-import { networkBytes } from "../linux/networkBytes.ts"
 import { isSame, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
 import { Trash } from "../linux/Trash.ts"
 import { connectUnix } from "../linux/unixSocket.ts"
@@ -37,7 +29,8 @@ import { SANDBOX_USERS } from "./markedProcesses.ts"
 import { mendNetworks } from "./mendNetworks.ts"
 import { isUp, type SandboxState } from "./SandboxState.ts"
 import { SPARE_GENERATION, SpareSandboxes, type SpareShape, type StartedSandbox } from "./SpareSandboxes.ts"
-import { closeVolume, removeVolume, volumeUsedBytes } from "./volume.ts"
+import { sampleOf } from "./sampleOf.ts"
+import { closeVolume, removeVolume } from "./volume.ts"
 import { admitVolume, DiskPromised } from "./volumeAdmission.ts"
 import { thawAbandoned } from "./volumeHold.ts"
 
@@ -138,6 +131,11 @@ export class NamespaceHost {
    */
   provision(spec: SandboxSpec, turn?: () => void, wanted?: AbortSignal): Promise<void> {
     const { sandboxId, generation } = spec
+    let hasBegun = false
+    const begin = () => {
+      if (!hasBegun) turn?.()
+      hasBegun = true
+    }
     return this.turns.pass(
       sandboxId,
       async () => {
@@ -151,10 +149,10 @@ export class NamespaceHost {
             return
           }
         }
-        // Of a Sandbox that was never here there is nothing to end, which takes longer to find out than a spare takes to hand over.
-        if (this.isNew(state) && (await this.takeSpare(state, spec, turn, wanted))) return
-        await this.end(state)
-        await this.spares.givingWay(() => this.bootInTurn(state, spec, turn, wanted))
+        // Of a Sandbox that was never here there is nothing to end; to look for it takes as long as half a boot.
+        if (!this.isNew(state)) await this.end(state)
+        else if (await this.takeSpare(state, spec, begin, wanted)) return
+        await this.spares.givingWay(() => this.bootInTurn(state, spec, begin, wanted))
         await this.spares.refill(spec)
       },
       wanted
@@ -180,12 +178,11 @@ export class NamespaceHost {
   private async takeSpare(
     state: SandboxState,
     spec: SandboxSpec,
-    turn: (() => void) | undefined,
+    begin: () => void,
     wanted: AbortSignal | undefined
   ): Promise<boolean> {
     wanted?.throwIfAborted()
-    turn?.()
-    const started = await this.spares.take(spec, state)
+    const started = await this.spares.take(spec, state, begin)
     if (started === null) return false
     this.keep(spec.sandboxId, started)
     await this.spares.refill(spec)
@@ -195,7 +192,7 @@ export class NamespaceHost {
   private async bootInTurn(
     state: SandboxState,
     spec: SandboxSpec,
-    turn: (() => void) | undefined,
+    begin: () => void,
     wanted: AbortSignal | undefined
   ): Promise<void> {
     const known = state.spec()
@@ -205,7 +202,7 @@ export class NamespaceHost {
       await state.writeSpec({ ...known, uid, volumeBytes: spec.volumeBytes })
     })
     const started = await this.starts.run(() => {
-      turn?.()
+      begin()
       return this.start(state, spec, uid)
     }, wanted)
     this.keep(spec.sandboxId, started)
@@ -271,16 +268,7 @@ export class NamespaceHost {
   /** Null when that generation does not run here. */
   sample(sandboxId: string, generation: number): ResourceSample | null {
     const record = this.running(sandboxId, generation)?.record
-    if (record === undefined || record.init === null) return null
-    const name = this.layout.nameOf(sandboxId)
-    const network = record.networkEnabled ? networkBytes(record.init.pid) : null
-    return {
-      cpuSeconds: cgroupCpuSeconds(this.cgroups, name),
-      memoryBytes: cgroupMemoryBytes(this.cgroups, name),
-      volumeBytes: volumeUsedBytes(this.layout.volume(this.layout.state(sandboxId))),
-      networkRxBytes: network?.received ?? null,
-      networkTxBytes: network?.sent ?? null
-    }
+    return record === undefined ? null : sampleOf(this.layout, this.cgroups, sandboxId, record)
   }
 
   /** Checks every Sandbox that should run. Returns all that are known to have ended by themselves. */

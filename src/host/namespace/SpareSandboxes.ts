@@ -1,11 +1,11 @@
 /**
  * Makes the Sandboxes that are started ahead (`Spares`), and hands them over to new Sandboxes.
  *
- * A spare is a whole Sandbox with its own user, volume, cgroups and, if wanted, network, in which nothing has run but the agent. Its owner gets it by
+ * A spare is a whole Sandbox with a user, a volume, cgroups and, if wanted, a network, in which nothing has run but the agent. Its owner gets it by
  * one rename of its folder. Mount point, cgroups and marks keep the spare's name (`HostLayout.nameOf`), because they cannot change while it runs.
  *
  * While a process makes and keeps a spare, it holds the spare's key in the host mutex. The kernel frees the key when the process dies, so a spare
- * whose key is free belongs to nobody.
+ * whose key is free has no owner any more.
  */
 import type { ChildProcess } from "node:child_process"
 import { randomUUID } from "node:crypto"
@@ -100,13 +100,17 @@ export class SpareSandboxes {
     }
   }
 
-  /** Turns a spare into this new Sandbox. Null when there is none, or it failed. */
-  async take(spec: SandboxSpec, state: SandboxState): Promise<StartedSandbox | null> {
+  /**
+   * Turns a spare into this new Sandbox. Null when there is none, or it failed.
+   * @param begin Called once there is one.
+   */
+  async take(spec: SandboxSpec, state: SandboxState, begin: () => void): Promise<StartedSandbox | null> {
     const { layout, users, run } = this.#options
     if (this.#options.max === 0 || spec.generation !== SPARE_GENERATION) return null
     const spare = await run(this.#spares.claim(shapeOf(spec)))
     if (spare === null) return null
     try {
+      begin()
       if (!isUp(spare.record) || spare.addresses !== addressesNow()) throw new Error("it is out of date")
       await users.pass(spare.uid, spec.sandboxId)
       await rename(layout.state(spare.name).folder, state.folder)
@@ -128,7 +132,7 @@ export class SpareSandboxes {
     }
   }
 
-  /** Ends the spares of processes that are gone. */
+  /** Ends the spares of processes that have ended. */
   async endOrphans(): Promise<void> {
     const { layout, turns, destroy } = this.#options
     for (const name of layout.spareNames()) {

@@ -47,7 +47,17 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
   if (obstacle !== null) throw new Error(`A Sandbox cannot have network: ${obstacle}`)
   const place = layout.volume(state)
   const console = layout.console(state, spec.generation)
-  const { launched, serves } = await launchWith(options)
+  // Beside the launch: both take some ten milliseconds.
+  const volume = layout.volumes.ensure(
+    spec.sandboxId,
+    () => existsSync(place.image ?? workspaceOf(place)),
+    () => openVolume(place, spec.volumeBytes, uid)
+  )
+  const settled = volume.catch(() => {})
+  const { launched, serves } = await launchWith(options).catch(async (cause: unknown) => {
+    await settled
+    throw cause
+  })
   const { gone } = launched
   try {
     const monitor = identify(launched.monitor.pid)
@@ -56,11 +66,7 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
     const { generation, networkEnabled } = spec
     const begun: RuntimeRecord = { generation, networkEnabled, monitor, init: null, agent: null }
     await state.writeRuntime(begun)
-    await layout.volumes.ensure(
-      spec.sandboxId,
-      () => existsSync(place.image ?? workspaceOf(place)),
-      () => openVolume(place, spec.volumeBytes, uid)
-    )
+    await volume
     await freshTemporary(place, uid, serves)
     await removeConsoles(place.folder)
     const way = { monitor, init: null, isRoot: uid !== null, cgroups: serves, mark: layout.marker(spec) }
@@ -87,6 +93,8 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
     await state.writeRuntime(record)
     return { record, monitor: launched.monitor }
   } catch (cause) {
+    // The caller ends what was started: nothing may be made any more.
+    await settled
     const said = tailOf(console)
     if (cause instanceof Error && said !== "") cause.message += ` (its console: ${said})`
     throw cause

@@ -131,7 +131,7 @@ export class Machines {
     )
   )
 
-  /** Our connections end; the machines run on, but for those that are nobody's. */
+  /** Our connections end; the machines run on, except for the spares. */
   readonly release: Effect.Effect<void> = Effect.suspend(() =>
     Effect.andThen(
       Effect.andThen(this.spares.close, this.live.release),

@@ -1,5 +1,4 @@
 /** Sandboxes that are started ahead: what a new Sandbox gets, when they give way, and what becomes of them. */
-import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
@@ -9,6 +8,7 @@ import { isSpareName, newSpareName } from "../../../../src/host/linux/SandboxRec
 import { HostLayout } from "../../../../src/host/namespace/HostLayout.ts"
 import { NamespaceHost, type NamespaceOptions } from "../../../../src/host/namespace/NamespaceHost.ts"
 import { Runtime } from "../../../../src/runtime/Runtime.ts"
+import { smallDisk } from "../../../support/host/linux/smallDisk.ts"
 import {
   dataFolder,
   driverOn,
@@ -22,6 +22,8 @@ import { output } from "../../../support/runtime/contract/commands.ts"
 import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
 import { until } from "../../../support/until.ts"
 import { untilKilled } from "../../../support/untilKilled.ts"
+
+const MiB = 1024 ** 2
 
 const open = (dataDir: string, options: Partial<NamespaceOptions> = {}) =>
   NamespaceHost.open({
@@ -142,22 +144,31 @@ describe.skipIf(skipped(unusable))("a Sandbox that was started ahead", () => {
       await host.close()
     }))
 
-  it.skipIf(!isRoot)("gives way to a Sandbox that needs its room", () =>
-    onFolder(async (folder) => {
-      // Room for two volumes and a half.
-      const { volumeBytes } = sandboxSpec("any")
-      const free = Number(execFileSync("df", ["--output=avail", "-B1", folder], { encoding: "utf8" }).split("\n")[1])
-      const host = await open(folder, { diskReserveBytes: free - 2.5 * volumeBytes })
-      await host.prepare(sandboxSpec("any"))
-      await untilReady(folder)
-      await host.provision(sandboxSpec("first"))
-      await untilReady(folder)
-      // Of another shape, for which there is no spare.
-      await host.provision(sandboxSpec("second", { memoryBytes: 128 * 1024 ** 2 }))
-      expect(readyIn(folder)).toEqual([])
-      await expect(host.provision(sandboxSpec("third"))).rejects.toThrow(/needed/)
-      await host.close()
-    })
+  it.live.skipIf(!isRoot)("gives way to a Sandbox that needs its room", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const folder = yield* Effect.acquireRelease(Effect.sync(dataFolder), (path) =>
+          Effect.sync(() => rmSync(path, { recursive: true, force: true }))
+        )
+        // As in fullDisk.test.ts: room for two volumes.
+        const disk = yield* smallDisk(folder, 500 * MiB)
+        yield* Effect.promise(async () => {
+          const host = await open(disk, { diskReserveBytes: 150 * MiB })
+          const spec = (id: string, memoryMiB: number) =>
+            sandboxSpec(id, { volumeBytes: 128 * MiB, memoryBytes: memoryMiB * MiB })
+          await host.prepare(spec("any", 256))
+          await untilReady(disk)
+          // Of another shape, for which there is no spare.
+          await host.provision(spec("first", 128))
+          await untilReady(disk)
+          await host.provision(spec("second", 128))
+          expect(readyIn(disk)).toEqual([])
+          await expect(host.provision(spec("third", 128))).rejects.toThrow(/needed/)
+          for (const id of ["first", "second"]) await host.destroy(id)
+          await host.close()
+        })
+      })
+    )
   )
 
   it("of a killed process ends at the next look, and one of a living process does not", () =>
@@ -173,7 +184,7 @@ describe.skipIf(skipped(unusable))("a Sandbox that was started ahead", () => {
       expect(other.inventory()).toEqual([])
       await living.provision(sandboxSpec("first"))
       expect(await said(other, "first", "echo well")).toBe("well")
-      // Handed over: it is nobody's spare now, whoever looks.
+      // It was handed over: no process takes it for a spare.
       await other.endOrphans()
       expect(await said(living, "first", "echo well")).toBe("well")
       await other.close()
@@ -207,8 +218,8 @@ describe.skipIf(skipped(unusable))("a Sandbox that was started ahead", () => {
         )
         expect(yield* driver.inventory).toEqual([])
       })
-      const settings = { ATOLL_SPARES: "1", ATOLL_SANDBOX_MEMORY_BYTES: String(256 * 1024 ** 2) }
-      yield* Effect.provide(made, driverOn(folder, { ...settings, ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2) }))
+      const settings = { ATOLL_SPARES: "1", ATOLL_SANDBOX_MEMORY_BYTES: String(256 * MiB) }
+      yield* Effect.provide(made, driverOn(folder, { ...settings, ATOLL_VOLUME_BYTES: String(64 * MiB) }))
       expect(readdirSync(join(folder, "runtime", "namespace")).filter(isSpareName)).toEqual([])
       expect(yield* Effect.promise(() => lastingTracesOf(folder))).toEqual([])
       rmSync(folder, { recursive: true, force: true })

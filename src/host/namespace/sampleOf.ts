@@ -1,0 +1,26 @@
+/** What a running Sandbox uses, as the kernel counts it. */
+import type { ResourceSample } from "../../runtime/Runtime.ts"
+import { type CgroupHost, cgroupCpuSeconds, cgroupMemoryBytes } from "../linux/cgroups.ts"
+import { networkBytes } from "../linux/networkBytes.ts"
+import type { HostLayout } from "./HostLayout.ts"
+import type { RuntimeRecord } from "./SandboxState.ts"
+import { volumeUsedBytes } from "./volume.ts"
+
+/** Null until its agent has answered. */
+export const sampleOf = (
+  layout: HostLayout,
+  cgroups: CgroupHost,
+  sandboxId: string,
+  { init, networkEnabled }: RuntimeRecord
+): ResourceSample | null => {
+  if (init === null) return null
+  const name = layout.nameOf(sandboxId)
+  const network = networkEnabled ? networkBytes(init.pid) : null
+  return {
+    cpuSeconds: cgroupCpuSeconds(cgroups, name),
+    memoryBytes: cgroupMemoryBytes(cgroups, name),
+    volumeBytes: volumeUsedBytes(layout.volume(layout.state(sandboxId))),
+    networkRxBytes: network?.received ?? null,
+    networkTxBytes: network?.sent ?? null
+  }
+}
