@@ -1,7 +1,7 @@
 /** `npm run up`: installs what is missing, starts Atoll, and shows how to use it. */
 import { spawn, spawnSync } from "node:child_process"
 import { accessSync, constants } from "node:fs"
-import { join } from "node:path"
+import { join, resolve } from "node:path"
 import { modernNode, ownEnvironment, root, setUp } from "./setup.mjs"
 
 if (!setUp()) process.exit(1)
@@ -47,11 +47,15 @@ const network = mayOpen("/dev/net/tun")
   ? { option: "", field: "" }
   : { option: " --no-network", field: "{ networkEnabled: false }" }
 
+/** A shell that did not start Atoll does not have its data folder. */
+const dataFolder = env.ATOLL_DATA_DIR ? `ATOLL_DATA_DIR='${resolve(root, env.ATOLL_DATA_DIR).replaceAll("'", "'\\''")}' ` : ""
+const command = `${dataFolder}npm run --silent atoll --`
+
 /** The part behind the # stays in the browser. */
 const signIn = (url, code) => {
   const page = `${env.ATOLL_PUBLIC_URL || url}/console/`
   return code === null
-    ? `The console is at ${page}; a link that signs in once: npm run --silent atoll -- accounts recover default`
+    ? `The console is at ${page}; a link that signs in once: ${command} accounts recover default`
     : `Open the console with this link; it works once, within a day:
 
     ${page}#link=${code}`
@@ -75,7 +79,7 @@ ${signIn(url, found.code)}
 
 A command line for it, an API key${found.secret === null ? "" : " (shown only now; the command line keeps it)"}, and a command in a Sandbox that exists only for it:
 
-    atoll() { npm run --silent atoll -- "$@"; }
+    atoll() { ${command} "$@"; }
     ${access(url, found)}
     atoll run${network.option} -- uname -a
 
@@ -89,7 +93,7 @@ The same in TypeScript (in a file first.ts: KEY=$KEY node first.ts, with Node 24
 
     ${typescript(url)}
 
-Ctrl-C stops Atoll; the data stays, and Sandboxes go on. This ends them, too: npm run --silent atoll -- down
+Ctrl-C stops Atoll; the data stays, and Sandboxes go on. This ends them, too: ${command} down
 `
 
 service.on("message", (message) => {
