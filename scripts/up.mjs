@@ -48,7 +48,9 @@ const network = mayOpen("/dev/net/tun")
   : { option: " --no-network", field: "{ networkEnabled: false }" }
 
 /** A shell that did not start Atoll does not have its data folder. */
-const dataFolder = env.ATOLL_DATA_DIR ? `ATOLL_DATA_DIR='${resolve(root, env.ATOLL_DATA_DIR).replaceAll("'", "'\\''")}' ` : ""
+const dataFolder = env.ATOLL_DATA_DIR
+  ? `ATOLL_DATA_DIR='${resolve(root, env.ATOLL_DATA_DIR).replaceAll("'", "'\\''")}' `
+  : ""
 const command = `${dataFolder}npm run --silent atoll --`
 
 /** The part behind the # stays in the browser. */
