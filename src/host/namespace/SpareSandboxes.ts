@@ -11,7 +11,7 @@ import type { ChildProcess } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import { existsSync } from "node:fs"
 import { rename } from "node:fs/promises"
-import { Effect, type Fiber } from "effect"
+import { type Cause, Effect, type Fiber } from "effect"
 import { makeAgentGuest } from "../../runtime/agentClient/AgentGuest.ts"
 import type { AgentSession } from "../../runtime/agentClient/AgentSession.ts"
 import { type RuntimeRefused, RuntimeUnavailable, type SandboxSpec } from "../../runtime/Runtime.ts"
@@ -147,9 +147,13 @@ export class SpareSandboxes {
     }
   }
 
-  /** Ends all spares and makes no more. */
-  close(): Promise<void> {
-    return this.#options.run(this.#spares.close)
+  /** Ends all spares, also those of processes that have ended, and makes no more. */
+  async close(): Promise<void> {
+    const { run } = this.#options
+    await run(this.#spares.close)
+    const orphans = Effect.promise(() => this.endOrphans())
+    const warned = (cause: Cause.Cause<never>) => Effect.logWarning("The spares of an ended process stay", cause)
+    await run(Effect.catchCause(orphans, warned))
   }
 
   #made(shape: SpareShape): Effect.Effect<Spare, RuntimeRefused | RuntimeUnavailable> {
