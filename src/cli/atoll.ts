@@ -3,7 +3,10 @@
  *
  * The customer's commands use the key that `npm run up` stored in the data folder. ATOLL_API_KEY and ATOLL_URL take precedence.
  */
+import { keepCompiled } from "../platform/compileCache/keepCompiled.ts"
 import { customersCommands } from "./customersCommands.ts"
+
+keepCompiled()
 
 if (customersCommands.has(process.argv[2] ?? "")) {
   const { localCredentialsPath } = await import("./localCredentials.ts")
