@@ -58,6 +58,9 @@ const identifier = "src/platform/identifier/"
 /** esbuild, for what is bundled at the service's start, and what it made; knows nothing of what it is. */
 const bundle = "src/platform/bundle/"
 
+/** Node's compiled code over restarts; knows nothing of what is loaded. */
+const compileCache = "src/platform/compileCache/"
+
 /** Keeps background work going; knows nothing of what it does. */
 const worker = "src/platform/worker/"
 
@@ -116,6 +119,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: fileLock, places: [], packages: [] },
   { path: dataFolder, places: [], packages: [] },
   { path: bundle, places: [], packages: ["esbuild"] },
+  { path: compileCache, places: [], packages: [] },
   { path: worker, places: [metric], packages: ["effect"], builtins: false },
   { path: shutdown, places: [], packages: ["effect"], builtins: false },
   { path: metric, places: [], packages: ["effect"], builtins: false },
@@ -221,7 +225,7 @@ export const importTable: ReadonlyArray<Place> = [
     ]
   },
   /** Passes the customer's commands on. */
-  { path: "src/cli/atoll.ts", places: ["src/cli/", "clients/typescript/src/cli/"], packages: [] },
+  { path: "src/cli/atoll.ts", places: ["src/cli/", "clients/typescript/src/cli/", compileCache], packages: [] },
   /** What this host has of what Atoll needs. */
   {
     path: "src/ops/doctor/",
@@ -242,7 +246,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/app/Launch.ts", places: [config, "src/app/ReadableLog.ts", "src/app/Traces.ts"] },
   {
     path: "src/main.ts",
-    places: ["src/app/ServiceProgram.ts", "src/app/HostProgram.ts"],
+    places: ["src/app/ServiceProgram.ts", "src/app/HostProgram.ts", compileCache],
     packages: [],
     builtins: false
   },
