@@ -29,7 +29,8 @@ export class AccountExists extends Schema.TaggedError<AccountExists>()("AccountE
   }
 }
 
-const Row = Schema.Struct({
+/** Columns of `accounts`. */
+export const AccountRow = Schema.Struct({
   ...LimitsRow.fields,
   id: Schema.String,
   name: Schema.String,
@@ -39,7 +40,7 @@ const Row = Schema.Struct({
   created_at: Int8
 })
 
-const accountOf = (row: typeof Row.Type): Account => ({
+export const accountOf = (row: typeof AccountRow.Type): Account => ({
   id: row.id,
   name: row.name,
   email: row.email,
@@ -49,7 +50,8 @@ const accountOf = (row: typeof Row.Type): Account => ({
   createdAt: row.created_at
 })
 
-const firstOf = (row: Option.Option<typeof Row.Type>): Account | null => Option.getOrNull(Option.map(row, accountOf))
+const firstOf = (row: Option.Option<typeof AccountRow.Type>): Account | null =>
+  Option.getOrNull(Option.map(row, accountOf))
 
 export class Accounts extends Context.Service<
   Accounts,
@@ -91,7 +93,7 @@ export class Accounts extends Context.Service<
           billing: Schema.Literals(billings),
           now: Int8
         }),
-        Result: Row,
+        Result: AccountRow,
         execute: ({ id, name, email, billing, now }) => sql`
           insert into accounts (id, name, email, created_at, billing, exhausted_at)
           values (${id}, ${name}, ${email}, ${now}, ${billing}, ${billing === "prepaid" ? now : null})
@@ -106,32 +108,32 @@ export class Accounts extends Context.Service<
 
       const findNamed = SqlSchema.findOne({
         Request: Schema.String,
-        Result: Row,
+        Result: AccountRow,
         execute: (name) => sql`select * from accounts where name = ${name}`
       })
 
       const findById = SqlSchema.findOneOption({
         Request: Schema.String,
-        Result: Row,
+        Result: AccountRow,
         execute: (accountId) => sql`select * from accounts where id = ${accountId}`
       })
 
       const findByEither = SqlSchema.findOneOption({
         Request: Schema.String,
-        Result: Row,
+        Result: AccountRow,
         execute: (nameOrId) => sql`
           select * from accounts where name = ${nameOrId} or id = ${nameOrId} order by name = ${nameOrId} desc limit 1`
       })
 
       const findAll = SqlSchema.findAll({
         Request: Schema.Void,
-        Result: Row,
+        Result: AccountRow,
         execute: () => sql`select * from accounts order by id`
       })
 
       const updateSuspended = SqlSchema.findOneOption({
         Request: Schema.Struct({ accountId: Schema.String, suspendedAt: Schema.NullOr(Int8) }),
-        Result: Row,
+        Result: AccountRow,
         execute: ({ accountId, suspendedAt }) => sql`
           update accounts set suspended_at = case when ${suspendedAt}::int8 is null then null
                                                   else coalesce(suspended_at, ${suspendedAt}::int8) end
@@ -140,7 +142,7 @@ export class Accounts extends Context.Service<
 
       const lock = SqlSchema.findOneOption({
         Request: Schema.String,
-        Result: Row,
+        Result: AccountRow,
         execute: (accountId) => sql`select * from accounts where id = ${accountId} for no key update`
       })
 
@@ -151,7 +153,7 @@ export class Accounts extends Context.Service<
           sandboxes: Schema.NullOr(Schema.Int),
           workspaceStorageBytes: Schema.NullOr(Int8)
         }),
-        Result: Row,
+        Result: AccountRow,
         execute: ({ accountId, workspaces, sandboxes, workspaceStorageBytes }) => sql`
           update accounts set workspaces_limit = ${workspaces}, sandboxes_limit = ${sandboxes},
             workspace_storage_bytes_limit = ${workspaceStorageBytes}

@@ -34,7 +34,8 @@ export interface ApiKey {
 const revokers = ["operator", "console", "key"] as const
 export type RevokedBy = (typeof revokers)[number]
 
-const Row = Schema.Struct({
+/** Columns of `api_keys`, except the secret's hash. */
+export const KeyRow = Schema.Struct({
   id: Schema.String,
   account_id: Schema.String,
   name: Schema.String,
@@ -48,7 +49,7 @@ const Row = Schema.Struct({
   revoked_by: Schema.NullOr(Schema.Literals(revokers))
 })
 
-const keyOf = (row: typeof Row.Type): ApiKey => ({
+export const keyOf = (row: typeof KeyRow.Type): ApiKey => ({
   id: row.id,
   accountId: row.account_id,
   name: row.name,
@@ -62,10 +63,9 @@ const keyOf = (row: typeof Row.Type): ApiKey => ({
   revokedBy: row.revoked_by
 })
 
-/** All columns except the secret's hash. */
-const columns = Object.keys(Row.fields).join(", ")
+const columns = Object.keys(KeyRow.fields).join(", ")
 
-const firstOf = (row: Option.Option<typeof Row.Type>): ApiKey | null => Option.getOrNull(Option.map(row, keyOf))
+const firstOf = (row: Option.Option<typeof KeyRow.Type>): ApiKey | null => Option.getOrNull(Option.map(row, keyOf))
 
 export class SecretUnusable extends Schema.TaggedError<SecretUnusable>()("SecretUnusable", {
   message: Schema.String
@@ -118,7 +118,7 @@ export class ApiKeys extends Context.Service<
           now: Int8,
           expiresAt: Schema.NullOr(Int8)
         }),
-        Result: Row,
+        Result: KeyRow,
         execute: ({ id, accountId, name, sha256, hint, scopes, now, expiresAt }) => sql`
           insert into api_keys (id, account_id, name, secret_sha256, hint, scopes, created_at, expires_at)
           values (${id}, ${accountId}, ${name}, ${sha256}, ${hint}, ${textColumn(scopes)}::text[], ${now}, ${expiresAt})
@@ -128,20 +128,20 @@ export class ApiKeys extends Context.Service<
 
       const findAll = SqlSchema.findAll({
         Request: Schema.NullOr(Schema.String),
-        Result: Row,
+        Result: KeyRow,
         execute: (accountId) => sql`
           select ${shown} from api_keys where ${accountId}::text is null or account_id = ${accountId} order by account_id, id`
       })
 
       const findById = SqlSchema.findOneOption({
         Request: Schema.String,
-        Result: Row,
+        Result: KeyRow,
         execute: (keyId) => sql`select ${shown} from api_keys where id = ${keyId}`
       })
 
       const revokeLive = SqlSchema.findOneOption({
         Request: Schema.Struct({ keyId: Schema.String, by: Schema.String, accountId: Schema.String, now: Int8 }),
-        Result: Row,
+        Result: KeyRow,
         execute: ({ keyId, by, accountId, now }) => sql`
           update api_keys set revoked_at = ${now}, revoked_by = ${by}
           where id = ${keyId} and account_id = ${accountId} and revoked_at is null and coalesce(expires_at > ${now}, true)

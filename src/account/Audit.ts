@@ -36,9 +36,9 @@ export class Audit extends Context.Service<
     readonly note: (call: AuditCall) => void
     /** Writes pending events. */
     readonly write: Effect.Effect<void>
-    /** Newest first, only events before the given one. */
+    /** Newest first, only events before the given one. `accountId` null: of all accounts, and of none. */
     readonly list: (
-      accountId: string,
+      accountId: string | null,
       filter: AuditFilter,
       page: { readonly limit: number; readonly before: AuditPosition | null }
     ) => Effect.Effect<ReadonlyArray<AuditEvent>>

@@ -6,7 +6,8 @@ import { Int8, int4Column, int8Column, textColumn } from "../store/Columns.ts"
 
 export interface AuditEvent {
   readonly id: string
-  readonly accountId: string
+  /** Null: a change of the operator that belongs to no account. */
+  readonly accountId: string | null
   /** Epoch milliseconds. */
   readonly at: number
   readonly source: AuditSource
@@ -36,6 +37,8 @@ export interface AuditFilter {
   readonly to: number | null
   readonly action: string | null
   readonly sandboxId: string | null
+  /** Absent: any. */
+  readonly source?: AuditSource
 }
 
 /** The last event of the previous page. */
@@ -46,7 +49,7 @@ export interface AuditPosition {
 
 const Row = Schema.Struct({
   id: Schema.String,
-  account_id: Schema.String,
+  account_id: Schema.NullOr(Schema.String),
   at: Int8,
   source: Schema.Literals(auditSources),
   action: Schema.String,
@@ -127,16 +130,21 @@ const eventOf = (row: typeof Row.Type): AuditEvent => ({
 
 /**
  * Newest first. The statement contains only the requested conditions: each is then a bound of an index that has the rows in this order.
+ *
+ * @param accountId Null: of all accounts, and of none.
  */
 export const selectEvents = (
   sql: SqlClient.SqlClient,
-  accountId: string,
-  { from, to, action, sandboxId }: AuditFilter,
+  accountId: string | null,
+  { from, to, action, sandboxId, source }: AuditFilter,
   { limit, before }: { readonly limit: number; readonly before: AuditPosition | null }
 ) => {
   const parameters: Array<string | bigint> = []
   const given = (value: string | bigint) => `$${parameters.push(value)}`
-  const conditions = [`account_id = ${given(accountId)}`]
+  const conditions = ["true"]
+  if (accountId !== null) conditions.push(`account_id = ${given(accountId)}`)
+  // A literal: the index of the operator's events has this condition.
+  if (source !== undefined) conditions.push(`source = '${source}'`)
   if (action !== null) conditions.push(`action = ${given(action)}`)
   if (sandboxId !== null) conditions.push(`sandbox_id = ${given(sandboxId)}`)
   if (from !== null) conditions.push(`at >= ${given(BigInt(from))}::int8`)

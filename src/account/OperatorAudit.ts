@@ -1,14 +1,16 @@
-/** Records the operator's commands on an account in that account's audit log. */
+/** Records the operator's changes in the audit log: of the account that they concern, or of no account. */
 import { Clock, Context, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { type AuditTarget, type OperatorAction, operatorCommands } from "../../schemas/Audit.ts"
+import { type InstallationAction, installationCommands } from "../../schemas/console/OperatedAudit.ts"
 import type { ErrorCode } from "../../schemas/Errors.ts"
 import { newId, newRequestId } from "../platform/identifier/newId.ts"
 import { insertEvents } from "./AuditRows.ts"
 
 interface OperatorCall {
-  readonly accountId: string
-  readonly action: OperatorAction
+  /** Null: the change belongs to no account. */
+  readonly accountId: string | null
+  readonly action: OperatorAction | InstallationAction
   readonly targetType: AuditTarget | null
   readonly targetId: string | null
   /** The status that an endpoint would return: 200, 201 for a creation, 4xx for a refusal. */
@@ -25,6 +27,8 @@ interface OperatorWay {
   readonly sourceIp: string
   readonly userAgent: string | null
 }
+
+const commands = { ...operatorCommands, ...installationCommands }
 
 /** By which way the operator came: the command line, unless the operator's page provides another. */
 export const OperatorWay = Context.Reference<OperatorWay>("atoll/account/OperatorWay", {
@@ -46,7 +50,7 @@ export const noteOperator = Effect.fn("noteOperator")(function* (call: OperatorC
       keyHint: null,
       keyName: null,
       method,
-      path: path ?? operatorCommands[call.action],
+      path: path ?? commands[call.action],
       sandboxId: null,
       requestId: requestId ?? newRequestId(),
       sourceIp,
@@ -54,3 +58,7 @@ export const noteOperator = Effect.fn("noteOperator")(function* (call: OperatorC
     }
   ])
 }, Effect.orDie)
+
+/** Records a change that belongs to no account. @param targetId Of what was changed; null: it has no id. */
+export const noteInstallation = (action: InstallationAction, targetId: string | null, status = 200) =>
+  noteOperator({ accountId: null, action, targetType: null, targetId, status, errorCode: null })

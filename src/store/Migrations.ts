@@ -48,6 +48,7 @@ import dueAndAlive from "./migrations/0051_due_and_alive.ts"
 import operatorSessions from "./migrations/0052_operator_sessions.ts"
 import reached from "./migrations/0054_reached.ts"
 import generations from "./migrations/0055_generations.ts"
+import auditOfAll from "./migrations/0056_audit_of_all.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -90,7 +91,8 @@ export const migrations: MigrationRecord = {
   "0051_due_and_alive": dueAndAlive,
   "0052_operator_sessions": operatorSessions,
   "0054_reached": reached,
-  "0055_generations": generations
+  "0055_generations": generations,
+  "0056_audit_of_all": auditOfAll
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>
