@@ -2,6 +2,7 @@
 import { Clock, Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import type { Asked } from "../../schemas/console/Hosts.ts"
+import { noteInstallation } from "../account/OperatorAudit.ts"
 import { Refused } from "../console/server/operating/refusals.ts"
 import { removeHost, type Wish, wishOfHost } from "../fleet/askHost.ts"
 import { type HostRow, Hosts } from "../fleet/Hosts.ts"
@@ -101,6 +102,7 @@ const wishCommand = (
     Effect.fnUntraced(function* ({ host: nameOrId }) {
       const before = yield* knownHost(nameOrId)
       const host = yield* wishOfHost(before, wish)
+      yield* noteInstallation(`${name}Host`, before.id)
       const document = hostDocument(host ?? { ...before, asked: wish }, yield* Clock.currentTimeMillis)
       yield* answer(host === null ? later : told(host), { host: document })
     })
@@ -147,6 +149,7 @@ const remove = Command.make(
         return new Refused({ message: `${message}${more}` })
       })
     )
+    yield* noteInstallation("removeHost", before.id)
     const { sandboxes } = before
     const theirs =
       sandboxes === 0

@@ -1,49 +1,18 @@
 /** `atoll keys create|list|revoke` */
-import { Clock, Effect, Option, Schema } from "effect"
+import { Clock, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { scopes as allScopes, Scope } from "../../schemas/Access.ts"
+import { scopes as allScopes } from "../../schemas/Access.ts"
 import { Accounts } from "../account/Accounts.ts"
 import { type ApiKey, ApiKeys } from "../account/ApiKeys.ts"
 import { noteOperator } from "../account/OperatorAudit.ts"
 import { knownAccount } from "../console/server/operating/accountActs.ts"
-import { Refused, WrongUsage } from "../console/server/operating/refusals.ts"
-import { shownTime, time } from "../console/server/operating/times.ts"
+import { createKey, keyDocument, parseScopes, revokeKey } from "../console/server/operating/keyActs.ts"
+import { shownTime } from "../console/server/operating/times.ts"
 import { future } from "../console/server/operating/values.ts"
 import { accountFlag } from "./account.ts"
 import { answer, remark } from "./answer.ts"
 import { Name } from "./Name.ts"
 import { table } from "./table.ts"
-
-const isScope = Schema.is(Scope)
-
-const parseScopes = (text: string): Effect.Effect<ReadonlyArray<Scope>, WrongUsage> => {
-  if (text === "all") return Effect.succeed(allScopes)
-  const names = [...new Set(text.split(",").map((name) => name.trim()))]
-  const unknown = names.filter((name) => !isScope(name))
-  return unknown.length > 0
-    ? Effect.fail(
-        new WrongUsage({
-          message: `There is no scope ${unknown.map((name) => JSON.stringify(name)).join(", ")}. Scopes: ${allScopes.join(", ")}; or all.`
-        })
-      )
-    : Effect.succeed(names.filter(isScope))
-}
-
-/** The output of `--json`. */
-const keyDocument = (key: ApiKey, accountName: string) => ({
-  id: key.id,
-  accountId: key.accountId,
-  accountName,
-  name: key.name,
-  hint: key.hint,
-  scopes: key.scopes,
-  createdAt: time(key.createdAt),
-  lastUsedAt: time(key.lastUsedAt),
-  expiresAt: time(key.expiresAt),
-  revokedAt: time(key.revokedAt),
-  lastUsedFrom: key.lastUsedFrom,
-  revokedBy: key.revokedBy
-})
 
 const create = Command.make(
   "create",
@@ -69,21 +38,20 @@ const create = Command.make(
     const accounts = yield* Accounts
     const known = yield* accounts.find(nameOrId)
     const account = known === null ? yield* accounts.named(nameOrId) : { ...known, isNew: false }
-    const made = yield* (yield* ApiKeys).create({ accountId: account.id, name, scopes: wanted, expiresAt: until })
-    const note = { accountId: account.id, status: 201, errorCode: null }
     if (account.isNew) {
-      yield* noteOperator({ ...note, action: "createAccount", targetType: "account", targetId: account.id })
+      yield* noteOperator({
+        accountId: account.id,
+        action: "createAccount",
+        targetType: "account",
+        targetId: account.id,
+        status: 201,
+        errorCode: null
+      })
       yield* remark(`made the account ${JSON.stringify(account.name)} (${account.id}), unlimited`)
     }
-    yield* noteOperator({ ...note, action: "createKey", targetType: "apiKey", targetId: made.key.id })
-    yield* remark(`made the key ${made.key.id}; its secret is not shown again`)
-    if (account.suspendedAt !== null)
-      yield* remark(`the account is suspended: its keys are refused until it is resumed`)
-    yield* answer(made.secret, {
-      account: { id: account.id, name: account.name, isNew: account.isNew },
-      key: keyDocument(made.key, account.name),
-      secret: made.secret
-    })
+    const { said, secret, document } = yield* createKey({ account, name, scopes: wanted, expiresAt: until })
+    for (const sentence of said.split("\n")) yield* remark(sentence)
+    yield* answer(secret, { account: { id: account.id, name: account.name, isNew: account.isNew }, ...document })
   })
 ).pipe(Command.withDescription("Create an API key and print its secret, which is never shown again"))
 
@@ -120,22 +88,8 @@ const revoke = Command.make(
   "revoke",
   { id: Argument.String("id").pipe(Argument.withDescription("The key's id: key_…")) },
   Effect.fnUntraced(function* ({ id }) {
-    const keys = yield* ApiKeys
-    yield* keys.revoke(id, "operator")
-    const key = yield* keys.get(id)
-    if (key === null) {
-      return yield* new Refused({ message: `There is no API key ${JSON.stringify(id)}. atoll keys list shows them.` })
-    }
-    const account = yield* (yield* Accounts).get(key.accountId)
-    yield* noteOperator({
-      accountId: key.accountId,
-      action: "revokeKey",
-      targetType: "apiKey",
-      targetId: id,
-      status: 200,
-      errorCode: null
-    })
-    yield* answer(`${id} is revoked.`, { key: keyDocument(key, account!.name) })
+    const { said, document } = yield* revokeKey(id)
+    yield* answer(said, document)
   })
 ).pipe(Command.withDescription("Revoke an API key: once this returns, no process accepts it"))
 

@@ -1,11 +1,11 @@
 /** `atoll rates set|list` */
 import { Effect, Option } from "effect"
 import { Command, Flag } from "effect/cli"
+import { setRates } from "../console/server/operating/moneyActs.ts"
 import { cardDocument, hourlyCost } from "../console/server/operating/rates.ts"
 import { shownTime } from "../console/server/operating/times.ts"
-import { future, whole } from "../console/server/operating/values.ts"
 import { Ledger } from "../wallet/Ledger.ts"
-import { type RateCard, rateMaxNanoUsd } from "../wallet/RateCard.ts"
+import type { RateCard } from "../wallet/RateCard.ts"
 import { answer } from "./answer.ts"
 import { table } from "./table.ts"
 
@@ -39,13 +39,12 @@ const set = Command.make(
     )
   },
   Effect.fnUntraced(function* ({ vcpu, memory, volume, effectiveAt }) {
-    const rates = {
-      vcpuSecondNanoUsd: yield* whole("--vcpu-second", vcpu, rateMaxNanoUsd),
-      memoryGibSecondNanoUsd: yield* whole("--memory-gib-second", memory, rateMaxNanoUsd),
-      volumeGibSecondNanoUsd: yield* whole("--volume-gib-second", volume, rateMaxNanoUsd)
-    }
-    const from = Option.isNone(effectiveAt) ? {} : { effectiveAt: yield* future("--effective-at", effectiveAt.value) }
-    const card = yield* (yield* Ledger).setRates({ ...rates, ...from })
+    const card = yield* setRates({
+      vcpuSecond: vcpu,
+      memoryGibSecond: memory,
+      volumeGibSecond: volume,
+      effectiveAt: Option.getOrNull(effectiveAt)
+    })
     yield* answer(yield* shownCards([card]), { rates: cardDocument(card) })
   })
 ).pipe(

@@ -32,7 +32,8 @@ export const statusOf = (invitation: Invitation, now: number): InvitationStatus 
   return now < invitation.expiresAt ? "open" : "expired"
 }
 
-const Row = Schema.Struct({
+/** Columns of `invitations`, except the code's hash. */
+export const InvitationRow = Schema.Struct({
   id: Schema.String,
   email: Schema.NullOr(Schema.String),
   credit_micro_usd: Schema.BigInt,
@@ -43,7 +44,7 @@ const Row = Schema.Struct({
   account_id: Schema.NullOr(Schema.String)
 })
 
-const invitationOf = (row: typeof Row.Type): Invitation => ({
+export const invitationOf = (row: typeof InvitationRow.Type): Invitation => ({
   id: row.id,
   email: row.email,
   creditMicroUsd: row.credit_micro_usd,
@@ -54,10 +55,9 @@ const invitationOf = (row: typeof Row.Type): Invitation => ({
   accountId: row.account_id
 })
 
-/** All columns except the code's hash. */
-const columns = Object.keys(Row.fields).join(", ")
+const columns = Object.keys(InvitationRow.fields).join(", ")
 
-const firstOf = (row: Option.Option<typeof Row.Type>): Invitation | null =>
+const firstOf = (row: Option.Option<typeof InvitationRow.Type>): Invitation | null =>
   Option.getOrNull(Option.map(row, invitationOf))
 
 export class Invitations extends Context.Service<
@@ -95,7 +95,7 @@ export class Invitations extends Context.Service<
           now: Int8,
           expiresAt: Int8
         }),
-        Result: Row,
+        Result: InvitationRow,
         execute: ({ id, sha256, email, creditMicroUsd, now, expiresAt }) => sql`
           insert into invitations (id, code_sha256, email, credit_micro_usd, created_at, expires_at)
           values (${id}, ${sha256}, ${email}, ${creditMicroUsd}, ${now}, ${expiresAt}) returning ${shown}`
@@ -103,13 +103,13 @@ export class Invitations extends Context.Service<
 
       const findAll = SqlSchema.findAll({
         Request: Schema.Void,
-        Result: Row,
+        Result: InvitationRow,
         execute: () => sql`select ${shown} from invitations order by id`
       })
 
       const revokeRow = SqlSchema.findOneOption({
         Request: Schema.Struct({ id: Schema.String, now: Int8 }),
-        Result: Row,
+        Result: InvitationRow,
         execute: ({ id, now }) => sql`
           update invitations set revoked_at = case when used_at is null then coalesce(revoked_at, ${now}) else revoked_at end
           where id = ${id} returning ${shown}`
@@ -117,7 +117,7 @@ export class Invitations extends Context.Service<
 
       const lockRow = SqlSchema.findOneOption({
         Request: Schema.String,
-        Result: Row,
+        Result: InvitationRow,
         execute: (sha256) => sql`select ${shown} from invitations where code_sha256 = ${sha256} for update`
       })
 

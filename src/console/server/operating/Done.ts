@@ -4,6 +4,8 @@ export interface Done {
   readonly said: string
   /** A link that is shown once; null: there is none. */
   readonly link: string | null
+  /** Of a new API key, shown once; null: there is none. */
+  readonly secret: string | null
   /** As JSON. */
   readonly document: object
 }

@@ -83,7 +83,12 @@ export const createAccount = Effect.fn("operating.createAccount")(function* (ask
       errorCode: null
     })
   }
-  const done: Done = { said: account.id, link: null, document: { account: yield* accountDocument(account) } }
+  const done: Done = {
+    said: account.id,
+    link: null,
+    secret: null,
+    document: { account: yield* accountDocument(account) }
+  }
   return done
 })
 
@@ -94,6 +99,7 @@ export const suspendAccount = Effect.fn("operating.suspendAccount")(function* (n
   const done: Done = {
     said: `${account.name} is suspended: each of its keys is refused from now on. The service stops its Sandboxes and keeps their volumes.`,
     link: null,
+    secret: null,
     document: { account: yield* accountDocument(account) }
   }
   return done
@@ -106,6 +112,7 @@ export const resumeAccount = Effect.fn("operating.resumeAccount")(function* (nam
   const done: Done = {
     said: `${account.name} is no longer suspended: its keys work again. Its Sandboxes stay stopped until a client starts them.`,
     link: null,
+    secret: null,
     document: { account: yield* accountDocument(account) }
   }
   return done
@@ -135,6 +142,7 @@ export const recoverAccount = Effect.fn("operating.recoverAccount")(function* (n
       ...(account.suspendedAt === null ? [] : ["the account is suspended: no sign-in works until it is resumed"])
     ].join("\n"),
     link,
+    secret: null,
     document: { account: { id: account.id, name: account.name }, link, expiresAt: time(expiresAt) }
   }
   return done

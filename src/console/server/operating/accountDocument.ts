@@ -1,7 +1,7 @@
 /** An account as the operator sees it. */
 import { Effect } from "effect"
 import { type AccountLimits, accountLimits, type OwnLimits } from "../../../account/AccountLimits.ts"
-import type { Account } from "../../../account/Accounts.ts"
+import type { Account, Billing } from "../../../account/Accounts.ts"
 import { Settings } from "../../../Config.ts"
 import { time } from "./times.ts"
 
@@ -9,7 +9,7 @@ export interface AccountDocument {
   readonly id: string
   readonly name: string
   readonly email: string | null
-  readonly billing: string
+  readonly billing: Billing
   readonly suspendedAt: string | null
   readonly createdAt: string
   /** The limits in force. */

@@ -1,5 +1,6 @@
 /** What the operator does with invitations: for the command line and for the operator's page, in the same words. */
 import { Clock, Effect } from "effect"
+import { noteInstallation } from "../../../account/OperatorAudit.ts"
 import { formatUsd, grantMaxMicroUsd } from "../../../wallet/Money.ts"
 import { consoleLink } from "../consoleLink.ts"
 import { type Invitation, Invitations, statusOf } from "../Invitations.ts"
@@ -43,10 +44,12 @@ export const invite = Effect.fn("operating.invite")(function* ({ email, days, cr
     creditMicroUsd,
     expiresAt: now + Number(days) * dayMs
   })
+  yield* noteInstallation("invite", invitation.id, 201)
   const link = consoleLink(url, "invitation", code)
   const done: Done = {
     said: `made the invitation ${invitation.id}; its link makes one account, until ${shownTime(invitation.expiresAt)}, and is not shown again`,
     link,
+    secret: null,
     document: { invitation: invitationDocument(invitation, now), link }
   }
   return done
@@ -64,10 +67,12 @@ export const revokeInvitation = Effect.fn("operating.revokeInvitation")(function
       message: `${id} was used: it made the account ${invitation.accountId}. Suspend that with atoll accounts suspend.`
     })
   }
+  yield* noteInstallation("revokeInvitation", id)
   const now = yield* Clock.currentTimeMillis
   const done: Done = {
     said: `${id} is revoked.`,
     link: null,
+    secret: null,
     document: { invitation: invitationDocument(invitation, now) }
   }
   return done

@@ -1,14 +1,16 @@
 /** What the operator does with credit and rates: for the command line and for the operator's page, in the same words. */
 import { Effect } from "effect"
 import { awaitLeases } from "../../../account/KeyLease.ts"
-import { noteOperator } from "../../../account/OperatorAudit.ts"
+import { noteInstallation, noteOperator } from "../../../account/OperatorAudit.ts"
 import type { GrantKind } from "../../../wallet/Grant.ts"
 import { Ledger } from "../../../wallet/Ledger.ts"
 import { formatUsd } from "../../../wallet/Money.ts"
+import { rateMaxNanoUsd } from "../../../wallet/RateCard.ts"
 import { knownAccount } from "./accountActs.ts"
 import { balanceDocument, grantDocument } from "./balanceDocument.ts"
 import type { Done } from "./Done.ts"
 import { shownTime } from "./times.ts"
+import { future, whole } from "./values.ts"
 
 const described: Record<GrantKind, string> = {
   promotional: "Promotional credit",
@@ -46,7 +48,30 @@ export const grantCredit = Effect.fn("operating.grantCredit")(function* (asked: 
         : `${account.name} has ${formatUsd(balance.balanceMicroUsd)} USD.`
     ].join(" "),
     link: null,
+    secret: null,
     document: { grant: grantDocument(made), balance: balanceDocument(balance) }
   }
   return done
+})
+
+/** As they are written on the command line. */
+interface NewRates {
+  readonly vcpuSecond: string
+  readonly memoryGibSecond: string
+  readonly volumeGibSecond: string
+  /** Null: now. */
+  readonly effectiveAt: string | null
+}
+
+export const setRates = Effect.fn("operating.setRates")(function* (asked: NewRates) {
+  const rates = {
+    vcpuSecondNanoUsd: yield* whole("--vcpu-second", asked.vcpuSecond, rateMaxNanoUsd),
+    memoryGibSecondNanoUsd: yield* whole("--memory-gib-second", asked.memoryGibSecond, rateMaxNanoUsd),
+    volumeGibSecondNanoUsd: yield* whole("--volume-gib-second", asked.volumeGibSecond, rateMaxNanoUsd)
+  }
+  const { effectiveAt } = asked
+  const from = effectiveAt === null ? {} : { effectiveAt: yield* future("--effective-at", effectiveAt) }
+  const card = yield* (yield* Ledger).setRates({ ...rates, ...from })
+  yield* noteInstallation("setRates", null, 201)
+  return card
 })

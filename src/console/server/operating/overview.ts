@@ -1,60 +1,91 @@
-/** All accounts, for the operator: how many Sandboxes each has in which state, and what they cost at present. No content of any. */
+/** Accounts for the operator, a page at a time: how many Sandboxes each has in which state, and what they cost at present. No content of any. */
 import { Clock, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { Accounts } from "../../../account/Accounts.ts"
-import { Int8 } from "../../../store/Columns.ts"
+import { accountPage } from "../../../account/accountPage.ts"
+import { Int8, textColumn } from "../../../store/Columns.ts"
 import { accountDocument } from "./accountDocument.ts"
 import { time } from "./times.ts"
 
 const Counted = Schema.Struct({ account_id: Schema.String, status: Schema.String, count: Schema.Int })
 const Burning = Schema.Struct({ account_id: Schema.String, micro_usd: Int8 })
 
-/** Of one account, newest first. */
-const actsMax = 50
+interface Wanted {
+  readonly limit: number
+  /** The last id of the previous page; null: from the oldest account. */
+  readonly after: string | null
+  /** A part of the name or e-mail, or the beginning of the id; empty: all accounts. */
+  readonly find: string
+  /** Sandboxes in these states are not counted. */
+  readonly goneStates: ReadonlyArray<string>
+}
 
-/** @param isGone Such Sandboxes are not counted. */
-export const accountsOverview = Effect.fn("operating.accountsOverview")(function* (
-  isGone: (status: string) => boolean
-) {
+type Ids = ReadonlyArray<string> | null
+
+/** How many Sandboxes are in each state, by account; null as `ids`: one sum over all accounts, under "". */
+const sandboxesByState = Effect.fnUntraced(function* (ids: Ids, goneStates: ReadonlyArray<string>) {
   const sql = yield* SqlClient.SqlClient
-  const now = yield* Clock.currentTimeMillis
-  const counted = yield* SqlSchema.findAll({
+  const found = yield* SqlSchema.findAll({
     Request: Schema.Void,
     Result: Counted,
     execute: () => sql`
-      select account_id, sandbox_status as status, count(*)::int4 as count from actors
-      where kind = 'sandbox' and sandbox_status is not null group by 1, 2`
+      select ${ids === null ? sql`''` : sql`account_id`} as account_id, sandbox_status as status, count(*)::int4 as count
+      from actors
+      where kind = 'sandbox' and sandbox_status <> all(${textColumn(goneStates)}::text[])
+        ${ids === null ? sql`` : sql`and account_id = any(${textColumn(ids)}::text[])`}
+      group by 1, 2`
   })()
-  const burning = yield* SqlSchema.findAll({
+  const byAccount = Map.groupBy(found, ({ account_id }) => account_id)
+  return (id: string): Readonly<Record<string, number>> =>
+    Object.fromEntries((byAccount.get(id) ?? []).map(({ status, count }) => [status, count]))
+})
+
+/** Micro-dollars an hour at present, likewise. */
+const burns = Effect.fnUntraced(function* (ids: Ids) {
+  const sql = yield* SqlClient.SqlClient
+  const found = yield* SqlSchema.findAll({
     Request: Int8,
     Result: Burning,
     execute: (at) => sql`
-      select m.account_id, floor(sum(
+      select ${ids === null ? sql`''` : sql`m.account_id`} as account_id, floor(sum(
         case when m.is_running then m.vcpus * c.vcpu_second_nano_usd::numeric
                                   + m.memory_bytes * c.memory_gib_second_nano_usd::numeric / 1073741824 else 0 end
         + case when m.has_volume then m.volume_bytes * c.volume_gib_second_nano_usd::numeric / 1073741824 else 0 end
         ) * 3600 / 1000)::int8 as micro_usd
       from meters m cross join (
         select * from rate_cards where effective_at <= ${at} order by effective_at desc limit 1) c
-      where m.closed_at is null group by 1`
-  })(now)
-  const states = Map.groupBy(
-    counted.filter(({ status }) => !isGone(status)),
-    ({ account_id }) => account_id
+      where m.closed_at is null ${ids === null ? sql`` : sql`and m.account_id = any(${textColumn(ids)}::text[])`}
+      group by 1`
+  })(yield* Clock.currentTimeMillis)
+  const byAccount = new Map(found.map(({ account_id, micro_usd }) => [account_id, micro_usd]))
+  return (id: string): number => byAccount.get(id) ?? 0
+})
+
+/** A page of accounts, with one more if there is a next page, and what all accounts have together. */
+export const accountsOverview = Effect.fn("operating.accountsOverview")(function* (wanted: Wanted) {
+  const { accounts, all, matching } = yield* accountPage(wanted)
+  const ids = accounts.map(({ id }) => id)
+  const [states, costs, allStates, allCosts] = yield* Effect.all([
+    sandboxesByState(ids, wanted.goneStates),
+    burns(ids),
+    sandboxesByState(null, wanted.goneStates),
+    burns(null)
+  ])
+  const shown = yield* Effect.forEach(accounts, (account) =>
+    Effect.map(accountDocument(account), (document) => ({
+      ...document,
+      sandboxes: states(account.id),
+      burnMicroUsdPerHour: costs(account.id)
+    }))
   )
-  const burns = new Map(burning.map(({ account_id, micro_usd }) => [account_id, micro_usd]))
-  const accounts = yield* (yield* Accounts).list
-  return yield* Effect.forEach(
-    accounts,
-    Effect.fnUntraced(function* (account) {
-      return {
-        ...(yield* accountDocument(account)),
-        sandboxes: Object.fromEntries((states.get(account.id) ?? []).map(({ status, count }) => [status, count])),
-        burnMicroUsdPerHour: burns.get(account.id) ?? 0
-      }
-    })
-  )
+  return {
+    accounts: shown,
+    matching,
+    all: { accounts: all, sandboxes: allStates(""), burnMicroUsdPerHour: allCosts("") }
+  }
 }, Effect.orDie)
+
+/** Of one account, newest first. */
+const actsMax = 50
 
 const Act = Schema.Struct({
   id: Schema.String,
