@@ -6,7 +6,17 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { addressRanges, origin, peer, peers } from "./platform/setting/addresses.ts"
 import { reachableDataDir, vmCacheDir } from "./platform/setting/defaultFolders.ts"
-import { file, folder, integer, oneOf, type Setting, secret, secretUrl, text } from "./platform/setting/Setting.ts"
+import {
+  file,
+  folder,
+  integer,
+  oneOf,
+  optionalFolder,
+  type Setting,
+  secret,
+  secretUrl,
+  text
+} from "./platform/setting/Setting.ts"
 
 const port = { minimum: 0, maximum: 65_535 }
 
@@ -36,6 +46,10 @@ export const settings = {
     ".atoll",
     reachableDataDir,
     "Folder of the embedded Postgres, volumes and runtime state. As root in a folder that is closed to other users (such as below /root): /var/lib/atoll/<folder>-<digest>."
+  ),
+  backupDir: optionalFolder(
+    "ATOLL_BACKUP_DIR",
+    "Folder of the backups that the operator's page lists and starts; best on another disk. Default: backups in ATOLL_DATA_DIR."
   ),
   lostHost: text(
     "ATOLL_LOST_HOST",

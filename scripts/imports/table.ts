@@ -88,6 +88,9 @@ const dataFolder = "src/platform/dataFolder/"
 /** A host's way to its services, and theirs to it. */
 const distant = "src/runtime/distant/"
 
+/** The folder of the operator's backups, and the process that writes one. */
+const backupFolder = "src/ops/backup/folder/"
+
 const belowResources = [
   "schemas/",
   "machines/",
@@ -210,7 +213,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: reference, places: ["schemas/"], packages: ["marked"], builtins: false },
   {
     path: "src/api/http/",
-    places: [...belowResources, ...resources, "src/fleet/", mcp, reference, "src/console/bundle/"]
+    places: [...belowResources, ...resources, "src/fleet/", mcp, reference, "src/console/bundle/", backupFolder]
   },
   {
     path: "src/cli/",
@@ -240,6 +243,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/app/ServiceProcesses.ts", places: ["src/host/linux/", dataFolder, config] },
   { path: "src/app/Down.ts", places: "all" },
   { path: "src/ops/backup/", places: "all" },
+  { path: backupFolder, places: ["schemas/", "src/host/linux/", "src/ops/backup/", "src/store/", fileLock, config] },
   { path: "src/app/Traces.ts", places: [trace, config] },
   { path: "src/app/ReadableLog.ts", places: [] },
   { path: "src/app/OutageLines.ts", places: ["src/store/"] },

@@ -186,13 +186,23 @@ const onDisk = async (path: string): Promise<void> => {
 const broken = (path: string, how: string) =>
   new ArchiveUnusable({ message: `${path} is not whole: ${how}. Nothing was restored; take another copy of it.` })
 
+const formatOf = async (path: string): Promise<string | undefined> => {
+  const file = await open(path, "r")
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(32), 0, 32, 0)
+    return anyMagic.exec(buffer.toString("latin1", 0, bytesRead))?.[1]
+  } finally {
+    await file.close()
+  }
+}
+
+/** Whether it begins like an archive, of any format. */
+export const isArchive = async (path: string): Promise<boolean> => (await formatOf(path)) !== undefined
+
 const openChecked = async (path: string): Promise<ReadStream> => {
-  const file = await open(path, "r").catch((cause: Error) => {
+  const format = await formatOf(path).catch((cause: Error) => {
     throw new ArchiveUnusable({ message: `${path} cannot be read: ${cause.message}.` })
   })
-  const { buffer, bytesRead } = await file.read(Buffer.alloc(32), 0, 32, 0)
-  await file.close()
-  const format = anyMagic.exec(buffer.toString("latin1", 0, bytesRead))?.[1]
   if (format === undefined) throw new ArchiveUnusable({ message: `${path} is no backup of Atoll.` })
   if (format !== "1" && format !== "2") {
     throw new ArchiveUnusable({

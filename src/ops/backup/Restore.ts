@@ -10,7 +10,7 @@ import { existsSync } from "node:fs"
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { hostname } from "node:os"
 import { join } from "node:path"
-import { Effect, Layer, References, Schema, Stream } from "effect"
+import { Effect, Layer, References, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { publicText } from "../../../schemas/PublicText.ts"
 import { Atoll } from "../../app/Atoll.ts"
@@ -25,13 +25,14 @@ import { textColumn } from "../../store/Columns.ts"
 import { Database, MaintenanceDatabase } from "../../store/Database.ts"
 import { DatabaseClaim } from "../../store/DatabaseClaim.ts"
 import { migrate, migrations } from "../../store/Migrations.ts"
-import { ArchivedAgain, ArchivedTable, ArchivedVolume, ArchiveHeader, type Frame, framesOf } from "./Archive.ts"
+import { ArchivedAgain, ArchivedTable, ArchivedVolume, type ArchiveHeader, type Frame, framesOf } from "./Archive.ts"
 import { ArchiveUnusable, unusable } from "./ArchiveUnusable.ts"
 import type { Progress } from "./Progress.ts"
 import { RestoredVolume } from "./RestoredVolume.ts"
 import { beginRestore, endRestore, unfinishedRestore } from "./restoreMark.ts"
 import { requireRoom } from "./room.ts"
 import { emptyTables, moveSequences, openTable, tablesOf } from "./tables.ts"
+import { parseFrame, verifyArchive } from "./verifyArchive.ts"
 
 /** Rows take more space in tables, with indexes and WAL. A new embedded Postgres takes a base amount. */
 const databaseFactor = 4
@@ -39,28 +40,6 @@ const databaseBaseBytes = 256 * 1024 ** 2
 
 const attempt = <A>(act: () => Promise<A>): Effect.Effect<A, ArchiveUnusable> =>
   Effect.tryPromise({ try: act, catch: unusable })
-
-const parse = <A>(schema: Schema.Decoder<A>, { bytes }: Frame): A =>
-  Schema.decodeUnknownSync(schema)(JSON.parse(bytes.toString()))
-
-/** Reads the whole archive and writes nothing. */
-const verify = async (path: string, progress: Progress, bytes: number) => {
-  const frames = framesOf(path, (read) => progress("verified", read, bytes))
-  let header: ArchiveHeader | null = null
-  let next = await frames.next()
-  for (; next.done !== true; next = await frames.next()) {
-    if (next.value.kind === "header") header = parse(ArchiveHeader, next.value)
-  }
-  if (header === null) throw new ArchiveUnusable({ message: `${path} is no backup of Atoll.` })
-  const known = Object.keys(migrations).map((name) => Number(name.slice(0, 4)))
-  const unknown = header.steps.filter((step) => !known.includes(step))
-  if (unknown.length > 0) {
-    throw new ArchiveUnusable({
-      message: `${path} was written by a newer Atoll (its step ${Math.max(...unknown)} is unknown here). Restore it with that version.`
-    })
-  }
-  return { header, end: next.value }
-}
 
 /**
  * Requires an empty folder, or one where a restore of the same archive was interrupted.
@@ -131,7 +110,7 @@ const load = Effect.fnUntraced(function* (
     progress("restored", Math.min(done, all), all)
     switch (frame.kind) {
       case "table": {
-        const table = parse(ArchivedTable, frame)
+        const table = parseFrame(ArchivedTable, frame)
         if (!here.some(({ name }) => name === table.name)) {
           return yield* new ArchiveUnusable({
             message: `The archive has a table that this Atoll does not know: ${table.name}.`
@@ -146,20 +125,20 @@ const load = Effect.fnUntraced(function* (
       case "volume":
         yield* attempt(async () => {
           await volume?.close()
-          volume = await RestoredVolume.make(dataDir, parse(ArchivedVolume, frame))
+          volume = await RestoredVolume.make(dataDir, parseFrame(ArchivedVolume, frame))
         })
         break
       case "again":
         yield* attempt(async () => {
           await volume?.close()
-          volume = await RestoredVolume.again(dataDir, parse(ArchivedAgain, frame))
+          volume = await RestoredVolume.again(dataDir, parseFrame(ArchivedAgain, frame))
         })
         break
       case "gone":
         yield* attempt(async () => {
           await volume?.close()
           volume = null
-          await RestoredVolume.remove(dataDir, parse(ArchivedAgain, frame))
+          await RestoredVolume.remove(dataDir, parseFrame(ArchivedAgain, frame))
         })
         break
       case "piece":
@@ -257,7 +236,7 @@ export const restore = Effect.fn("restore")(function* (path: string, bytes: numb
     })
   }
   yield* attempt(() => requireEmpty(dataDir, null))
-  const { header, end } = yield* attempt(() => verify(path, progress, bytes))
+  const { header, end } = yield* attempt(() => verifyArchive(path, progress, bytes))
   yield* attempt(() => requireEmpty(dataDir, end.sha256))
   const isEmbedded = databaseUrl === null
   const needed = end.pieceBytes + (isEmbedded ? end.rowBytes * databaseFactor + databaseBaseBytes : 0)

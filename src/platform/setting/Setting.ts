@@ -50,18 +50,25 @@ export const folder = (env: string, fallback: string, choose: () => string, desc
   )
 })
 
+const optionalPath =
+  (shape: string) =>
+  (env: string, description: string): Setting<string | null> => ({
+    env,
+    description,
+    default: "",
+    shape,
+    config: Config.String(env).pipe(
+      Config.option,
+      Config.map((found) => Option.getOrNull(Option.filter(found, (path) => path !== ""))),
+      Config.map((path) => (path === null ? null : resolve(path)))
+    )
+  })
+
 /** A file as an absolute path; null: none. */
-export const file = (env: string, description: string): Setting<string | null> => ({
-  env,
-  description,
-  default: "",
-  shape: "the path of a file",
-  config: Config.String(env).pipe(
-    Config.option,
-    Config.map((found) => Option.getOrNull(Option.filter(found, (path) => path !== ""))),
-    Config.map((path) => (path === null ? null : resolve(path)))
-  )
-})
+export const file = optionalPath("the path of a file")
+
+/** A folder as an absolute path; null: none. */
+export const optionalFolder = optionalPath("the path of a folder")
 
 export const oneOf = <const A extends ReadonlyArray<string>>(
   env: string,

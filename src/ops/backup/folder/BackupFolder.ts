@@ -1,0 +1,138 @@
+/**
+ * The folder of the backups that the operator's page lists and starts.
+ *
+ * A backup runs in a separate process, by the code of `atoll backup`: it compresses and hashes all volumes, which would delay the service's
+ * requests, and it holds the volumes of running machines by asking whether a service runs besides itself. It goes on when the service
+ * restarts. Its record in the folder is its progress, for every process of the service.
+ */
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdir, open, readdir, stat, statfs } from "node:fs/promises"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { Effect, Redacted, Schema } from "effect"
+import {
+  type BackupFile,
+  type BackupPage,
+  type BackupRun,
+  backupsShown
+} from "../../../../schemas/console/OperatedBackups.ts"
+import { Settings } from "../../../Config.ts"
+import { isAlive } from "../../../host/linux/ProcessIdentity.ts"
+import { isArchive } from "../Archive.ts"
+import { type Run, readRun, readVerification } from "./records.ts"
+
+/** `message` is one sentence for the operator. */
+export class BackupNotStarted extends Schema.TaggedError<BackupNotStarted>()("BackupNotStarted", {
+  message: Schema.String
+}) {}
+
+const startsWithinMs = 30_000
+const lookEveryMs = 50
+
+const timestamp = (ms: number): string => new Date(ms).toISOString()
+
+const folderOf = ({ backupDir, dataDir }: Settings["Service"]): string => backupDir ?? join(dataDir, "backups")
+
+const isRunning = (run: Run): boolean => run.endedAt === null && isAlive(run.process)
+
+const shownRun = (run: Run): BackupRun => {
+  const { name, startedAt, endedAt, isDone, progress, said } = run
+  const state = isRunning(run) ? "writing" : isDone ? "done" : "failed"
+  return {
+    name,
+    state,
+    startedAt: timestamp(startedAt),
+    endedAt: endedAt === null ? null : timestamp(endedAt),
+    progress: state === "writing" ? progress : null,
+    said: state === "writing" ? null : (said ?? `It was killed before it was done: remove ${name}.partial.`)
+  }
+}
+
+const isName = (name: string): boolean => !name.startsWith(".") && !name.endsWith(".partial")
+
+/** Null: it is no archive, or was removed meanwhile. */
+const backupFile = async (folder: string, name: string): Promise<BackupFile | null> => {
+  const path = join(folder, name)
+  const found = await stat(path).catch(() => null)
+  if (found === null || !found.isFile() || !(await isArchive(path).catch(() => false))) return null
+  const writtenAt = Math.floor(found.mtimeMs)
+  const verified = readVerification(folder, name)
+  const isSame = verified !== null && verified.bytes === found.size && verified.writtenAt === writtenAt
+  return {
+    name,
+    bytes: found.size,
+    writtenAt: timestamp(writtenAt),
+    verifiedAt: isSame ? timestamp(verified.verifiedAt) : null
+  }
+}
+
+/** The folder as it is: its archives, the room on its disk, and the last run. */
+export const backupPage: Effect.Effect<BackupPage, never, Settings> = Effect.flatMap(Settings, (settings) =>
+  Effect.promise(async () => {
+    const folder = folderOf(settings)
+    const names = (await readdir(folder).catch(() => [])).filter(isName)
+    const found = await Promise.all(names.map((name) => backupFile(folder, name)))
+    const backups = found.filter((file) => file !== null).toSorted((a, b) => b.writtenAt.localeCompare(a.writtenAt))
+    const disk = await statfs(folder).catch(() => null)
+    const run = readRun(folder)
+    return {
+      folder,
+      freeBytes: disk === null ? null : disk.bavail * disk.bsize,
+      backups: backups.slice(0, backupsShown),
+      count: backups.length,
+      lastRun: run === null ? null : shownRun(run)
+    }
+  })
+)
+
+const program = join(import.meta.dirname, "run.ts")
+
+/** Resolves once the process has written its record; throws when it ended before. */
+const spawned = async (settings: Settings["Service"], folder: string, name: string): Promise<void> => {
+  const { dataDir, databaseUrl } = settings
+  const log = await open(join(folder, ".run.log"), "w", 0o600)
+  const child = spawn(process.execPath, [program, folder, name], {
+    detached: true,
+    stdio: ["ignore", log.fd, log.fd],
+    env: {
+      ...process.env,
+      ATOLL_DATA_DIR: dataDir,
+      ...(databaseUrl === null ? {} : { DATABASE_URL: Redacted.value(databaseUrl) })
+    }
+  })
+  await log.close()
+  child.unref()
+  const ended = once(child, "exit")
+  ended.catch(() => {})
+  const deadline = performance.now() + startsWithinMs
+  while (readRun(folder)?.name !== name) {
+    const isOver = (await Promise.race([ended.then(() => true), sleep(lookEveryMs)])) === true
+    if (readRun(folder)?.name === name) return
+    if (isOver || performance.now() > deadline) {
+      throw new BackupNotStarted({ message: `The backup did not start: ${join(folder, ".run.log")} says why.` })
+    }
+  }
+}
+
+/** The name of the archive that is being written when it returns. */
+export const startBackup = Effect.fn("startBackup")(function* () {
+  const settings = yield* Settings
+  const folder = folderOf(settings)
+  return yield* Effect.tryPromise({
+    try: async () => {
+      const run = readRun(folder)
+      if (run !== null && isRunning(run)) {
+        throw new BackupNotStarted({ message: `A backup is being written already: ${run.name}.` })
+      }
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      const name = `atoll-${new Date().toISOString().replace(/:/g, "-").replace(".", "-")}`
+      await spawned(settings, folder, name)
+      return name
+    },
+    catch: (cause) =>
+      cause instanceof BackupNotStarted
+        ? cause
+        : new BackupNotStarted({ message: `${folder} cannot be used for backups: ${(cause as Error).message}.` })
+  })
+})

@@ -1,0 +1,87 @@
+/** The operator's page starts a backup, follows it, and lists what stands in the backup folder. */
+import { spawn } from "node:child_process"
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import type { BackupPage } from "../../../../schemas/console/OperatedBackups.ts"
+import { identify } from "../../../../src/host/linux/ProcessIdentity.ts"
+import { readRun, writeRun } from "../../../../src/ops/backup/folder/records.ts"
+import { withinMs } from "../../../support/commandLine.ts"
+import { operatorBrowser } from "../../../support/console/server/operatorBrowser.ts"
+import { TestApi } from "../../../support/http/TestApi.ts"
+import { TestDatabase } from "../../../support/TestDatabase.ts"
+import { testFolder } from "../../../support/testFolder.ts"
+import { until } from "../../../support/until.ts"
+
+const onFolder = Layer.unwrap(
+  Effect.gen(function* () {
+    const folder = yield* testFolder
+    const { url } = yield* TestDatabase
+    return TestApi.on({ ATOLL_BACKUP_DIR: join(folder, "backups"), DATABASE_URL: url })
+  })
+).pipe(Layer.provideMerge(TestDatabase.layer))
+
+layer(onFolder, { excludeTestServices: true })("backups in the operator's page", (it) => {
+  it.effect(
+    "start one, which is verified when it is done, one after the other; files that are no archives are not listed",
+    () =>
+      Effect.gen(function* () {
+        const { ask, act, refused } = yield* operatorBrowser
+        const page = Effect.map(ask("GET", "/backups"), ({ json, text }) => {
+          assert.isArray(json.backups, text)
+          return json as BackupPage
+        })
+        const before = yield* page
+        assert.deepStrictEqual([before.backups, before.lastRun], [[], null])
+        const { said } = yield* act("/backups")
+        const [, name] = /^(atoll-[\dTZ-]+) is being written\.$/.exec(said)!
+        const done = yield* until(page, ({ lastRun }) => lastRun!.state !== "writing")
+        assert.strictEqual(done.lastRun!.state, "done", done.lastRun!.said!)
+        assert.match(
+          done.lastRun!.said!,
+          new RegExp(`${name} has \\d+ rows and 0 volumes in 1 MiB, and was verified\\.$`)
+        )
+        assert.lengthOf(done.backups, 1)
+        assert.isNotNull(done.backups[0]!.verifiedAt)
+
+        // A copy was not verified, and what was changed since is not verified any more.
+        const { folder } = done
+        copyFileSync(join(folder, name!), join(folder, "by-hand"))
+        writeFileSync(join(folder, "notes.txt"), "no archive")
+        mkdirSync(join(folder, "older"))
+        writeFileSync(join(folder, name!), readFileSync(join(folder, name!)).subarray(0, 100))
+        const changed = yield* page
+        assert.sameDeepMembers(
+          changed.backups.map(({ name, verifiedAt }) => [name, verifiedAt]),
+          [
+            ["by-hand", null],
+            [name, null]
+          ]
+        )
+        const { events } = (yield* ask("GET", "/audit?action=startBackup")).json
+        assert.deepInclude(events[0], { source: "operator", targetId: name, account: null, status: 201 })
+
+        // While another process writes, none is started; one that was killed failed.
+        const other = spawn("sleep", ["600"])
+        const run = {
+          ...readRun(folder)!,
+          name: "other",
+          process: identify(other.pid!)!,
+          endedAt: null,
+          isDone: false,
+          said: null
+        }
+        yield* Effect.promise(() => writeRun(folder, run))
+        yield* refused("/backups", undefined, "A backup is being written already: other.")
+        assert.strictEqual((yield* page).lastRun!.state, "writing")
+        other.kill("SIGKILL")
+        const { lastRun } = yield* until(page, ({ lastRun }) => lastRun!.state !== "writing")
+        assert.deepInclude(lastRun, {
+          state: "failed",
+          said: "It was killed before it was done: remove other.partial."
+        })
+      }),
+    withinMs
+  )
+})
