@@ -1,11 +1,12 @@
 /** What the operator sees of accounts and does with them in the console: what the command line does, in the same words. */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
+import { HttpApiEndpoint, HttpApiGroup } from "effect/http-api"
 import { Operating } from "../Access.ts"
-import { InvalidRequest, NotFound, PayloadTooLarge, UnsupportedMediaType } from "../Errors.ts"
+import { InvalidRequest, NotFound } from "../Errors.ts"
 import { nameMaxCharacters } from "../Limits.ts"
+import { Cursor, integerWithDefault, NextCursor } from "../Query.ts"
 import { isCharactersBetween, isPlainText, isShownName, Timestamp } from "../Text.ts"
-import { Email } from "./Session.ts"
+import { acted, described, Id, OrNone, Written } from "./Acted.ts"
 
 const Limits = { workspaces: Schema.Int, sandboxes: Schema.Int, workspaceStorageBytes: Schema.Int }
 
@@ -15,7 +16,14 @@ const OwnLimits = {
   workspaceStorageBytes: Schema.NullOr(Schema.Int)
 }
 
+const accountsPageMax = 100
+const accountsPageDefault = 50
+
 const billings = ["unlimited", "prepaid"] as const
+
+const ByState = Schema.Record(Schema.String, Schema.Int).annotate({
+  description: "How many Sandboxes are in each state, without deleted ones; a state without any is not in it."
+})
 
 export const OperatedAccount = Schema.Struct({
   id: Schema.String,
@@ -26,15 +34,20 @@ export const OperatedAccount = Schema.Struct({
   createdAt: Timestamp,
   limits: Schema.Struct(Limits),
   ownLimits: Schema.Struct(OwnLimits).annotate({ description: "null: the setting applies." }),
-  sandboxes: Schema.Record(Schema.String, Schema.Int).annotate({
-    description: "How many are in each state, without deleted ones; a state without any is not in it."
-  }),
+  sandboxes: ByState,
   burnMicroUsdPerHour: Schema.Int
 }).annotate({ identifier: "OperatedAccount" })
 export interface OperatedAccount extends Schema.Schema.Type<typeof OperatedAccount> {}
 
 export const OperatedAccounts = Schema.Struct({
-  accounts: Schema.Array(OperatedAccount).annotate({ description: "Oldest first." })
+  accounts: Schema.Array(OperatedAccount).annotate({ description: "One page of those that match, oldest first." }),
+  matching: Schema.Int.annotate({ description: "How many match, on all pages." }),
+  all: Schema.Struct({
+    accounts: Schema.Int,
+    sandboxes: ByState,
+    burnMicroUsdPerHour: Schema.Int
+  }).annotate({ description: "Of all accounts, those that do not match included." }),
+  nextCursor: NextCursor
 }).annotate({ identifier: "OperatedAccounts" })
 export interface OperatedAccounts extends Schema.Schema.Type<typeof OperatedAccounts> {}
 
@@ -61,63 +74,32 @@ export const OperatedMoney = Schema.Struct({
 }).annotate({ identifier: "OperatedMoney" })
 export interface OperatedMoney extends Schema.Schema.Type<typeof OperatedMoney> {}
 
-export const OperatedInvitation = Schema.Struct({
-  id: Schema.String,
-  status: Schema.Literals(["open", "used", "revoked", "expired"]),
-  email: Schema.NullOr(Schema.String),
-  creditMicroUsd: Schema.Int,
-  createdAt: Timestamp,
-  expiresAt: Timestamp,
-  usedAt: Schema.NullOr(Timestamp),
-  revokedAt: Schema.NullOr(Timestamp),
-  accountId: Schema.NullOr(Schema.String)
-}).annotate({ identifier: "OperatedInvitation" })
-export interface OperatedInvitation extends Schema.Schema.Type<typeof OperatedInvitation> {}
-
-export const OperatedInvitations = Schema.Struct({ invitations: Schema.Array(OperatedInvitation) })
-export interface OperatedInvitations extends Schema.Schema.Type<typeof OperatedInvitations> {}
-
-export const OperatedRates = Schema.Struct({
-  rates: Schema.Array(
-    Schema.Struct({
-      effectiveAt: Timestamp,
-      vcpuSecondNanoUsd: Schema.Int,
-      memoryGibSecondNanoUsd: Schema.Int,
-      volumeGibSecondNanoUsd: Schema.Int,
-      createdAt: Timestamp,
-      runningUsdPerHour: Schema.String,
-      stoppedUsdPerHour: Schema.String
-    })
-  ).annotate({ description: "By time. The costs are those of a Sandbox of the settings' size." })
-})
-export interface OperatedRates extends Schema.Schema.Type<typeof OperatedRates> {}
-
-export const Acted = Schema.Struct({
-  said: Schema.String.annotate({ description: "What was done, in the words of the command line." }),
-  link: Schema.NullOr(Schema.String).annotate({ description: "Shown once." })
-}).annotate({ identifier: "Acted" })
-export interface Acted extends Schema.Schema.Type<typeof Acted> {}
-
-/** As it is written on the command line: parsed by the same code. */
-const Written = Schema.String.check(isCharactersBetween(0, 64), isPlainText)
-const OrNone = Schema.NullOr(Written)
 const Description = Schema.String.check(
   isCharactersBetween(1, 256),
   isPlainText,
   Schema.isPattern(/^\P{Cc}*$/u, { expected: "text without control characters" })
 )
-const AccountId = Schema.String.check(isCharactersBetween(1, 64), isPlainText)
-const params = { accountId: AccountId }
-
-const described = (identifier: string, summary: string) => OpenApi.annotations({ identifier, summary })
-const refusals = [InvalidRequest, NotFound, PayloadTooLarge, UnsupportedMediaType] as const
-const acted = { success: Acted, error: refusals }
+const params = { accountId: Id }
 
 export class OperatedAccountsGroup extends HttpApiGroup.make("operatedAccounts")
   .add(
-    HttpApiEndpoint.get("listAccounts", "/accounts", { success: OperatedAccounts }).annotateMerge(
-      described("listAccounts", "Accounts, with their Sandboxes by state")
-    ),
+    HttpApiEndpoint.get("listAccounts", "/accounts", {
+      query: {
+        limit: integerWithDefault(
+          { minimum: 1, maximum: accountsPageMax },
+          accountsPageDefault,
+          "Most accounts of one page."
+        ),
+        cursor: Schema.optionalKey(Cursor),
+        find: Schema.optionalKey(
+          Schema.String.check(isCharactersBetween(0, 128), isPlainText).annotate({
+            description: "A part of the name or e-mail, in any case, or the beginning of the id."
+          })
+        )
+      },
+      success: OperatedAccounts,
+      error: InvalidRequest
+    }).annotateMerge(described("listAccounts", "Accounts, with their Sandboxes by state")),
     HttpApiEndpoint.get("getAccountMoney", "/accounts/:accountId/money", {
       params,
       success: OperatedMoney,
@@ -156,33 +138,5 @@ export class OperatedAccountsGroup extends HttpApiGroup.make("operatedAccounts")
       }),
       ...acted
     }).annotateMerge(described("grantCredit", "atoll credit grant"))
-  )
-  .middleware(Operating) {}
-
-export class OperatedInstallationGroup extends HttpApiGroup.make("operatedInstallation")
-  .add(
-    HttpApiEndpoint.get("listInvitations", "/invitations", { success: OperatedInvitations }).annotateMerge(
-      described("listInvitations", "Invitations, oldest first")
-    ),
-    HttpApiEndpoint.post("invite", "/invitations", {
-      payload: Schema.Struct({ email: Schema.NullOr(Email), expiresDays: Written, creditUsd: Written }),
-      ...acted
-    }).annotateMerge(described("invite", "atoll invitations create")),
-    HttpApiEndpoint.post("revokeInvitation", "/invitations/:invitationId/revoke", {
-      params: { invitationId: AccountId },
-      ...acted
-    }).annotateMerge(described("revokeInvitation", "atoll invitations revoke")),
-    HttpApiEndpoint.get("listRates", "/rates", { success: OperatedRates }).annotateMerge(
-      described("listRates", "Rates by time")
-    ),
-    HttpApiEndpoint.post("setRates", "/rates", {
-      payload: Schema.Struct({
-        vcpuSecond: Written,
-        memoryGibSecond: Written,
-        volumeGibSecond: Written,
-        effectiveAt: OrNone
-      }),
-      ...acted
-    }).annotateMerge(described("setRates", "atoll rates set"))
   )
   .middleware(Operating) {}

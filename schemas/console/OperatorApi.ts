@@ -1,7 +1,12 @@
 /** The requests of the operator's page of the console: no part of the contract, and for no account. */
 import { HttpApi } from "effect/http-api"
 import { HostsGroup } from "./Hosts.ts"
-import { OperatedAccountsGroup, OperatedInstallationGroup } from "./Operating.ts"
+import { OperatedAuditGroup } from "./OperatedAudit.ts"
+import { OperatedBackupsGroup } from "./OperatedBackups.ts"
+import { OperatedInstallationGroup } from "./OperatedInstallation.ts"
+import { OperatedKeysGroup } from "./OperatedKeys.ts"
+import { OperatedUsageGroup } from "./OperatedUsage.ts"
+import { OperatedAccountsGroup } from "./Operating.ts"
 import { OperatorEntranceGroup, OperatorSessionGroup } from "./Operator.ts"
 import { WorkersGroup } from "./Workers.ts"
 
@@ -11,7 +16,11 @@ export class OperatorApi extends HttpApi.make("operator")
   .add(HostsGroup)
   .add(WorkersGroup)
   .add(OperatedAccountsGroup)
+  .add(OperatedKeysGroup)
   .add(OperatedInstallationGroup)
+  .add(OperatedUsageGroup)
+  .add(OperatedAuditGroup)
+  .add(OperatedBackupsGroup)
   .annotate(HttpApi.ParseOptions, { errors: "all" })
   .annotate(HttpApi.PayloadParseOptions, { errors: "all", onExcessProperty: "error" })
   .prefix("/console/api/operator") {}

@@ -16,7 +16,7 @@ export const otherFiles: Readonly<Record<string, string>> = {
   "src/fleet/canary.ts": "what the host's inventory says of a machine",
   "src/ops/backup/Restore.ts": "kinds of an archive's frames",
   "src/observe/analytics/Analytics.ts": "the API counts operations by outcome, each in a field of that name",
-  "src/console/pages/Keys.tsx": "how an API key stands"
+  "src/console/pages/KeyState.tsx": "how an API key stands"
 }
 
 /** By the compared expression: its text in the source, or the end of it. */

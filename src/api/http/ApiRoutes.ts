@@ -20,7 +20,12 @@ import { EventsHandlers } from "./EventsHandlers.ts"
 import { FilesHandlers } from "./FilesHandlers.ts"
 import { LogsHandlers } from "./LogsHandlers.ts"
 import { McpRoute } from "./McpRoute.ts"
-import { OperatedHandlers } from "./OperatedHandlers.ts"
+import { OperatedAccountsHandlers } from "./OperatedAccountsHandlers.ts"
+import { OperatedAuditHandlers } from "./OperatedAuditHandlers.ts"
+import { OperatedBackupsHandlers } from "./OperatedBackupsHandlers.ts"
+import { OperatedInstallationHandlers } from "./OperatedInstallationHandlers.ts"
+import { OperatedKeysHandlers } from "./OperatedKeysHandlers.ts"
+import { OperatedUsageHandlers } from "./OperatedUsageHandlers.ts"
 import { OperationsHandlers } from "./OperationsHandlers.ts"
 import { OperatorGuard } from "./OperatorGuard.ts"
 import { OperatorHandlers } from "./OperatorHandlers.ts"
@@ -69,11 +74,21 @@ const consoleHandlers = Layer.mergeAll(
   ConsoleDownloadHandlers.layer
 )
 
+const operatorHandlers = Layer.mergeAll(
+  OperatorHandlers.layer,
+  OperatedAccountsHandlers.layer,
+  OperatedKeysHandlers.layer,
+  OperatedInstallationHandlers.layer,
+  OperatedUsageHandlers.layer,
+  OperatedAuditHandlers.layer,
+  OperatedBackupsHandlers.layer
+)
+
 export const ApiRoutes = {
   layer: Layer.mergeAll(
     HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)),
     HttpApiBuilder.layer(ConsoleApi).pipe(Layer.provide(consoleHandlers)),
-    HttpApiBuilder.layer(OperatorApi).pipe(Layer.provide(Layer.merge(OperatorHandlers.layer, OperatedHandlers.layer))),
+    HttpApiBuilder.layer(OperatorApi).pipe(Layer.provide(operatorHandlers)),
     ConsolePages.layer,
     ReferencePages.layer,
     BrowserEntrance.layer,

@@ -1,14 +1,17 @@
 /** The operator's part of the console: sign-in by a link, and the hosts of the fleet. These responses must never be cached. */
 import type { IncomingMessage } from "node:http"
 import { Clock, Effect, Layer } from "effect"
-import { HttpServerResponse } from "effect/http"
+import { type HttpServerRequest, HttpServerResponse } from "effect/http"
+import { SqlClient } from "effect/sql"
 import { Operator } from "../../../schemas/Access.ts"
 import type { HostLife, HostPage } from "../../../schemas/console/Hosts.ts"
+import type { InstallationAction } from "../../../schemas/console/OperatedAudit.ts"
 import type { OperatorSession as ShownSession } from "../../../schemas/console/Operator.ts"
 import { OperatorApi } from "../../../schemas/console/OperatorApi.ts"
 import type { WorkerPage } from "../../../schemas/console/Workers.ts"
 import { InvalidRequest, NotFound } from "../../../schemas/Errors.ts"
 import { clientAddress } from "../../access/gateway/Clients.ts"
+import { noteInstallation } from "../../account/OperatorAudit.ts"
 import { Settings } from "../../Config.ts"
 import { Attempts } from "../../console/server/Attempts.ts"
 import { type OperatorSession, OperatorSessions } from "../../console/server/OperatorSessions.ts"
@@ -18,13 +21,11 @@ import { type HostRow, Hosts } from "../../fleet/Hosts.ts"
 import { hostDocument } from "../../fleet/hostDocument.ts"
 import { Workers } from "../../platform/worker/Worker.ts"
 import { changeBegins } from "../../store/Change.ts"
-import { jsonAnswer } from "./JsonAnswer.ts"
 import { leanGroup } from "./LeanContext.ts"
+import { asOperator, unkept } from "./OperatorActs.ts"
 import { OperatorCookie, tokenOf } from "./SessionCookie.ts"
 
 const timestamp = (ms: number): string => new Date(ms).toISOString()
-
-const unkept = (body: object) => HttpServerResponse.setHeader(jsonAnswer(body), "cache-control", "no-store")
 
 const shown = (session: OperatorSession, token: string): { readonly session: ShownSession } => ({
   session: {
@@ -35,7 +36,7 @@ const shown = (session: OperatorSession, token: string): { readonly session: Sho
   }
 })
 
-/** The service's log records the operator's actions, because audit logs belong to accounts. */
+/** Sign-ins are no changes: the service's log has them. */
 const log = (sentence: string, fields: Readonly<Record<string, string>>) =>
   Effect.annotateLogs(Effect.logInfo(sentence), fields)
 
@@ -102,6 +103,7 @@ const hosts = leanGroup(
   "hosts",
   Effect.fnUntraced(function* (handlers) {
     const hosts = yield* Hosts
+    const sql = yield* SqlClient.SqlClient
     const { role } = yield* Settings
     const found = Effect.fnUntraced(function* (hostId: string) {
       return (yield* hosts.find(hostId)) ?? (yield* new NotFound({ message: "There is no such host." }))
@@ -109,11 +111,21 @@ const hosts = leanGroup(
     const now = (row: HostRow) => Effect.map(Clock.currentTimeMillis, (at) => hostDocument(row, at))
     const told = (row: HostRow | null) =>
       row === null ? Effect.succeed(unkept({ host: null })) : Effect.map(now(row), (host) => unkept({ host }))
-    /** Records which session asked; the host's own log only says that it was the operator. */
-    const noted = Effect.fnUntraced(function* (hostId: string, asked: string) {
-      yield* changeBegins
-      yield* log("The operator asked for a host in the console", { ...(yield* Operator), hostId, asked })
-    })
+    /** The host's own log only says that it was the operator. */
+    const asked = (
+      request: HttpServerRequest.HttpServerRequest,
+      action: InstallationAction,
+      row: HostRow,
+      act: Effect.Effect<HostRow | null, HostRefused, Hosts>
+    ) =>
+      asOperator(
+        request,
+        Effect.tap(act, () => noteInstallation(action, row.id)).pipe(
+          Effect.mapError(refusal),
+          Effect.provideService(Hosts, hosts),
+          Effect.provideService(SqlClient.SqlClient, sql)
+        )
+      ).pipe(Effect.flatMap(told))
     return handlers
       .handle(
         "listHosts",
@@ -144,23 +156,16 @@ const hosts = leanGroup(
       )
       .handle(
         "wishOfHost",
-        Effect.fnUntraced(function* ({ params: { hostId }, payload: { wish } }) {
+        Effect.fnUntraced(function* ({ request, params: { hostId }, payload: { wish } }) {
           const row = yield* found(hostId)
-          yield* noted(hostId, wish)
-          const asked = wishOfHost(row, wishes[wish]).pipe(
-            Effect.provideService(Hosts, hosts),
-            Effect.mapError(refusal)
-          )
-          return yield* told(yield* asked)
+          return yield* asked(request, `${wish}Host`, row, wishOfHost(row, wishes[wish]))
         })
       )
       .handle(
         "removeHost",
-        Effect.fnUntraced(function* ({ params: { hostId }, payload: { isForced } }) {
+        Effect.fnUntraced(function* ({ request, params: { hostId }, payload: { isForced } }) {
           const row = yield* found(hostId)
-          yield* noted(hostId, isForced ? "remove, by force" : "remove")
-          const asked = removeHost(row, isForced).pipe(Effect.provideService(Hosts, hosts), Effect.mapError(refusal))
-          return yield* told(yield* asked)
+          return yield* asked(request, "removeHost", row, removeHost(row, isForced))
         })
       )
   })

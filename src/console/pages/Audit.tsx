@@ -2,9 +2,9 @@
 import { useCallback, useState } from "preact/hooks"
 import type { AuditEvent } from "../../../schemas/Audit.ts"
 import { get, queryOf } from "./api.ts"
+import { EventRow, eventColumns } from "./EventRow.tsx"
 import { type Page, usePages } from "./paged.ts"
-import { Field } from "./ui/Field.tsx"
-import { Instant } from "./ui/Instant.tsx"
+import { Field, instantOf } from "./ui/Field.tsx"
 import { More } from "./ui/More.tsx"
 import { Pane } from "./ui/Pane.tsx"
 import { Table } from "./ui/Table.tsx"
@@ -17,9 +17,6 @@ interface Filter {
 }
 
 const everything: Filter = { action: "", sandboxId: "", from: "", to: "" }
-
-/** Converts the value of a datetime-local field. */
-const instantOf = (text: string): string | null => (text === "" ? null : new Date(text).toISOString())
 
 const Filters = ({ apply, reset }: { apply: (filter: Filter) => void; reset: () => void }) => (
   <form
@@ -47,11 +44,6 @@ const Filters = ({ apply, reset }: { apply: (filter: Filter) => void; reset: () 
     </div>
   </form>
 )
-
-const who = ({ source, keyName, keyHint }: AuditEvent): string =>
-  keyHint === null ? source : `${keyName ?? "key"} (… ${keyHint})`
-
-const columns = ["Time", "Action", "Response", "Caller and address", "Target and request id"]
 
 export const Audit = () => {
   const [filter, setFilter] = useState(everything)
@@ -89,37 +81,9 @@ export const Audit = () => {
             <p class="empty">No event matches.</p>
           ) : (
             <>
-              <Table label="Events" isHigh columns={columns}>
+              <Table label="Events" isHigh columns={eventColumns}>
                 {listed.entries.map((event) => (
-                  <tr key={event.id}>
-                    <td>
-                      <Instant at={event.at} />
-                    </td>
-                    <td>
-                      <strong>{event.action}</strong>
-                      <code class="soft block cut called" title={event.path}>
-                        {event.method} {event.path}
-                      </code>
-                    </td>
-                    <td>
-                      <span class={`status ${event.status < 400 ? "done" : "refused"}`}>{event.status}</span>
-                      {event.errorCode === null ? null : <span class="soft block">{event.errorCode}</span>}
-                    </td>
-                    <td>
-                      <span class="break">{who(event)}</span>
-                      <span class="soft block">{event.sourceIp}</span>
-                      {event.userAgent === null ? null : (
-                        <span class="soft block cut agent" title={event.userAgent}>
-                          {event.userAgent}
-                        </span>
-                      )}
-                    </td>
-                    <td>
-                      {event.targetType ?? "–"}
-                      {event.targetId === null ? null : <code class="soft block">{event.targetId}</code>}
-                      <code class="soft block">{event.requestId}</code>
-                    </td>
-                  </tr>
+                  <EventRow key={event.id} event={event} />
                 ))}
               </Table>
               <More list={listed} />

@@ -1,13 +1,14 @@
 /** API keys of the account. The page has a secret only while its dialog is open. */
 import { useState } from "preact/hooks"
-import type { Scope } from "../../../schemas/Access.ts"
 import type { ConsoleKey } from "../../../schemas/console/Keys.ts"
 import { ask, get } from "./api.ts"
+import { isAccepted, KeyState } from "./KeyState.tsx"
 import { useLoad } from "./load.ts"
+import { ScopeChoice, Scopes } from "./Scopes.tsx"
 import { Form } from "./ui/Action.tsx"
 import { Copy } from "./ui/Copy.tsx"
 import { Dialog } from "./ui/Dialog.tsx"
-import { Check, Field } from "./ui/Field.tsx"
+import { Field } from "./ui/Field.tsx"
 import { Instant } from "./ui/Instant.tsx"
 import { Pane } from "./ui/Pane.tsx"
 import { Table } from "./ui/Table.tsx"
@@ -15,15 +16,6 @@ import { Table } from "./ui/Table.tsx"
 interface NewKey {
   readonly key: ConsoleKey
   readonly secret: string
-}
-
-const scopes: Readonly<Record<Scope, string>> = {
-  "workspace:create": "Make workspaces",
-  "sandbox:read": "See Sandboxes, their states, logs and events",
-  "sandbox:create": "Create, change and start Sandboxes",
-  "sandbox:execute": "Run commands, work with files, open previews and connections, stop",
-  "sandbox:delete": "Delete Sandboxes",
-  "usage:read": "See usage, costs, credit and the audit log"
 }
 
 type Shown =
@@ -50,12 +42,7 @@ const CreateKey = ({ close, made }: { close: () => void; made: (made: NewKey) =>
       }}
     >
       <Field label="Name" name="name" maxLength={128} required hint="Its purpose." autocomplete="off" />
-      <fieldset>
-        <legend>Scopes</legend>
-        {Object.entries(scopes).map(([scope, meaning]) => (
-          <Check key={scope} label={scope} name="scopes" value={scope} defaultChecked hint={meaning} />
-        ))}
-      </fieldset>
+      <ScopeChoice />
       <Field
         label="Expires"
         name="expiresAt"
@@ -80,31 +67,6 @@ const Secret = ({ made: { key, secret }, replaced, close }: { made: NewKey; repl
     </div>
   </Dialog>
 )
-
-const stateOf = ({ revokedAt, expiresAt }: ConsoleKey): "active" | "revoked" | "expired" => {
-  if (revokedAt !== null) return "revoked"
-  return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? "expired" : "active"
-}
-
-const byWhom = { operator: "by the operator", console: "in the console", key: "by itself" }
-
-const KeyState = ({ of }: { of: ConsoleKey }) => {
-  const state = stateOf(of)
-  return (
-    <>
-      <span class={`status ${state}`}>{state}</span>
-      {of.revokedAt !== null ? (
-        <span class="soft block">
-          <Instant at={of.revokedAt} /> {of.revokedBy === null ? "" : byWhom[of.revokedBy]}
-        </span>
-      ) : of.expiresAt !== null ? (
-        <span class="soft block">
-          {state === "expired" ? "since" : "until"} <Instant at={of.expiresAt} />
-        </span>
-      ) : null}
-    </>
-  )
-}
 
 export const Keys = () => {
   const loaded = useLoad("keys", (signal) =>
@@ -147,15 +109,7 @@ export const Keys = () => {
                     <KeyState of={key} />
                   </td>
                   <td>
-                    {key.scopes.length === Object.keys(scopes).length ? (
-                      "all"
-                    ) : (
-                      <ul class="words">
-                        {key.scopes.map((scope) => (
-                          <li key={scope}>{scope}</li>
-                        ))}
-                      </ul>
-                    )}
+                    <Scopes of={key.scopes} />
                   </td>
                   <td>
                     <Instant at={key.createdAt} />
@@ -165,7 +119,7 @@ export const Keys = () => {
                     {key.lastUsedFrom === null ? null : <span class="soft block">from {key.lastUsedFrom}</span>}
                   </td>
                   <td>
-                    {stateOf(key) !== "active" ? null : (
+                    {!isAccepted(key) ? null : (
                       <span class="actions">
                         <button
                           type="button"

@@ -3,6 +3,7 @@
  * many files they would be larger.
  */
 import "./Console.tsx"
+import "./EventRow.tsx"
 import "./api.ts"
 import "./characterPicture.ts"
 import "./feed.ts"

@@ -1,18 +1,21 @@
 /** All accounts: their state, their Sandboxes by state, what they cost, and what the operator may do with them. */
-import { useState } from "preact/hooks"
-import type { OperatedAccount, OperatedAccounts, OperatedMoney } from "../../../../schemas/console/Operating.ts"
-import { get } from "../api.ts"
+import { useRef, useState } from "preact/hooks"
+import type { OperatedAccount, OperatedAccounts } from "../../../../schemas/console/Operating.ts"
+import { get, queryOf } from "../api.ts"
 import { oneLine } from "../characterPicture.ts"
 import { count, usd } from "../format.ts"
 import { useLoad } from "../load.ts"
-import { Instant } from "../ui/Instant.tsx"
+import { Field } from "../ui/Field.tsx"
 import { Pane } from "../ui/Pane.tsx"
 import { Table } from "../ui/Table.tsx"
+import { AccountDetails } from "./AccountDetails.tsx"
 import { type Act, ActDialog } from "./ActDialog.tsx"
 import { createAct, creditAct, limitsAct, recoverAct, resumeAct, suspendAct } from "./accountActs.tsx"
 import { base } from "./operatorSession.ts"
+import { Pages } from "./Pages.tsx"
+import { useTurned } from "./useTurned.ts"
 
-const countsOf = ({ sandboxes }: OperatedAccount): string =>
+const countsOf = (sandboxes: OperatedAccount["sandboxes"]): string =>
   Object.entries(sandboxes)
     .map(([state, number]) => `${count(number)} ${state}`)
     .join(", ") || "none"
@@ -36,7 +39,7 @@ const Row = ({ account, ask, open }: { account: OperatedAccount; ask: (act: Act)
         </span>
         <span class="soft block">{account.billing}</span>
       </td>
-      <td>{countsOf(account)}</td>
+      <td>{countsOf(account.sandboxes)}</td>
       <td class="number">{usd(account.burnMicroUsdPerHour)}</td>
       <td>
         <span class="actions">
@@ -53,77 +56,35 @@ const Row = ({ account, ask, open }: { account: OperatedAccount; ask: (act: Act)
   )
 }
 
-const Money = ({ account, turn }: { account: OperatedAccount; turn: number }) => {
-  const loaded = useLoad(`money ${account.id} ${turn}`, (signal) =>
-    get<OperatedMoney>(`${base}/accounts/${encodeURIComponent(account.id)}/money`, signal)
-  )
-  return (
-    <Pane title={`Details of ${oneLine(account.name)}`} loaded={loaded}>
-      {({ microUsd, status, burnMicroUsdPerHour, exhaustsAt, acts }) => (
-        <>
-          <dl class="figures">
-            <div>
-              <dt>Balance</dt>
-              <dd>{usd(microUsd)}</dd>
-            </div>
-            <div>
-              <dt>State</dt>
-              <dd>
-                <span class={`status ${status}`}>{status}</span>
-              </dd>
-            </div>
-            <div>
-              <dt>Cost per hour</dt>
-              <dd>{usd(burnMicroUsdPerHour)}</dd>
-            </div>
-            <div>
-              <dt>Credit runs out</dt>
-              <dd>
-                <Instant at={exhaustsAt} none="not at the current rate" />
-              </dd>
-            </div>
-          </dl>
-          {acts.length === 0 ? (
-            <p class="empty">The operator has done nothing with this account yet.</p>
-          ) : (
-            <Table label="What the operator did" columns={["Time", "Action", "By", "Target", "From"]} isHigh>
-              {acts.map((act) => (
-                <tr key={act.id}>
-                  <td>
-                    <Instant at={act.at} />
-                  </td>
-                  <td>
-                    <strong>{act.action}</strong> {act.status}
-                  </td>
-                  <td>
-                    <code>{act.by}</code>
-                  </td>
-                  <td>{act.targetId === null ? "–" : <code>{act.targetId}</code>}</td>
-                  <td>{act.sourceIp}</td>
-                </tr>
-              ))}
-            </Table>
-          )}
-        </>
-      )}
-    </Pane>
-  )
-}
+const pageRows = 50
 
-export const Accounts = () => {
-  const loaded = useLoad("accounts", (signal) => get<OperatedAccounts>(`${base}/accounts`, signal))
+export const Accounts = ({ lead }: { lead: (part: "Keys" | "Audit", account: string) => void }) => {
+  const turned = useTurned()
+  const { typed, setTyped, find, cursors } = turned
+  const query = queryOf({ limit: pageRows, cursor: cursors.at(-1) ?? null, find })
+  const loaded = useLoad(query, (signal) => get<OperatedAccounts>(`${base}/accounts${query}`, signal))
+  /** The previous page stays until the next is loaded, so that the search and the page buttons do not move. */
+  const known = useRef<OperatedAccounts | null>(null)
+  known.current = loaded.value ?? known.current
   const [act, ask] = useState<Act | null>(null)
-  const [opened, open] = useState<string | null>(null)
+  const [opened, open] = useState<OperatedAccount | null>(null)
   const [turn, setTurn] = useState(0)
-  const all = loaded.value?.accounts ?? []
-  const shown = all.find(({ id }) => id === opened)
-  const total = all.reduce((sum, { burnMicroUsdPerHour }) => sum + burnMicroUsdPerHour, 0)
+  const { all, matching = 0, accounts = [] } = known.current ?? {}
   return (
     <>
       <h1>Accounts</h1>
-      <p class="lead">
-        {count(all.length)} accounts; {usd(total)} per hour in total.
-      </p>
+      {all === undefined ? null : (
+        <p class="lead">
+          {all.accounts === 1 ? "1 account" : `${count(all.accounts)} accounts`}; Sandboxes: {countsOf(all.sandboxes)};{" "}
+          {usd(all.burnMicroUsdPerHour)} per hour in total.
+        </p>
+      )}
+      <div class="filters">
+        <Field label="Find" type="search" value={typed} onText={setTyped} placeholder="Name, e-mail or id" />
+        <span class="found" role="status">
+          {matching === 1 ? "1 account" : `${count(matching)} accounts`}
+        </span>
+      </div>
       <Pane
         title="All accounts"
         loaded={loaded}
@@ -133,20 +94,27 @@ export const Accounts = () => {
           </button>
         }
       >
-        {({ accounts }) => (
-          <Table
-            label="Accounts"
-            class="operated"
-            columns={["Account", "State", "Sandboxes", { number: "Cost per hour" }, "Actions"]}
-            isHigh
-          >
-            {accounts.map((account) => (
-              <Row key={account.id} account={account} ask={ask} open={() => open(account.id)} />
-            ))}
-          </Table>
-        )}
+        {({ accounts }) =>
+          accounts.length === 0 ? (
+            <p class="empty">No account matches.</p>
+          ) : (
+            <Table
+              label="Accounts"
+              class="operated"
+              columns={["Account", "State", "Sandboxes", { number: "Cost per hour" }, "Actions"]}
+              isHigh
+            >
+              {accounts.map((account) => (
+                <Row key={account.id} account={account} ask={ask} open={() => open(account)} />
+              ))}
+            </Table>
+          )
+        }
       </Pane>
-      {shown === undefined ? null : <Money account={shown} turn={turn} />}
+      <Pages what="accounts" turned={turned} rows={pageRows} all={matching} next={loaded.value?.nextCursor ?? null} />
+      {opened === null ? null : (
+        <AccountDetails account={accounts.find(({ id }) => id === opened.id) ?? opened} turn={turn} lead={lead} />
+      )}
       {act === null ? null : (
         <ActDialog
           act={act}

@@ -1,7 +1,7 @@
 /** An act of the operator: a question that says what comes of it, and then what was done, in the words of the command line. */
 import type { ComponentChildren } from "preact"
 import { useState } from "preact/hooks"
-import type { Acted } from "../../../../schemas/console/Operating.ts"
+import type { Acted } from "../../../../schemas/console/Acted.ts"
 import { ask } from "../api.ts"
 import { Form } from "../ui/Action.tsx"
 import { Copy } from "../ui/Copy.tsx"
@@ -30,9 +30,10 @@ const Result = ({ acted, close }: { acted: Acted; close: () => void }) => (
       </p>
     ))}
     {acted.link === null ? null : <Copy text={acted.link} label="Copy the link" />}
+    {acted.secret === null ? null : <Copy text={acted.secret} label="Copy the secret" />}
     <div class="buttons">
       <button type="button" class="button primary" onClick={close}>
-        {acted.link === null ? "Close" : "I have saved it"}
+        {acted.link === null && acted.secret === null ? "Close" : "I have saved it"}
       </button>
     </div>
   </>

@@ -1,5 +1,5 @@
 /** The hosts of the fleet in their present state, a page at a time. */
-import { useEffect, useRef, useState } from "preact/hooks"
+import { useRef, useState } from "preact/hooks"
 import type { Host, HostPage } from "../../../../schemas/console/Hosts.ts"
 import { get, queryOf } from "../api.ts"
 import { count } from "../format.ts"
@@ -13,10 +13,9 @@ import { HostLife } from "./HostLife.tsx"
 import { HostTable } from "./HostTable.tsx"
 import { base } from "./operatorSession.ts"
 import { Pages } from "./Pages.tsx"
+import { useTurned } from "./useTurned.ts"
 
 const pageRows = 50
-/** Delay before a typed text is searched for. */
-const typedMs = 300
 
 const none = ({ isFleet, states }: HostPage, isFiltered: boolean): string => {
   if (!isFleet) return "This Atoll carries its Sandboxes itself (ATOLL_ROLE=all): this is the only host."
@@ -28,21 +27,10 @@ const none = ({ isFleet, states }: HostPage, isFiltered: boolean): string => {
 
 export const Hosts = () => {
   const [state, setState] = useState("")
-  const [typed, setTyped] = useState("")
-  const [find, setFind] = useState("")
-  /** The cursors of this page and the pages before it, except the first. */
-  const [cursors, setCursors] = useState<ReadonlyArray<string>>([])
+  const turned = useTurned()
+  const { typed, setTyped, find, cursors, turn } = turned
   const [chosen, choose] = useState<string | null>(null)
   const [asking, setAsking] = useState<{ readonly wish: Wish; readonly host: Host } | null>(null)
-  useEffect(() => {
-    const words = typed.trim()
-    if (words === find) return
-    const timer = setTimeout(() => {
-      setFind(words)
-      setCursors([])
-    }, typedMs)
-    return () => clearTimeout(timer)
-  }, [typed, find])
   const query = queryOf({ limit: pageRows, cursor: cursors.at(-1) ?? null, state, find })
   const loaded = useFollowed(query, (signal) => get<HostPage>(`${base}/hosts${query}`, signal))
   /** The previous page stays until the next is loaded, so that filters and page buttons do not move. */
@@ -61,7 +49,7 @@ export const Hosts = () => {
             value={state}
             onChoice={(one) => {
               setState(one)
-              setCursors([])
+              turn([])
             }}
             options={[
               ["", "any but removed"],
@@ -88,13 +76,7 @@ export const Hosts = () => {
           )
         }
       </Pane>
-      <Pages
-        first={cursors.length * pageRows + 1}
-        last={Math.min((cursors.length + 1) * pageRows, matching)}
-        all={matching}
-        previous={cursors.length === 0 ? null : () => setCursors(cursors.slice(0, -1))}
-        next={loaded.value?.nextCursor == null ? null : () => setCursors([...cursors, loaded.value!.nextCursor!])}
-      />
+      <Pages what="hosts" turned={turned} rows={pageRows} all={matching} next={loaded.value?.nextCursor ?? null} />
       {chosen === null ? null : <HostLife hostId={chosen} />}
       {asking === null ? null : (
         <AskHost

@@ -1,11 +1,12 @@
 /** Invitations: links with which people register. */
 import { useState } from "preact/hooks"
-import type { OperatedInvitations } from "../../../../schemas/console/Operating.ts"
-import { get } from "../api.ts"
+import type { OperatedInvitation, OperatedInvitations } from "../../../../schemas/console/OperatedInstallation.ts"
+import { get, queryOf } from "../api.ts"
 import { usd } from "../format.ts"
-import { useLoad } from "../load.ts"
+import { type Page, usePages } from "../paged.ts"
 import { Field } from "../ui/Field.tsx"
 import { Instant } from "../ui/Instant.tsx"
+import { More } from "../ui/More.tsx"
 import { Pane } from "../ui/Pane.tsx"
 import { Table } from "../ui/Table.tsx"
 import { type Act, ActDialog, textIn } from "./ActDialog.tsx"
@@ -38,33 +39,38 @@ const revokeAct = (id: string): Act => ({
   means: `The link of ${id} makes no account any more.`
 })
 
+const load = async (cursor: string | null, signal?: AbortSignal): Promise<Page<OperatedInvitation>> => {
+  const query = queryOf({ limit: 100, cursor })
+  const { invitations, nextCursor } = await get<OperatedInvitations>(`${base}/invitations${query}`, signal)
+  return { entries: invitations, nextCursor }
+}
+
 export const Invitations = () => {
-  const loaded = useLoad("invitations", (signal) => get<OperatedInvitations>(`${base}/invitations`, signal))
+  const listed = usePages("invitations", load)
   const [act, ask] = useState<Act | null>(null)
   return (
     <>
       <h1>Invitations</h1>
       <Pane
         title="All invitations"
-        loaded={loaded}
+        loaded={listed}
         actions={
           <button type="button" class="button primary" onClick={() => ask(inviteAct)}>
             Invite a person
           </button>
         }
       >
-        {({ invitations }) =>
-          invitations.length === 0 ? (
+        {() =>
+          listed.entries.length === 0 ? (
             <p class="empty">There are no invitations yet. A person registers with the link of one.</p>
           ) : (
-            <Table
-              label="Invitations"
-              columns={["Id", "State", "E-mail", { number: "Credit" }, "Created", "Expires", "Account", "Actions"]}
-              isHigh
-            >
-              {invitations
-                .toReversed()
-                .map(({ id, status, email, creditMicroUsd, createdAt, expiresAt, accountId }) => (
+            <>
+              <Table
+                label="Invitations"
+                columns={["Id", "State", "E-mail", { number: "Credit" }, "Created", "Expires", "Account", "Actions"]}
+                isHigh
+              >
+                {listed.entries.map(({ id, status, email, creditMicroUsd, createdAt, expiresAt, accountId }) => (
                   <tr key={id} data-invitation={id}>
                     <td>
                       <code>{id}</code>
@@ -95,11 +101,13 @@ export const Invitations = () => {
                     </td>
                   </tr>
                 ))}
-            </Table>
+              </Table>
+              <More list={listed} />
+            </>
           )
         }
       </Pane>
-      {act === null ? null : <ActDialog act={act} close={() => ask(null)} done={loaded.reload} />}
+      {act === null ? null : <ActDialog act={act} close={() => ask(null)} done={listed.reload} />}
     </>
   )
 }

@@ -1,4 +1,4 @@
-/** The operator's page: shows the hosts to a signed-in operator, and to others how to get a link. */
+/** The operator's page: its parts for a signed-in operator, and for others how to get a link. */
 import "./operator.css"
 import { useEffect, useState } from "preact/hooks"
 import { came } from "../router.ts"
@@ -8,8 +8,12 @@ import { Frame } from "../ui/Frame.tsx"
 import { Side } from "../ui/Side.tsx"
 import { useValue } from "../useValue.ts"
 import { Accounts } from "./Accounts.tsx"
+import { Backups } from "./Backups.tsx"
+import { Books } from "./Books.tsx"
 import { Hosts } from "./Hosts.tsx"
 import { Invitations } from "./Invitations.tsx"
+import { OperatedAudit } from "./OperatedAudit.tsx"
+import { OperatedKeys } from "./OperatedKeys.tsx"
 import { known, recognise, signInByLink, signOut } from "./operatorSession.ts"
 import { Rates } from "./Rates.tsx"
 import { Workers } from "./Workers.tsx"
@@ -47,31 +51,27 @@ const SignIn = ({ wasIn }: { wasIn: boolean }) => {
   )
 }
 
-const parts = ["Accounts", "Invitations", "Rates", "Hosts", "Health", "Backups"] as const
+const parts = ["Accounts", "Keys", "Invitations", "Rates", "Usage", "Hosts", "Health", "Backups", "Audit"] as const
 type PartName = (typeof parts)[number]
 
-const Backups = () => (
-  <>
-    <h1>Backups</h1>
-    <section class="pane" aria-label="Backups">
-      <p>
-        A backup is a file on the machine of the service, with the database and all volumes. It is written and restored
-        by the command line, while Atoll runs or not:
-      </p>
-      <code class="secret">npm run --silent atoll -- backup FILE</code>
-      <code class="secret">ATOLL_DATA_DIR=NEW npm run --silent atoll -- restore FILE</code>
-    </section>
-  </>
-)
+/** A part of the page, narrowed to an account; empty: it is not. */
+interface Place {
+  readonly part: PartName
+  readonly account: string
+}
 
-const Part = ({ name }: { name: PartName }) => {
-  switch (name) {
+const Part = ({ at: { part, account }, go }: { at: Place; go: (place: Place) => void }) => {
+  switch (part) {
     case "Accounts":
-      return <Accounts />
+      return <Accounts lead={(part, account) => go({ part, account })} />
+    case "Keys":
+      return <OperatedKeys of={account} />
     case "Invitations":
       return <Invitations />
     case "Rates":
       return <Rates />
+    case "Usage":
+      return <Books />
     case "Hosts":
       return <Hosts />
     case "Health":
@@ -83,11 +83,13 @@ const Part = ({ name }: { name: PartName }) => {
       )
     case "Backups":
       return <Backups />
+    case "Audit":
+      return <OperatedAudit of={account} />
   }
 }
 
 const Shell = () => {
-  const [shown, show] = useState<PartName>("Accounts")
+  const [shown, show] = useState<Place>({ part: "Accounts", account: "" })
   useEffect(() => {
     // A link is not needed while a session is active: it stays unused, and expires in minutes.
     came.value = null
@@ -99,7 +101,11 @@ const Shell = () => {
           <ul>
             {parts.map((part) => (
               <li key={part}>
-                <button type="button" aria-current={part === shown ? "page" : "false"} onClick={() => show(part)}>
+                <button
+                  type="button"
+                  aria-current={part === shown.part ? "page" : "false"}
+                  onClick={() => show({ part, account: "" })}
+                >
                   {part}
                 </button>
               </li>
@@ -108,7 +114,7 @@ const Shell = () => {
         </nav>
       </Side>
       <main id="main" tabIndex={-1}>
-        <Part name={shown} />
+        <Part key={`${shown.part} ${shown.account}`} at={shown} go={show} />
       </main>
     </div>
   )

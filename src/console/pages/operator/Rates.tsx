@@ -1,6 +1,6 @@
 /** The prices of a second, by time. */
 import { useState } from "preact/hooks"
-import type { OperatedRates } from "../../../../schemas/console/Operating.ts"
+import type { OperatedRates } from "../../../../schemas/console/OperatedInstallation.ts"
 import { get } from "../api.ts"
 import { count } from "../format.ts"
 import { useLoad } from "../load.ts"

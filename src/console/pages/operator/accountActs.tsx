@@ -8,7 +8,7 @@ export const createAct: Act = {
   title: "Create an account",
   label: "Create the account",
   path: "/accounts",
-  means: "The account has no key and no person yet: invite a person instead, or create a key on the command line.",
+  means: "The account has no key and no person yet: invite a person instead, or create a key for it.",
   fields: (
     <>
       <Field label="Name" name="name" required maxLength={128} autocomplete="off" />

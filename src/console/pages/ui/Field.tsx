@@ -121,3 +121,6 @@ export const Check = ({ label, hint, ...input }: Choosable) => {
     </div>
   )
 }
+
+/** The instant of a datetime-local field, which has the browser's time zone; null: it is empty. */
+export const instantOf = (text: string): string | null => (text === "" ? null : new Date(text).toISOString())

@@ -90,7 +90,7 @@ const program = join(import.meta.dirname, "run.ts")
 
 /** Resolves once the process has written its record; throws when it ended before. */
 const spawned = async (settings: Settings["Service"], folder: string, name: string): Promise<void> => {
-  const { dataDir, databaseUrl } = settings
+  const { dataDir, databaseUrl, diskReserveBytes } = settings
   const log = await open(join(folder, ".run.log"), "w", 0o600)
   const child = spawn(process.execPath, [program, folder, name], {
     detached: true,
@@ -98,6 +98,7 @@ const spawned = async (settings: Settings["Service"], folder: string, name: stri
     env: {
       ...process.env,
       ATOLL_DATA_DIR: dataDir,
+      ATOLL_DISK_RESERVE_BYTES: String(diskReserveBytes),
       ...(databaseUrl === null ? {} : { DATABASE_URL: Redacted.value(databaseUrl) })
     }
   })

@@ -2,41 +2,19 @@
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { OperatorSessions } from "../../../../src/console/server/OperatorSessions.ts"
 import { documentOf, withinMs } from "../../../support/commandLine.ts"
 import { Browser, registered } from "../../../support/console/server/Browser.ts"
+import { newAccountOf, operatorBrowser } from "../../../support/console/server/operatorBrowser.ts"
 import { TestApi } from "../../../support/http/TestApi.ts"
 
-const operator = Effect.gen(function* () {
-  const { port } = yield* TestApi
-  const { code } = yield* (yield* OperatorSessions).createLink
-  const browser = new Browser(port)
-  yield* Effect.promise(() => browser.console("POST", "/operator/sign-in", { code }))
-  const ask = (method: string, path: string, body?: unknown) =>
-    Effect.promise(() => browser.console(method, `/operator${path}`, body))
-  /** An act that is done. */
-  const act = Effect.fnUntraced(function* (path: string, body?: unknown) {
-    const answer = yield* ask("POST", path, body)
-    assert.strictEqual(answer.status, 200, answer.text)
-    assert.strictEqual(answer.headers["cache-control"], "no-store")
-    return answer.json as { readonly said: string; readonly link: string | null }
-  })
-  return { ask, act, browser, port }
-}).pipe(Effect.provide(OperatorSessions.layer))
-
-const newAccount = (name = `account ${randomUUID()}`) => ({
-  name,
-  email: null,
-  billing: "prepaid",
-  creditUsd: "12.50"
-})
+const newAccount = () => newAccountOf(`account ${randomUUID()}`)
 
 layer(TestApi.layer(), { excludeTestServices: true })("the operator's page", (it) => {
   it.effect(
     "creates an account, gives it credit and limits, suspends and resumes it; the command line sees the same",
     () =>
       Effect.gen(function* () {
-        const { ask, act } = yield* operator
+        const { ask, act } = yield* operatorBrowser
         const asked = newAccount()
         const id = (yield* act("/accounts", asked)).said
         assert.match(id, /^acc_/)
@@ -58,8 +36,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("the operator's page", (it
         assert.strictEqual(shown.balance.microUsd, 20_000_000)
         yield* act(`${at}/resume`)
 
-        const listed = (yield* ask("GET", "/accounts")).json.accounts.find((one: { id: string }) => one.id === id)
-        assert.deepInclude(listed, { name: asked.name, suspendedAt: null, sandboxes: {}, burnMicroUsdPerHour: 0 })
+        const listed = (yield* ask("GET", `/accounts?find=${encodeURIComponent(asked.name)}`)).json.accounts[0]
+        assert.deepInclude(listed, { id, name: asked.name, suspendedAt: null, sandboxes: {}, burnMicroUsdPerHour: 0 })
         assert.strictEqual(listed.limits.sandboxes, 3)
         const money = (yield* ask("GET", `${at}/money`)).json
         assert.strictEqual(money.microUsd, 20_000_000)
@@ -83,7 +61,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the operator's page", (it
     "invites a person, who registers, and lets one in who lost the passphrase; links are given once",
     () =>
       Effect.gen(function* () {
-        const { ask, act, port } = yield* operator
+        const { ask, act, port } = yield* operatorBrowser
         const invited = yield* act("/invitations", { email: null, expiresDays: "2", creditUsd: "3" })
         assert.match(invited.said, /^made the invitation inv_\S+; its link makes one account, until /)
         const [, code] = /#invitation=([\w-]{43})$/.exec(invited.link!)!
@@ -115,16 +93,12 @@ layer(TestApi.layer(), { excludeTestServices: true })("the operator's page", (it
     "sets rates, and refuses what the command line refuses, in the same words",
     () =>
       Effect.gen(function* () {
-        const { ask, act } = yield* operator
+        const { ask, act, refused } = yield* operatorBrowser
         const later = new Date(Date.now() + 86_400_000).toISOString()
         const rates = { vcpuSecond: "15000", memoryGibSecond: "5000", volumeGibSecond: "30", effectiveAt: later }
         yield* act("/rates", rates)
         const { rates: cards } = (yield* ask("GET", "/rates")).json
         assert.deepInclude(cards.at(-1), { effectiveAt: later, vcpuSecondNanoUsd: 15_000 })
-        const refused = Effect.fnUntraced(function* (path: string, body: unknown, message: string) {
-          const answer = yield* ask("POST", path, body)
-          assert.deepStrictEqual([answer.status, answer.json.message], [400, message], answer.text)
-        })
         yield* refused(
           "/accounts",
           { ...newAccount(), billing: "unlimited" },
@@ -153,12 +127,20 @@ layer(TestApi.layer(), { excludeTestServices: true })("the operator's page", (it
     Effect.gen(function* () {
       const { port } = yield* TestApi
       const { browser } = yield* registered(port)
-      for (const path of ["/accounts", "/invitations", "/rates"]) {
+      for (const path of ["/accounts", "/keys", "/invitations", "/rates", "/audit", "/backups"]) {
         const answer = yield* Effect.promise(() => browser.console("GET", `/operator${path}`))
         assert.strictEqual(answer.status, 401, path)
       }
-      const created = yield* Effect.promise(() => browser.console("POST", "/operator/accounts", newAccount()))
-      assert.strictEqual(created.status, 401)
+      for (const [path, body] of [
+        ["/accounts", newAccount()],
+        ["/keys", { account: "default", name: "one", scopes: "all", expiresAt: null }],
+        ["/keys/key_any/revoke", undefined],
+        ["/usage/verify", { account: null }],
+        ["/backups", undefined]
+      ] as const) {
+        const refused = yield* Effect.promise(() => browser.console("POST", `/operator${path}`, body))
+        assert.strictEqual(refused.status, 401, path)
+      }
     })
   )
 })

@@ -1,28 +1,18 @@
 /** The operator's page starts a backup, follows it, and lists what stands in the backup folder. */
 import { spawn } from "node:child_process"
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect } from "effect"
 import type { BackupPage } from "../../../../schemas/console/OperatedBackups.ts"
 import { identify } from "../../../../src/host/linux/ProcessIdentity.ts"
 import { readRun, writeRun } from "../../../../src/ops/backup/folder/records.ts"
 import { withinMs } from "../../../support/commandLine.ts"
+import { backupFolderApi } from "../../../support/console/server/backupFolderApi.ts"
 import { operatorBrowser } from "../../../support/console/server/operatorBrowser.ts"
-import { TestApi } from "../../../support/http/TestApi.ts"
-import { TestDatabase } from "../../../support/TestDatabase.ts"
-import { testFolder } from "../../../support/testFolder.ts"
 import { until } from "../../../support/until.ts"
 
-const onFolder = Layer.unwrap(
-  Effect.gen(function* () {
-    const folder = yield* testFolder
-    const { url } = yield* TestDatabase
-    return TestApi.on({ ATOLL_BACKUP_DIR: join(folder, "backups"), DATABASE_URL: url })
-  })
-).pipe(Layer.provideMerge(TestDatabase.layer))
-
-layer(onFolder, { excludeTestServices: true })("backups in the operator's page", (it) => {
+layer(backupFolderApi(), { excludeTestServices: true })("backups in the operator's page", (it) => {
   it.effect(
     "start one, which is verified when it is done, one after the other; files that are no archives are not listed",
     () =>
@@ -85,3 +75,25 @@ layer(onFolder, { excludeTestServices: true })("backups in the operator's page",
     withinMs
   )
 })
+
+layer(backupFolderApi({ ATOLL_DISK_RESERVE_BYTES: String(2 ** 52) }), { excludeTestServices: true })(
+  "a backup in the operator's page",
+  (it) => {
+    it.effect(
+      "gives up before it uses the reserve of the disk, and leaves nothing",
+      () =>
+        Effect.gen(function* () {
+          const { ask, act } = yield* operatorBrowser
+          yield* act("/backups")
+          const { json } = yield* until(ask("GET", "/backups"), ({ json }) => json.lastRun.state !== "writing")
+          assert.match(json.lastRun.said, /has less than the \d+ MiB that ATOLL_DISK_RESERVE_BYTES keeps free/)
+          assert.deepStrictEqual([json.lastRun.state, json.backups], ["failed", []])
+          assert.deepStrictEqual(
+            readdirSync(json.folder).filter((name) => !name.startsWith(".")),
+            []
+          )
+        }),
+      withinMs
+    )
+  }
+)

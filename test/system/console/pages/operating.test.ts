@@ -62,7 +62,17 @@ layer(TestApi.layer(), { excludeTestServices: true })("the operator's page of on
             assert.match((await dialog.locator(".secret").textContent())!, /#invitation=[\w-]{43}$/)
             await dialog.getByRole("button", { name: "I have saved it" }).click()
             await page.getByRole("row", { name: /inv_\w+ open any/ }).waitFor()
-            for (const name of ["Accounts", "Invitations", "Rates", "Hosts", "Health", "Backups"]) {
+            for (const name of [
+              "Accounts",
+              "Keys",
+              "Invitations",
+              "Rates",
+              "Usage",
+              "Hosts",
+              "Health",
+              "Backups",
+              "Audit"
+            ]) {
               await page.getByRole("button", { name, exact: true }).click()
               await heading(page, name).waitFor()
               await atRest(page)
