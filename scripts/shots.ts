@@ -11,7 +11,7 @@ import { type Browser, type BrowserContext, chromium, type Page } from "playwrig
 import { chromiumProgram, noChromium } from "../test/support/console/pages/TestBrowser.ts"
 import { ServiceProcess } from "../test/support/crash/ServiceProcess.ts"
 import { live } from "./shots/life.ts"
-import { type Picture, picturesOf } from "./shots/pictures.ts"
+import { operatorPictures, type Picture, picturesOf } from "./shots/pictures.ts"
 
 const root = join(import.meta.dirname, "..")
 const folder = join(root, "docs/console")
@@ -111,6 +111,26 @@ const empty = async () => {
   }
 }
 
+/** The document that the command line prints. */
+const atoll = async (...words: ReadonlyArray<string>) => {
+  const { stdout } = await promisify(execFile)(process.execPath, [join(root, "src/cli/main.ts"), ...words, "--json"], {
+    env: { PATH: process.env["PATH"], ATOLL_DATA_DIR: service.dataDir }
+  })
+  return JSON.parse(stdout)
+}
+
+/** Other accounts, and the operator's page beside them. */
+const operate = async (page: Page) => {
+  await atoll("accounts", "create", "--name", "Difference Engines", "--billing", "prepaid", "--credit-usd", "250")
+  await atoll("accounts", "create", "--name", "Jacquard & Sons", "--email", "looms@example.org")
+  await atoll("accounts", "suspend", "Jacquard & Sons")
+  const { link } = await atoll("operator", "link")
+  await page.goto(new URL(link).pathname + new URL(link).hash)
+  await page.getByRole("button", { name: "Sign in" }).click()
+  await page.getByRole("heading", { level: 1, name: "Accounts" }).waitFor()
+  for (const picture of operatorPictures) await take(page, picture)
+}
+
 const browser = await chromium.launch({
   executablePath: chromiumProgram!,
   args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--font-render-hinting=none"]
@@ -118,12 +138,7 @@ const browser = await chromium.launch({
 try {
   mkdirSync(folder, { recursive: true })
   await service.start()
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [join(root, "src/cli/main.ts"), "invitations", "create", "--json"],
-    { env: { PATH: process.env["PATH"], ATOLL_DATA_DIR: service.dataDir } }
-  )
-  const { link } = JSON.parse(stdout) as { readonly link: string }
+  const { link } = await atoll("invitations", "create")
   const context = await opened(browser, service.port)
   const page = await context.newPage()
   secret = await enter(page, link.slice(link.indexOf("=") + 1))
@@ -131,6 +146,7 @@ try {
   const pictures = picturesOf(life)
   for (const picture of pictures) await take(page, picture)
   await assertComplete(page, life.sandboxId, pictures)
+  await operate(page)
   for (const name of readdirSync(folder)) if (!taken.has(name)) rmSync(join(folder, name))
 } finally {
   await browser.close()

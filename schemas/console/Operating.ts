@@ -42,14 +42,16 @@ export interface OperatedAccount extends Schema.Schema.Type<typeof OperatedAccou
 export const OperatedAccounts = Schema.Struct({
   accounts: Schema.Array(OperatedAccount).annotate({ description: "One page of those that match, oldest first." }),
   matching: Schema.Int.annotate({ description: "How many match, on all pages." }),
-  all: Schema.Struct({
-    accounts: Schema.Int,
-    sandboxes: ByState,
-    burnMicroUsdPerHour: Schema.Int
-  }).annotate({ description: "Of all accounts, those that do not match included." }),
   nextCursor: NextCursor
 }).annotate({ identifier: "OperatedAccounts" })
 export interface OperatedAccounts extends Schema.Schema.Type<typeof OperatedAccounts> {}
+
+export const AllAccounts = Schema.Struct({
+  accounts: Schema.Int,
+  sandboxes: ByState,
+  burnMicroUsdPerHour: Schema.Int
+}).annotate({ identifier: "AllAccounts" })
+export interface AllAccounts extends Schema.Schema.Type<typeof AllAccounts> {}
 
 /** An act of the operator, from the account's audit log. */
 export const OperatorAct = Schema.Struct({
@@ -79,6 +81,14 @@ const Description = Schema.String.check(
   isPlainText,
   Schema.isPattern(/^\P{Cc}*$/u, { expected: "text without control characters" })
 )
+export const NewCredit = Schema.Struct({
+  usd: Written,
+  kind: Schema.Literals(["promotional", "purchase", "adjustment"]),
+  expiresAt: OrNone,
+  description: Schema.NullOr(Description)
+})
+export interface NewCredit extends Schema.Schema.Type<typeof NewCredit> {}
+
 const params = { accountId: Id }
 
 export class OperatedAccountsGroup extends HttpApiGroup.make("operatedAccounts")
@@ -100,6 +110,9 @@ export class OperatedAccountsGroup extends HttpApiGroup.make("operatedAccounts")
       success: OperatedAccounts,
       error: InvalidRequest
     }).annotateMerge(described("listAccounts", "Accounts, with their Sandboxes by state")),
+    HttpApiEndpoint.get("sumAccounts", "/accounts/sum", { success: AllAccounts }).annotateMerge(
+      described("sumAccounts", "What all accounts have together")
+    ),
     HttpApiEndpoint.get("getAccountMoney", "/accounts/:accountId/money", {
       params,
       success: OperatedMoney,
@@ -130,12 +143,7 @@ export class OperatedAccountsGroup extends HttpApiGroup.make("operatedAccounts")
     }).annotateMerge(described("setAccountLimits", "atoll accounts limits")),
     HttpApiEndpoint.post("grantCredit", "/accounts/:accountId/credit", {
       params,
-      payload: Schema.Struct({
-        usd: Written,
-        kind: Schema.Literals(["promotional", "purchase", "adjustment"]),
-        expiresAt: OrNone,
-        description: Schema.NullOr(Description)
-      }),
+      payload: NewCredit,
       ...acted
     }).annotateMerge(described("grantCredit", "atoll credit grant"))
   )

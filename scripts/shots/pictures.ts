@@ -17,6 +17,29 @@ export interface Picture {
 
 const text = (words: string) => (page: Page) => page.getByText(words).first().waitFor()
 
+/** As the operator sees them. */
+export const operatorPictures: ReadonlyArray<Picture> = [
+  {
+    name: "operator",
+    path: "/operator",
+    ready: async (page) => {
+      await page.getByRole("button", { name: "Details of Analytical Engines" }).click()
+      await text("Credit runs out")(page)
+    }
+  },
+  {
+    name: "backups",
+    path: "/operator",
+    ready: async (page) => {
+      await page.getByRole("button", { name: "Backups" }).click()
+      await page.getByRole("button", { name: "Back up now" }).click()
+      await page.getByRole("button", { name: "Start the backup" }).click()
+      await page.getByRole("button", { name: "Close" }).click()
+      await text("and was verified")(page)
+    }
+  }
+]
+
 /** As a signed-in user sees it. */
 export const picturesOf = ({ sandboxId, operations }: Life): ReadonlyArray<Picture> => {
   const sandbox = `/sandboxes/${sandboxId}`

@@ -27,11 +27,10 @@ export const accountPage = Effect.fn("accountPage")(function* (wanted: WantedAcc
   })
   const countAll = SqlSchema.findOne({
     Request: Wanted,
-    Result: Schema.Struct({ all: Schema.Int, matching: Schema.Int }),
-    execute: (wanted) => sql`
-      select count(*)::int4 as "all", (count(*) filter (where ${matches(wanted)}))::int4 as matching from accounts`
+    Result: Schema.Struct({ matching: Schema.Int }),
+    execute: (wanted) => sql`select count(*)::int4 as matching from accounts where ${matches(wanted)}`
   })
   const found = yield* findPage(wanted)
-  const { all, matching } = yield* countAll(wanted)
-  return { accounts: found.map(accountOf), all, matching }
+  const { matching } = yield* countAll(wanted)
+  return { accounts: found.map(accountOf), matching }
 }, Effect.orDie)

@@ -15,7 +15,7 @@ const link = Command.make(
     const url = yield* consoleUrl
     const { code, expiresAt } = yield* (yield* OperatorSessions).createLink
     yield* remark(
-      `the first person to open this link may do with this Atoll what the command line does: accounts, credit, rates, invitations and hosts; it works once, until ${shownTime(expiresAt)}, and is not shown again`
+      `the first person to open this link may do with this Atoll what the command line does: accounts, keys, credit, rates, invitations, hosts and backups; it works once, until ${shownTime(expiresAt)}, and is not shown again`
     )
     const printed = operatorLink(url, code)
     yield* answer(printed, { link: printed, expiresAt: time(expiresAt) })

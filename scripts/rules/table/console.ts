@@ -57,6 +57,23 @@ export const console: Section = {
         "account/cli.test.ts#creates a key and prints only its secret, which the service accepts until the key is revoked"
     },
     {
+      rule: "The operator's page does what the command line does; a new key's secret is in one answer, and in no log.",
+      decidedBy: "src/console/server/operating/keyActs.ts#createKey",
+      heldBy:
+        "console/server/operatorKeys.test.ts#creates a key of any account, shows its secret once, and revokes it; the command line sees the same"
+    },
+    {
+      rule: "The operator's audit has the events of all accounts, and changes that belong to none.",
+      decidedBy: "src/account/AuditRows.ts#selectEvents",
+      heldBy:
+        "console/server/operatorAudit.test.ts#has one audit log of all accounts and of what belongs to none, by account, action, way and time, a page at a time"
+    },
+    {
+      rule: "The operator's page opens for the operator's session only.",
+      decidedBy: "src/api/http/OperatorGuard.ts#operating",
+      heldBy: "console/server/operating.test.ts#is nothing that an account's session opens"
+    },
+    {
       rule: "`credit grant` takes exact decimals.",
       decidedBy: "src/wallet/Money.ts#parseUsd",
       heldBy: "account/cliCredit.test.ts#takes amounts exactly as they are written, or says how to write them"

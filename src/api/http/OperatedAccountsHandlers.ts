@@ -1,6 +1,6 @@
 /** The operator's page: accounts, a page at a time, and the operator's acts on them. */
 import { Context, Effect } from "effect"
-import type { OperatedAccounts } from "../../../schemas/console/Operating.ts"
+import type { NewCredit, OperatedAccounts } from "../../../schemas/console/Operating.ts"
 import { OperatorApi } from "../../../schemas/console/OperatorApi.ts"
 import { NotFound } from "../../../schemas/Errors.ts"
 import { Accounts } from "../../account/Accounts.ts"
@@ -13,7 +13,7 @@ import {
 } from "../../console/server/operating/accountActs.ts"
 import { balanceDocument } from "../../console/server/operating/balanceDocument.ts"
 import { grantCredit } from "../../console/server/operating/moneyActs.ts"
-import { accountsOverview, operatorActs } from "../../console/server/operating/overview.ts"
+import { accountsOverview, accountsSum, operatorActs } from "../../console/server/operating/overview.ts"
 import { future, int4Max, limit, storageMax, usd } from "../../console/server/operating/values.ts"
 import { type ListBinding, openCursor, pageOf } from "../../engine/Paging.ts"
 import { removedStates } from "../../sandbox/sandboxStates.ts"
@@ -38,6 +38,13 @@ const limitsSet = Effect.fnUntraced(function* (
   return { said: `The limits of ${document.name} are set.`, link: null, secret: null, document }
 })
 
+const creditGranted = Effect.fnUntraced(function* (account: string, written: NewCredit) {
+  const { kind, description } = written
+  const microUsd = yield* usd("--usd", written.usd)
+  const expiresAt = written.expiresAt === null ? null : yield* future("--expires-at", written.expiresAt)
+  return yield* grantCredit({ account, microUsd, kind, expiresAt, description })
+})
+
 const group = leanGroup(
   OperatorApi,
   "operatedAccounts",
@@ -53,12 +60,15 @@ const group = leanGroup(
         Effect.fnUntraced(function* ({ query: { limit, cursor, find = "" } }) {
           const list: ListBinding = ["operator", "accounts", find]
           const after = yield* openCursor(list, cursor ?? null, accountIds)
-          const wanted = { limit, after, find, goneStates: removedStates }
-          const overview = yield* Effect.provideContext(accountsOverview(wanted), services)
+          const wanted = { limit, after, find }
+          const overview = yield* Effect.provideContext(accountsOverview(wanted, removedStates), services)
           const { entries, nextCursor } = pageOf(list, overview.accounts, limit, ({ id }) => id)
           const body: OperatedAccounts = { ...overview, accounts: entries, nextCursor }
           return unkept(body)
         })
+      )
+      .handle("sumAccounts", () =>
+        Effect.map(Effect.provideContext(accountsSum(removedStates), services), (sum) => unkept(sum))
       )
       .handle(
         "getAccountMoney",
@@ -105,17 +115,7 @@ const group = leanGroup(
       )
       .handle(
         "grantCredit",
-        ({ request, params: { accountId: account }, payload }) =>
-          acting(
-            request,
-            services,
-            Effect.gen(function* () {
-              const { kind, description } = payload
-              const microUsd = yield* usd("--usd", payload.usd)
-              const expiresAt = payload.expiresAt === null ? null : yield* future("--expires-at", payload.expiresAt)
-              return yield* grantCredit({ account, microUsd, kind, expiresAt, description })
-            })
-          ),
+        ({ request, params: { accountId }, payload }) => acting(request, services, creditGranted(accountId, payload)),
         { uninterruptible: true }
       )
   })

@@ -1,10 +1,11 @@
 /** All accounts: their state, their Sandboxes by state, what they cost, and what the operator may do with them. */
 import { useRef, useState } from "preact/hooks"
-import type { OperatedAccount, OperatedAccounts } from "../../../../schemas/console/Operating.ts"
+import type { AllAccounts, OperatedAccount, OperatedAccounts } from "../../../../schemas/console/Operating.ts"
 import { get, queryOf } from "../api.ts"
 import { oneLine } from "../characterPicture.ts"
 import { count, usd } from "../format.ts"
 import { useLoad } from "../load.ts"
+import { Fault } from "../ui/Fault.tsx"
 import { Field } from "../ui/Field.tsx"
 import { Pane } from "../ui/Pane.tsx"
 import { Table } from "../ui/Table.tsx"
@@ -14,6 +15,8 @@ import { createAct, creditAct, limitsAct, recoverAct, resumeAct, suspendAct } fr
 import { base } from "./operatorSession.ts"
 import { Pages } from "./Pages.tsx"
 import { useTurned } from "./useTurned.ts"
+
+const inWords = (accounts: number): string => (accounts === 1 ? "1 account" : `${count(accounts)} accounts`)
 
 const countsOf = (sandboxes: OperatedAccount["sandboxes"]): string =>
   Object.entries(sandboxes)
@@ -56,6 +59,18 @@ const Row = ({ account, ask, open }: { account: OperatedAccount; ask: (act: Act)
   )
 }
 
+/** What all accounts have together. */
+const Sum = ({ turn }: { turn: number }) => {
+  const { value, fault } = useLoad(`sum ${turn}`, (signal) => get<AllAccounts>(`${base}/accounts/sum`, signal))
+  if (value === null) return fault === null ? <p class="lead">Counting …</p> : <Fault fault={fault} />
+  const { accounts, sandboxes, burnMicroUsdPerHour } = value
+  return (
+    <p class="lead">
+      {inWords(accounts)}; Sandboxes: {countsOf(sandboxes)}; {usd(burnMicroUsdPerHour)} per hour in total.
+    </p>
+  )
+}
+
 const pageRows = 50
 
 export const Accounts = ({ lead }: { lead: (part: "Keys" | "Audit", account: string) => void }) => {
@@ -69,20 +84,15 @@ export const Accounts = ({ lead }: { lead: (part: "Keys" | "Audit", account: str
   const [act, ask] = useState<Act | null>(null)
   const [opened, open] = useState<OperatedAccount | null>(null)
   const [turn, setTurn] = useState(0)
-  const { all, matching = 0, accounts = [] } = known.current ?? {}
+  const { matching = 0, accounts = [] } = known.current ?? {}
   return (
     <>
       <h1>Accounts</h1>
-      {all === undefined ? null : (
-        <p class="lead">
-          {all.accounts === 1 ? "1 account" : `${count(all.accounts)} accounts`}; Sandboxes: {countsOf(all.sandboxes)};{" "}
-          {usd(all.burnMicroUsdPerHour)} per hour in total.
-        </p>
-      )}
+      <Sum turn={turn} />
       <div class="filters">
         <Field label="Find" type="search" value={typed} onText={setTyped} placeholder="Name, e-mail or id" />
         <span class="found" role="status">
-          {matching === 1 ? "1 account" : `${count(matching)} accounts`}
+          {inWords(matching)}
         </span>
       </div>
       <Pane

@@ -17,8 +17,10 @@ const startAct = ({ folder, freeBytes }: BackupPage): Act => ({
   title: "Back up now?",
   label: "Start the backup",
   path: "/backups",
-  means: `The database and all volumes are written to a new file in ${folder}${freeBytes === null ? "" : `, whose disk has ${size(freeBytes)} free`}, and read again to verify it. Sandboxes go on; a virtual machine pauses while its volume is read. The file is not encrypted: only the user of this service may read it.`
+  means: `The database and all volumes are written to a new file in ${folder}${freeBytes === null ? "" : `, whose disk has ${size(freeBytes)} free`}, and read again to verify it. Sandboxes go on; a virtual machine pauses for some seconds. The file is not encrypted: only the user of this service may read it.`
 })
+
+const isWriting = ({ lastRun }: BackupPage): boolean => lastRun?.state === "writing"
 
 const Run = ({ run }: { run: BackupRun }) => (
   <dl class="facts" data-run={run.state}>
@@ -112,8 +114,13 @@ export const Backups = () => {
         loaded={loaded}
         age={<Live feed={feedOf(loaded)} at={loaded.at} />}
         actions={
-          page === null || page.lastRun?.state === "writing" ? null : (
-            <button type="button" class="button primary" onClick={() => ask(startAct(page))}>
+          page === null ? null : (
+            <button
+              type="button"
+              class="button primary"
+              aria-disabled={isWriting(page)}
+              onClick={() => (isWriting(page) ? undefined : ask(startAct(page)))}
+            >
               Back up now
             </button>
           )

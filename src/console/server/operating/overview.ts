@@ -1,7 +1,7 @@
 /** Accounts for the operator, a page at a time: how many Sandboxes each has in which state, and what they cost at present. No content of any. */
 import { Clock, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { accountPage } from "../../../account/accountPage.ts"
+import { accountPage, type WantedAccounts } from "../../../account/accountPage.ts"
 import { Int8, textColumn } from "../../../store/Columns.ts"
 import { accountDocument } from "./accountDocument.ts"
 import { time } from "./times.ts"
@@ -9,19 +9,14 @@ import { time } from "./times.ts"
 const Counted = Schema.Struct({ account_id: Schema.String, status: Schema.String, count: Schema.Int })
 const Burning = Schema.Struct({ account_id: Schema.String, micro_usd: Int8 })
 
-interface Wanted {
-  readonly limit: number
-  /** The last id of the previous page; null: from the oldest account. */
-  readonly after: string | null
-  /** A part of the name or e-mail, or the beginning of the id; empty: all accounts. */
-  readonly find: string
-  /** Sandboxes in these states are not counted. */
-  readonly goneStates: ReadonlyArray<string>
-}
-
+/** Null: all accounts. */
 type Ids = ReadonlyArray<string> | null
 
-/** How many Sandboxes are in each state, by account; null as `ids`: one sum over all accounts, under "". */
+/**
+ * How many Sandboxes are in each state, by account; of all accounts together under "".
+ *
+ * @param goneStates Sandboxes in these states are not counted.
+ */
 const sandboxesByState = Effect.fnUntraced(function* (ids: Ids, goneStates: ReadonlyArray<string>) {
   const sql = yield* SqlClient.SqlClient
   const found = yield* SqlSchema.findAll({
@@ -60,16 +55,15 @@ const burns = Effect.fnUntraced(function* (ids: Ids) {
   return (id: string): number => byAccount.get(id) ?? 0
 })
 
-/** A page of accounts, with one more if there is a next page, and what all accounts have together. */
-export const accountsOverview = Effect.fn("operating.accountsOverview")(function* (wanted: Wanted) {
-  const { accounts, all, matching } = yield* accountPage(wanted)
+/** A page of accounts, with one more if there is a next page. */
+export const accountsOverview = Effect.fn("operating.accountsOverview")(function* (
+  wanted: WantedAccounts,
+  goneStates: ReadonlyArray<string>
+) {
+  const { accounts, matching } = yield* accountPage(wanted)
   const ids = accounts.map(({ id }) => id)
-  const [states, costs, allStates, allCosts] = yield* Effect.all([
-    sandboxesByState(ids, wanted.goneStates),
-    burns(ids),
-    sandboxesByState(null, wanted.goneStates),
-    burns(null)
-  ])
+  const states = yield* sandboxesByState(ids, goneStates)
+  const costs = yield* burns(ids)
   const shown = yield* Effect.forEach(accounts, (account) =>
     Effect.map(accountDocument(account), (document) => ({
       ...document,
@@ -77,11 +71,16 @@ export const accountsOverview = Effect.fn("operating.accountsOverview")(function
       burnMicroUsdPerHour: costs(account.id)
     }))
   )
-  return {
-    accounts: shown,
-    matching,
-    all: { accounts: all, sandboxes: allStates(""), burnMicroUsdPerHour: allCosts("") }
-  }
+  return { accounts: shown, matching }
+}, Effect.orDie)
+
+/** What all accounts have together: it reads every Sandbox, so a page asks for it once. */
+export const accountsSum = Effect.fn("operating.accountsSum")(function* (goneStates: ReadonlyArray<string>) {
+  const sql = yield* SqlClient.SqlClient
+  const [counted] = yield* sql<{ readonly accounts: number }>`select count(*)::int4 as accounts from accounts`
+  const states = yield* sandboxesByState(null, goneStates)
+  const costs = yield* burns(null)
+  return { accounts: counted!.accounts, sandboxes: states(""), burnMicroUsdPerHour: costs("") }
 }, Effect.orDie)
 
 /** Of one account, newest first. */

@@ -29,6 +29,8 @@ export class BackupNotStarted extends Schema.TaggedError<BackupNotStarted>()("Ba
 
 const startsWithinMs = 30_000
 const lookEveryMs = 50
+/** Of the folder's files, by their names: the last ones. */
+const examinedMax = 1_000
 
 const timestamp = (ms: number): string => new Date(ms).toISOString()
 
@@ -67,13 +69,22 @@ const backupFile = async (folder: string, name: string): Promise<BackupFile | nu
   }
 }
 
+/** Newest first. Files are read one after the other, and not more than `examinedMax`: the setting may name any folder. */
+const archivesIn = async (folder: string): Promise<ReadonlyArray<BackupFile>> => {
+  const names = (await readdir(folder).catch(() => [])).filter(isName).toSorted().toReversed()
+  const found: Array<BackupFile> = []
+  for (const name of names.slice(0, examinedMax)) {
+    const file = await backupFile(folder, name)
+    if (file !== null) found.push(file)
+  }
+  return found.toSorted((a, b) => b.writtenAt.localeCompare(a.writtenAt))
+}
+
 /** The folder as it is: its archives, the room on its disk, and the last run. */
 export const backupPage: Effect.Effect<BackupPage, never, Settings> = Effect.flatMap(Settings, (settings) =>
   Effect.promise(async () => {
     const folder = folderOf(settings)
-    const names = (await readdir(folder).catch(() => [])).filter(isName)
-    const found = await Promise.all(names.map((name) => backupFile(folder, name)))
-    const backups = found.filter((file) => file !== null).toSorted((a, b) => b.writtenAt.localeCompare(a.writtenAt))
+    const backups = await archivesIn(folder)
     const disk = await statfs(folder).catch(() => null)
     const run = readRun(folder)
     return {

@@ -153,6 +153,12 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the operator's page in
           })
           yield* untilHost(one!.id, "gone")
           yield* untilHost(other!.id, "gone")
+          const audited = yield* sql<{ readonly said: string }>`
+            select action || ' ' || target_id as said from audit_events where account_id is null order by at, id`
+          assert.deepStrictEqual(
+            audited.map(({ said }) => said),
+            [`cordonHost ${one!.id}`, `drainHost ${one!.id}`, `removeHost ${other!.id}`, `removeHost ${one!.id}`]
+          )
           yield* sessions.endAll
           yield* Effect.promise(async () => {
             await page.getByText("Your session has ended.").waitFor()
