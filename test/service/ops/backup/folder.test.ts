@@ -97,3 +97,20 @@ layer(backupFolderApi({ ATOLL_DISK_RESERVE_BYTES: String(2 ** 52) }), { excludeT
     )
   }
 )
+
+layer(backupFolderApi({ ATOLL_BACKUP_DIR: "/dev/null/backups" }), { excludeTestServices: true })(
+  "a backup folder that cannot be made",
+  (it) => {
+    it.effect("is shown as empty, and refuses a backup with the reason", () =>
+      Effect.gen(function* () {
+        const { ask } = yield* operatorBrowser
+        const { json: page } = yield* ask("GET", "/backups")
+        assert.deepStrictEqual([page.backups, page.freeBytes, page.lastRun], [[], null, null])
+        const { status, json } = yield* ask("POST", "/backups")
+        assert.strictEqual(status, 400)
+        assert.match(json.message, /^\/dev\/null\/backups cannot be used for backups: ENOTDIR/)
+        assert.lengthOf((yield* ask("GET", "/audit?action=startBackup")).json.events, 0)
+      })
+    )
+  }
+)
