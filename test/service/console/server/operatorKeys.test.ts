@@ -87,4 +87,33 @@ layer(TestApi.layer(), { excludeTestServices: true })("the operator's page", (it
       }),
     withinMs
   )
+
+  it.effect("lists keys and invitations a page at a time, newest first", () =>
+    Effect.gen(function* () {
+      const { ask, act } = yield* operatorBrowser
+      const name = `account ${randomUUID()}`
+      yield* act("/accounts", newAccountOf(name))
+      const made = yield* Effect.forEach([1, 2, 3], () => act("/keys", newKey(name)))
+      const invited = yield* Effect.forEach([1, 2, 3], () =>
+        act("/invitations", { email: null, expiresDays: "1", creditUsd: "0" })
+      )
+      const idsOf = (acts: ReadonlyArray<{ readonly said: string }>, form: RegExp) =>
+        acts.map(({ said }) => form.exec(said)![0]).toReversed()
+      for (const [path, list, ids] of [
+        [`/keys?account=${encodeURIComponent(name)}&`, "keys", idsOf(made, /key_\w+/)],
+        ["/invitations?", "invitations", idsOf(invited, /inv_\w+/)]
+      ] as const) {
+        const seen: Array<string> = []
+        for (let cursor = ""; seen.length < 3; ) {
+          const { json } = yield* ask("GET", `${path}limit=1${cursor}`)
+          assert.lengthOf(json[list], 1, list)
+          seen.push(json[list][0].id)
+          cursor = `&cursor=${json.nextCursor}`
+        }
+        assert.deepStrictEqual(seen, ids)
+        const { status } = yield* ask("GET", `${path}limit=1&cursor=other`)
+        assert.strictEqual(status, 400)
+      }
+    })
+  )
 })
