@@ -42,8 +42,10 @@ const Row = ({ account, ask, open }: { account: OperatedAccount; ask: (act: Act)
         </span>
         <span class="soft block">{account.billing}</span>
       </td>
-      <td>{countsOf(account.sandboxes)}</td>
-      <td class="number">{usd(account.burnMicroUsdPerHour)}</td>
+      <td data-label="Sandboxes">{countsOf(account.sandboxes)}</td>
+      <td class="number" data-label="Per hour">
+        {usd(account.burnMicroUsdPerHour)}
+      </td>
       <td>
         <span class="actions">
           <button type="button" class="button small" aria-label={`Details of ${oneLine(account.name)}`} onClick={open}>

@@ -72,26 +72,31 @@ const Files = ({ backups }: { backups: ReadonlyArray<BackupFile> }) => (
         <td>
           <code class="break">{name}</code>
         </td>
-        <td>
+        <td data-label="Written">
           <Instant at={writtenAt} />
         </td>
         <td class="number">{size(bytes)}</td>
-        <td>{verifiedAt === null ? "no: a restore verifies it first" : <Instant at={verifiedAt} />}</td>
+        <td data-label="Verified">
+          {verifiedAt === null ? "no: a restore verifies it first" : <Instant at={verifiedAt} />}
+        </td>
       </tr>
     ))}
   </Table>
 )
 
+/** A path as one word of a shell. */
+const word = (path: string): string => (/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`)
+
 const Commands = ({ folder, backups }: BackupPage) => (
   <section class="pane" aria-label="Commands">
     <h2>On the command line</h2>
     <p>
-      A restore makes a new installation in an empty data folder (and, with DATABASE_URL, an empty database), and starts
-      only there: this page cannot make one, and the present installation is never written over. Stop this service
-      before you start the restored one on its port.
+      A restore makes a new installation in an empty data folder (and, with DATABASE_URL, in an empty database). No
+      service may use that folder yet, so a restore is made on the command line. It never writes over this installation.
+      Stop this service before you start the restored one on the same port.
     </p>
     <Copy
-      text={`ATOLL_DATA_DIR=NEW-FOLDER npm run --silent atoll -- restore ${folder}/${backups[0]?.name ?? "FILE"}`}
+      text={`ATOLL_DATA_DIR=NEW-FOLDER npm run --silent atoll -- restore ${word(`${folder}/${backups[0]?.name ?? "FILE"}`)}`}
       label="Copy the restore command"
     />
     <p>A backup to any other place, while Atoll runs or not:</p>

@@ -61,13 +61,13 @@ const Row = ({ of, ask }: { of: OperatedKey; ask: (act: Act) => void }) => (
     <td>
       <KeyState of={of} />
     </td>
-    <td>
+    <td data-label="Scopes">
       <Scopes of={of.scopes} />
     </td>
-    <td>
+    <td data-label="Created">
       <Instant at={of.createdAt} />
     </td>
-    <td>
+    <td data-label="Last used">
       <Instant at={of.lastUsedAt} none="never" />
       {of.lastUsedFrom === null ? null : <span class="soft block">from {of.lastUsedFrom}</span>}
     </td>
