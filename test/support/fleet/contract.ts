@@ -40,6 +40,8 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/service/console/server/keys.test.ts",
   "test/service/console/server/operating.test.ts",
   "test/service/console/server/operator.test.ts",
+  "test/service/console/server/operatorAudit.test.ts",
+  "test/service/console/server/operatorKeys.test.ts",
   "test/service/console/server/registration.test.ts",
   "test/service/console/server/sessions.test.ts",
   "test/service/console/server/tickets.test.ts",
