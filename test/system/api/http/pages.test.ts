@@ -3,6 +3,7 @@
  * some items have equal times and others appear and vanish between two pages.
  */
 import { randomUUID } from "node:crypto"
+import { setTimeout as sleep } from "node:timers/promises"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -284,6 +285,12 @@ layer(TestApi.layer({ ATOLL_SANDBOXES_PER_ACCOUNT: "500", ATOLL_VOLUME_BYTES: "6
         assert.strictEqual(status, 200, text)
         return json.logs as { entries: ReadonlyArray<Entry>; truncated: boolean }
       }
+      // An answer of an execute does not wait for its output to be stored, and a later chunk would keep its time.
+      const stored = (sql: SqlClient.SqlClient) =>
+        sql<{
+          readonly count: number
+        }>`select count(*)::int4 as count from output_chunks where sandbox_id = ${sandbox.id}`
+      while ((await sql(stored))[0]!.count < 6) await sleep(20)
       await sql((sql) => sql`update output_chunks set at = 10 * (at / 10) where sandbox_id = ${sandbox.id}`)
       const { entries } = await logs("limit=5000")
       assert.isAtLeast(entries.length, 6)
