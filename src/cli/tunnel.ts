@@ -5,7 +5,7 @@ import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { tunnelRefusal, tunnelServer } from "../access/serviceAccess/tunnelClient.ts"
 import { Refused } from "../console/server/operating/refusals.ts"
-import { answer } from "./answer.ts"
+import { answer, Json } from "./answer.ts"
 
 const Port = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 65_535 }))
 
@@ -43,7 +43,11 @@ export const tunnel = Command.make(
       onRefused: (sentence: string) => void process.stderr.write(`atoll: ${sentence}\n`)
     }
     const refusal = yield* Effect.promise(() => tunnelRefusal(options))
-    if (refusal !== null) return yield* new Refused({ message: refusal })
+    if (refusal !== null) {
+      const { sentence, documentation } = refusal
+      const more = documentation === null || (yield* Json) ? "" : `\nMore: ${documentation}`
+      return yield* new Refused({ message: sentence + more })
+    }
     const server = tunnelServer(options)
     yield* Effect.callback<void, NotListening>((resume) => {
       server.once("error", (error) => resume(new NotListening({ message: `Cannot listen: ${error.message}` })))

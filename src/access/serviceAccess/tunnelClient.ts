@@ -45,23 +45,43 @@ const targetOf = ({ url, port, client }: TunnelClientOptions): URL => {
   return target
 }
 
+export interface TunnelRefusal {
+  readonly sentence: string
+  /** Where the service's reference explains the error. Null: no answer, or another server's. */
+  readonly documentation: string | null
+}
+
+/** Of the answer's `Link`, only a place in the service's own reference. */
+const documentationIn = (headers: Headers, url: string): string | null => {
+  const [, place] = /<(\/docs#[A-Z_]+)>; rel="help"/.exec(headers.get("link") ?? "") ?? []
+  return place === undefined ? null : new URL(place, new URL(url).origin).href
+}
+
 /** What the service answers where only the handshake is missing. */
 const onlyHandshakeMissing = /"path":\["Upgrade"\]/
 
 /**
  * Asks the service, without opening anything, whether it takes the capability for this port.
  *
- * @returns Null if it does, else one sentence with the reason.
+ * @returns Null if it does.
  */
-export const tunnelRefusal = async (options: TunnelClientOptions): Promise<string | null> => {
+export const tunnelRefusal = async (options: TunnelClientOptions): Promise<TunnelRefusal | null> => {
   try {
     const headers = { authorization: `Bearer ${options.capability}` }
     const answer = await fetch(targetOf(options), { headers, redirect: "error" })
     const body = await answer.text()
-    return onlyHandshakeMissing.test(body) ? null : sentenceIn(body, answer.status)
+    if (onlyHandshakeMissing.test(body)) return null
+    return {
+      sentence: sentenceIn(body, answer.status),
+      documentation: documentationIn(answer.headers, options.url)
+    }
   } catch (thrown) {
     const { cause } = thrown as Error
-    return `${options.url} was not reached: ${cause instanceof Error ? cause.message : String(thrown)}. --url names another address.`
+    const why = cause instanceof Error ? cause.message : String(thrown)
+    return {
+      sentence: `${options.url} was not reached: ${why}. --url names another address.`,
+      documentation: null
+    }
   }
 }
 

@@ -23,8 +23,9 @@ export class Refused extends Error {
   /** Null: the command's own code for a failure. */
   readonly exitCode: number | null
 
-  constructor(message: string, exitCode: number | null = null) {
-    super(message)
+  /** @param cause The error that this one explains. */
+  constructor(message: string, exitCode: number | null = null, cause?: unknown) {
+    super(message, { cause })
     this.exitCode = exitCode
   }
 }

@@ -34,7 +34,7 @@ const cannotListen = (thrown: unknown, localPort: number): unknown => {
 
 const switchedOff = (thrown: unknown): unknown =>
   thrown instanceof AtollError && thrown.is("UNSUPPORTED_BY_RUNTIME")
-    ? new Refused(`${thrown.message} \`atoll open\` reaches a port over HTTP.`)
+    ? new Refused(`${thrown.message} \`atoll open\` reaches a port over HTTP.`, null, thrown)
     : thrown
 
 /** A program may be started later, so this is only said. Before 0.3, LOCAL and REMOTE were the other way round. */

@@ -102,7 +102,11 @@ export const login = command({
       .catch((thrown: unknown) => {
         if (!(thrown instanceof AtollError)) throw thrown
         if (thrown.is("UNAUTHENTICATED")) {
-          throw new Refused(`The service at ${url} does not take the key ${hintOf(apiKey)}. Nothing was stored.`)
+          throw new Refused(
+            `The service at ${url} does not take the key ${hintOf(apiKey)}. Nothing was stored.`,
+            null,
+            thrown
+          )
         }
         // It is a key, and may have other scopes.
         if (thrown.is("SCOPE_REQUIRED")) return null

@@ -7,6 +7,7 @@ import { commands } from "./commands.ts"
 import { completionsOf } from "./completion/candidates.ts"
 import { known } from "./completion/known.ts"
 import { connect, credentialsInUse, urlInUse } from "./connection.ts"
+import { sayMore } from "./documentation.ts"
 import { exitCodeOf, exitCodes, sentenceOf, WrongUsage } from "./failure.ts"
 import { helpOf, overview } from "./help.ts"
 import { nearest } from "./nearest.ts"
@@ -68,14 +69,16 @@ const complete = async (line: ReadonlyArray<string>): Promise<number> => {
 const perform = async (command: Command, path: ReadonlyArray<string>, given: ReadonlyArray<string>) => {
   let url: string | null = null
   let named: string | undefined
+  let isJson = false
   try {
     const { options, every, words } = wordsOf(command, path.join(" "), given)
     if (every.help === true) return await help(path)
     named = every.url
+    isJson = every.json === true
     return await command.run({
       options,
       words,
-      isJson: every.json === true,
+      isJson,
       url: every.url,
       connect: (patienceSeconds) => {
         const credentials = credentialsInUse(every.url)
@@ -87,6 +90,7 @@ const perform = async (command: Command, path: ReadonlyArray<string>, given: Rea
     if (thrown instanceof ReaderGone) return exitCodes.readerGone
     remark(sentenceOf(thrown, url ?? urlInUse(named)))
     if (thrown instanceof WrongUsage) remark(`\`atoll ${path.join(" ")} --help\` shows how.`)
+    sayMore({ isJson }, [thrown])
     return exitCodeOf(thrown, command.failsWith)
   }
 }

@@ -18,13 +18,17 @@ export const present: ReadonlyArray<SandboxStatus> = [
 
 const idForm = /^sbx_[0-9a-hjkmnp-tv-z]{26}$/
 
-const absent = (nameOrId: string) =>
-  new Refused(`There is no Sandbox ${JSON.stringify(nameOrId)}. \`atoll sandbox list\` shows the account's Sandboxes.`)
+const absent = (nameOrId: string, cause?: unknown) =>
+  new Refused(
+    `There is no Sandbox ${JSON.stringify(nameOrId)}. \`atoll sandbox list\` shows the account's Sandboxes.`,
+    null,
+    cause
+  )
 
 export const namedSandbox = async (atoll: Atoll, nameOrId: string): Promise<Sandbox> => {
   if (idForm.test(nameOrId)) {
     return atoll.sandboxes.get(nameOrId).catch((thrown: unknown) => {
-      throw thrown instanceof AtollError && thrown.is("NOT_FOUND") ? absent(nameOrId) : thrown
+      throw thrown instanceof AtollError && thrown.is("NOT_FOUND") ? absent(nameOrId, thrown) : thrown
     })
   }
   const found: Array<Sandbox> = []

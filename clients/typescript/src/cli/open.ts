@@ -66,7 +66,9 @@ export const open = command({
     const preview = await opening.catch((thrown: unknown) => {
       if (thrown instanceof AtollError && thrown.is("PREVIEW_EXISTS")) {
         throw new Refused(
-          "Another port of this Sandbox has a preview. --alongside opens this one beside it, --replace closes the other first."
+          "Another port of this Sandbox has a preview. --alongside opens this one beside it, --replace closes the other first.",
+          null,
+          thrown
         )
       }
       if (thrown instanceof WaitTimeout) {
@@ -76,7 +78,7 @@ export const open = command({
       }
       if (!isUnknown(thrown)) throw thrown
       const advice = "It may be open: the same command again shows its URL."
-      throw new Refused(sentenceOf(thrown, atoll.api.url.origin, advice))
+      throw new Refused(sentenceOf(thrown, atoll.api.url.origin, advice), null, thrown)
     })
     const { id, url, expiresAt } = preview
     await answer(given, url, { preview: { id, sandboxId: sandbox.id, port: wanted, url, status: "active", expiresAt } })

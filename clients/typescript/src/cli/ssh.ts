@@ -83,7 +83,7 @@ export const ssh = command({
       api.call("grantConnection", { parameters: { id: sandbox.id }, body: { publicKeys: [publicKey] } })
     ).catch((thrown: unknown) => {
       if (thrown instanceof AtollError && thrown.is("UNSUPPORTED_BY_RUNTIME")) {
-        throw new Refused("This service has SSH switched off. `atoll shell` needs none.")
+        throw new Refused("This service has SSH switched off. `atoll shell` needs none.", null, thrown)
       }
       throw thrown
     })

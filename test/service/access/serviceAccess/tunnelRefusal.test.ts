@@ -29,10 +29,14 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a tunnel of the comman
         const options = { url, capability, port: 5432, client: "a", onRefused: () => {} }
         const refusal = (given: object) => Effect.promise(() => tunnelRefusal({ ...options, ...given }))
         assert.isNull(yield* refusal({}))
-        assert.match((yield* refusal({ capability: "wrong" }))!, /^The capability is not valid/)
+        const wrong = yield* refusal({ capability: "wrong" })
+        assert.match(wrong!.sentence, /^The capability is not valid/)
+        assert.strictEqual(wrong!.documentation, `${url}/docs#UNAUTHENTICATED`)
         const ports = "The capability does not open port 5433. It opens 5432, 6379."
-        assert.strictEqual(yield* refusal({ port: 5433 }), ports)
-        assert.match((yield* refusal({ url: "http://127.0.0.1:1" }))!, /was not reached.*--url names another address/)
+        assert.strictEqual((yield* refusal({ port: 5433 }))!.sentence, ports)
+        const away = yield* refusal({ url: "http://127.0.0.1:1" })
+        assert.match(away!.sentence, /was not reached.*--url names another address/)
+        assert.isNull(away!.documentation)
         assert.strictEqual(connections, 0)
       }).pipe(Effect.scoped, Effect.provide(service(world)))
     })

@@ -60,9 +60,9 @@ interface World {
 
 type Case = (world: World) => Promise<void>
 
-/** What it said beside telling that it waited for the service. */
+/** What it said beside telling that it waited for the service, and where an error is explained. */
 const besides = (stderr: string): string =>
-  stderr.replaceAll(/^atoll: http:\S+ (?:does not answer; trying again …|answers again\.)\n/gm, "")
+  stderr.replaceAll(/^(?:atoll: http:\S+ (?:does not answer; trying again …|answers again\.)|More: \S+)\n/gm, "")
 
 const isDone = ({ code, stdout, stderr }: Ended): string => {
   assert.strictEqual(`${code}: ${besides(stderr)}`, "0: ")

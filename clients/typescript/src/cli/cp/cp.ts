@@ -77,7 +77,7 @@ export const cp = command({
       if (interruption.exitCode !== null) {
         throw new Refused("It is not whole. Every file is the old one or the new one.", interruption.exitCode)
       }
-      throw isUnknown(thrown) ? new Refused(sentenceOf(thrown, atoll.api.url.origin, again)) : thrown
+      throw isUnknown(thrown) ? new Refused(sentenceOf(thrown, atoll.api.url.origin, again), null, thrown) : thrown
     }
   }
 })

@@ -92,7 +92,11 @@ const uploadFile = async (
   } catch (thrown) {
     progress.stop()
     if (thrown instanceof AtollError && thrown.is("NOT_FOUND")) {
-      throw new Refused(`There is no directory ${posix.dirname(to)} in the Sandbox: make it, or name another.`)
+      throw new Refused(
+        `There is no directory ${posix.dirname(to)} in the Sandbox: make it, or name another.`,
+        null,
+        thrown
+      )
     }
     throw thrown
   }

@@ -8,6 +8,8 @@ export const namedOperation = (sandbox: Sandbox, id: string): Promise<Operation>
   sandbox.operation(id).catch((thrown: unknown) => {
     if (!(thrown instanceof AtollError) || !thrown.is("NOT_FOUND")) throw thrown
     throw new Refused(
-      `There is no operation ${JSON.stringify(id)} in this Sandbox. \`atoll operation list ${sandbox.id}\` shows its operations.`
+      `There is no operation ${JSON.stringify(id)} in this Sandbox. \`atoll operation list ${sandbox.id}\` shows its operations.`,
+      null,
+      thrown
     )
   })

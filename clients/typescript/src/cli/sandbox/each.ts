@@ -1,6 +1,7 @@
 /** Does one thing to each of several Sandboxes: a failure for one is reported, and the others are done all the same. */
 import type { Sandbox } from "../../Sandbox.ts"
 import type { Given } from "../Command.ts"
+import { sayMore } from "../documentation.ts"
 import { exitCodes, sentenceOf } from "../failure.ts"
 import { namedSandbox } from "../namedSandbox.ts"
 import { plain } from "../plainText.ts"
@@ -16,7 +17,7 @@ export const each = async (
   act: (sandbox: Sandbox) => Promise<unknown>
 ): Promise<number> => {
   const atoll = given.connect(patienceSeconds)
-  let exitCode: number = exitCodes.done
+  const faults: Array<unknown> = []
   const done = await Promise.all(
     given.words.map(async (nameOrId) => {
       try {
@@ -26,7 +27,7 @@ export const each = async (
       } catch (thrown) {
         const said = sentenceOf(thrown, atoll.api.url.origin)
         remark(given.words.length === 1 ? said : `${nameOrId}: ${said}`)
-        exitCode = exitCodes.refused
+        faults.push(thrown)
         return []
       }
     })
@@ -39,5 +40,6 @@ export const each = async (
       sandboxes
     }
   )
-  return exitCode
+  sayMore(given, faults)
+  return faults.length === 0 ? exitCodes.done : exitCodes.refused
 }
