@@ -31,6 +31,9 @@ const codeOf = (body: string): string | null => {
   }
 }
 
+/** The description cannot say this of a body. */
+const isLine = (body: string): boolean => /[^\n]\n$/.test(body)
+
 const jsonFaults = (
   { schemas }: Description,
   { content = {} }: Response,
@@ -67,5 +70,6 @@ export const answerFaults = (
   const mediaType = mediaTypeOf(headers)
   if (!(mediaType in content)) return [...ofHeaders, `a body of ${headers["content-type"]} is not described`]
   if (body === null || !isKept(headers)) return ofHeaders
-  return [...ofHeaders, ...jsonFaults(description, response, status, body)]
+  const ofLine = isLine(body) ? [] : ["body: it does not end with exactly one line end"]
+  return [...ofHeaders, ...ofLine, ...jsonFaults(description, response, status, body)]
 }

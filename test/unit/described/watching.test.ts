@@ -161,12 +161,12 @@ const created = {
   requestBody: '{"name":"a"}',
   status: 201,
   headers: { ...json, "x-request-id": requestId },
-  body: JSON.stringify({ workspace })
+  body: `${JSON.stringify({ workspace })}\n`
 } satisfies Exchange
 
 const refused = (status: number, code: string, details: unknown = null): Partial<Exchange> => ({
   status,
-  body: JSON.stringify({ code, message: "No.", requestId, details })
+  body: `${JSON.stringify({ code, message: "No.", requestId, details })}\n`
 })
 
 describe("the watch's findings", () => {
@@ -181,7 +181,7 @@ describe("the watch's findings", () => {
       []
     )
     assert.deepStrictEqual(faults({ ...refused(404, "NOT_FOUND"), target: "/api/v2/nowhere" }), [])
-    assert.deepStrictEqual(faults({ method: "GET", requestBody: "", status: 200, body: '{"workspaces":[]}' }), [])
+    assert.deepStrictEqual(faults({ method: "GET", requestBody: "", status: 200, body: '{"workspaces":[]}\n' }), [])
   })
 
   const spoilt: Record<string, readonly [Partial<Exchange>, RegExp]> = {
@@ -197,6 +197,8 @@ describe("the watch's findings", () => {
     "a value of another type": [{ body: JSON.stringify({ workspace: { ...workspace, name: 1 } }) }, /name/],
     "a time that is none": [{ body: JSON.stringify({ workspace: { ...workspace, createdAt: "now" } }) }, /createdAt/],
     "a body that is no JSON": [{ body: "{" }, /body: SyntaxError/],
+    "a body without a line end": [{ body: created.body.trimEnd() }, /does not end with exactly one line end/],
+    "a body with two line ends": [{ body: `${created.body}\n` }, /does not end with exactly one line end/],
     "a body of another type": [
       { headers: { ...created.headers, "content-type": "text/plain" } },
       /text\/plain is not described/
@@ -239,7 +241,7 @@ describe("the watch's findings", () => {
         target: `/api/v2/sandboxes?${search}`,
         requestBody: "",
         status: 200,
-        body: '{"sandboxes":[],"nextCursor":null}'
+        body: '{"sandboxes":[],"nextCursor":null}\n'
       })
     assert.deepStrictEqual(list("limit=10&status=running&status=stopped&metadata.a=b"), [])
     assert.match(list("limit=0").join(), /query parameter limit/)

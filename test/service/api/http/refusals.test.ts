@@ -95,6 +95,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("a JSON answer", (it) => {
       const headers = { "idempotency-key": "lines" }
       const started = await send("POST", "/operations", { body: { argv: ["echo", "hello"] }, headers })
       const output = `/operations/${started.json.operation.id}/output?stream=stdout&offset=0`
+      const accept = "application/json, text/event-stream"
       for (const answer of [
         started,
         await send("GET", output),
@@ -106,12 +107,32 @@ layer(TestApi.layer(), { excludeTestServices: true })("a JSON answer", (it) => {
         await api.send("GET", "/api/v2/machines"),
         await api.send("GET", "/api/v2/nothing"),
         await api.send("GET", "/api/v2/me", { key: null }),
-        await api.send("GET", "/healthz")
+        await api.send("GET", "/healthz"),
+        await api.send("POST", "/mcp", { body: { jsonrpc: "2.0", id: 1, method: "ping" }, headers: { accept } }),
+        await api.send("GET", "/console/api/keys", { key: null })
       ]) {
         assert.match(answer.text, /^\{.*\}\n$/s)
         const { "content-length": length } = answer.headers
         if (length !== undefined) assert.strictEqual(Number(length), Buffer.byteLength(answer.text))
       }
+    })
+  )
+
+  it.effect("has the length of its bytes, by GET and by HEAD, and none where there is no body", () =>
+    withApi(async (api) => {
+      const { send, id } = await runningSandbox(api)
+      const name = "Größe 尺寸 📏"
+      await api.send("PATCH", `/api/v2/sandboxes/${id}`, { body: { name } })
+      for (const path of ["/api/v2/sandboxes", `/api/v2/sandboxes/${id}`, "/api/v2/me", "/api/v2/nothing"]) {
+        const [whole, head] = [await api.send("GET", path), await api.send("HEAD", path)]
+        assert.match(whole.text, /^\{.*[^\n]\n$/s, path)
+        assert.strictEqual(Number(whole.headers["content-length"]), Buffer.byteLength(whole.text), path)
+        assert.strictEqual(head.text, "")
+        assert.strictEqual(head.headers["content-length"], whole.headers["content-length"], path)
+      }
+      assert.include((await api.send("GET", "/api/v2/sandboxes")).text, name)
+      const closed = await send("DELETE", "/previews")
+      assert.deepStrictEqual([closed.status, closed.text, closed.headers["content-length"]], [204, "", undefined])
     })
   )
 })
