@@ -15,6 +15,7 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/system/clients/python/library.test.ts",
   "test/system/clients/typescript/connections.test.ts",
   "test/system/clients/typescript/directories.test.ts",
+  "test/service/clients/cli/documentation.test.ts",
   "test/service/clients/typescript/files.test.ts",
   "test/service/clients/typescript/library.test.ts",
   "test/system/console/pages/account.test.ts",
@@ -128,6 +129,8 @@ export const inProcess: Readonly<Record<string, string>> = {
   "test/service/access/serviceAccess/tunnelRefusal.test.ts": "simulated programs, and a service without TCP access",
   "test/service/access/preview/hostile.test.ts": "simulated programs, which answer byte for byte what it says",
   "test/service/access/preview/smuggling.test.ts": "simulated programs, which get the clients' bytes one for one",
+  "test/service/access/preview/alongside.test.ts": "moves the service's clock, and crashes simulated machines",
+  "test/system/access/preview/alongside.test.ts": "moves the service's clock, and crashes simulated machines",
   "test/service/access/preview/ways.test.ts":
     "crashes simulated machines between any two steps, and counts in the service what is open",
   "test/service/access/serviceAccess/tunnel.test.ts":
