@@ -13,6 +13,7 @@ import type { Binaries } from "./Binaries.ts"
 import { dataFolder, serverLog, socketFile } from "./Cluster.ts"
 import { folderFault, PostgresUnusable } from "./PostgresUnusable.ts"
 import type { ServerUser } from "./ServerUser.ts"
+import { serverStartFault } from "./serverStartFault.ts"
 
 /** Crash recovery replays at most `max_wal_size`; a minute is plenty for it. */
 const readyWithinMs = 60_000
@@ -135,16 +136,6 @@ const logSince = async (home: string, offset: number): Promise<string> => {
   }
 }
 
-const startFault = (home: string, log: string): PostgresUnusable => {
-  if (/No space left on device|Disk quota exceeded/.test(log)) return folderFault(home, { code: "ENOSPC" })
-  if (/Permission denied|Operation not permitted/.test(log)) return folderFault(home, { code: "EACCES" })
-  const lines = log.trim().split("\n")
-  const reason = lines.findLast((line) => /FATAL|PANIC/.test(line)) ?? lines.slice(-3).join(" ")
-  return new PostgresUnusable({
-    message: `The embedded Postgres did not start. It said: ${reason.trim() || "nothing"} (all of it is in ${serverLog(home)}).`
-  })
-}
-
 interface Started {
   readonly pid: number | undefined
   readonly exited: () => boolean
@@ -215,7 +206,8 @@ export const ensureRunning = async (
     } else if (started.exited()) {
       const log = await logSince(home, started.logOffset)
       // The last backends of a killed server are still exiting.
-      if (!/pre-existing shared memory block|lock file ".*" already exists/.test(log)) throw startFault(home, log)
+      if (!/pre-existing shared memory block|lock file ".*" already exists/.test(log))
+        throw serverStartFault(home, log, user.uid)
       await sleep(50)
       started = null
     }
