@@ -11,6 +11,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("a Sandbox's page", (it) =
     () =>
       asOwner(async ({ page }, api) => {
         const id = await api.newSandbox(await api.newWorkspace())
+        const { profile } = (await api.send("GET", `/api/v2/sandboxes/${id}`)).json.sandbox
+        const memory = `${profile.memoryBytes / 1024 ** 2} MiB`
         for (const width of [1280, 390]) {
           await page.setViewportSize({ width, height: 844 })
           for (const part of ["", "/commands", "/cost"]) {
@@ -19,7 +21,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("a Sandbox's page", (it) =
             await facts.waitFor()
             await atRest(page)
             assert.isAtMost((await facts.boundingBox())!.height, 66, `${part} at ${width}`)
-            await facts.getByText("512 MiB").waitFor()
+            await facts.getByText(memory).waitFor()
             await facts.getByRole("button", { name: "Facts" }).click()
             await facts.getByText("Generation").waitFor()
           }
