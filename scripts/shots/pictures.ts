@@ -104,12 +104,11 @@ export const picturesOf = ({ sandboxId, operations }: Life): ReadonlyArray<Pictu
       name: "preview",
       path: `${sandbox}/previews`,
       height: 1000,
-      // The page shows a preview's address only to the user who opens it.
+      // Beside the preview that the life opened.
       ready: async (page) => {
-        await page.getByRole("button", { name: "Close the preview" }).click()
-        await page.getByLabel("Port in the Sandbox").fill("8000")
+        await page.getByLabel("Port in the Sandbox").fill("3000")
         await page.getByRole("button", { name: "Open a preview" }).click()
-        await text("shown now and never again")(page)
+        await text("Keep this address like a password")(page)
       }
     },
     {

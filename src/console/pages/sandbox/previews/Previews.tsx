@@ -112,24 +112,26 @@ const PreviewRow = ({ sandboxId, preview, show, changed }: Row) => {
       <td>
         {isOpen(preview) ? (
           <>
-            <button
-              type="button"
-              class="button small"
-              onClick={() => void showing.run()}
-              aria-disabled={showing.isBusy}
-              aria-label={`Show address of port ${port}`}
-            >
-              Show address
-            </button>
-            <button
-              type="button"
-              class="button small"
-              onClick={() => void closing.run()}
-              aria-disabled={closing.isBusy}
-              aria-label={`Close the preview of port ${port}`}
-            >
-              {closing.isBusy ? "Closing …" : "Close"}
-            </button>
+            <div class="buttons">
+              <button
+                type="button"
+                class="button small"
+                onClick={() => void showing.run()}
+                aria-disabled={showing.isBusy}
+                aria-label={`Show address of port ${port}`}
+              >
+                Show address
+              </button>
+              <button
+                type="button"
+                class="button small"
+                onClick={() => void closing.run()}
+                aria-disabled={closing.isBusy}
+                aria-label={`Close the preview of port ${port}`}
+              >
+                {closing.isBusy ? "Closing …" : "Close"}
+              </button>
+            </div>
             <Fault fault={showing.fault ?? closing.fault} />
           </>
         ) : null}
