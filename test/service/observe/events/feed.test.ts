@@ -454,14 +454,20 @@ describe("the feed of transitions", () => {
       const { context, end } = yield* begin(lifeOf({}, 50))
       yield* Effect.promise(() => write(context, insertOf("acc_a", "sbx_a", "sbx_a", "sandbox")))
       const stream = yield* openOn(context, "acc_a", "sbx_a", null)
-      const first = parse((yield* Effect.promise(() => nextOf(stream)))!).lastId
+      const opening = parse((yield* Effect.promise(() => nextOf(stream)))!)
+      const first = opening.lastId
+      // A writer in another database of this server may delay what was written before: then it comes after a heartbeat.
+      const late = new Set(["sbx_a 1", "sbx_b 1"])
+      for (const key of keysOf(opening.shown)) late.delete(key)
       yield* Effect.promise(() => write(context, insertOf("acc_a", "sbx_b", "sbx_b", "sandbox")))
       let last = first
       while (last === first) {
         const piece = (yield* Effect.promise(() => nextOf(stream)))!
         const { shown, lastId } = parse(piece)
-        // A writer in another database of this server may have delayed what was written before the stream was opened.
-        if (keysOf(shown).join() === "sbx_a 1") continue
+        if (keysOf(shown).join() === "sbx_a 1") {
+          late.delete("sbx_a 1")
+          continue
+        }
         assert.match(piece.toString(), /^: heartbeat\nid: [\w-]+\n\n$/)
         last = lastId
       }
@@ -469,10 +475,8 @@ describe("the feed of transitions", () => {
       const again = new Reading(yield* openOn(context, "acc_a", null, last))
       yield* Effect.promise(() => write(context, insertOf("acc_a", "sbx_c", "sbx_c", "sandbox")))
       yield* Effect.promise(() => again.until(() => keysOf(again.shown).includes("sbx_c 1")))
-      // A writer in another database of this server may delay the second Sandbox, too: then its step is after this
-      // heartbeat.
       assert.deepStrictEqual(
-        keysOf(again.shown).filter((key) => key !== "sbx_b 1"),
+        keysOf(again.shown).filter((key) => !late.has(key)),
         ["sbx_c 1"]
       )
       again.stream.close()
