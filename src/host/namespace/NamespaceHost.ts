@@ -52,6 +52,8 @@ export interface NamespaceOptions {
 
 /** A host that boots many Sandboxes concurrently is slow. */
 const HEALTH_TIMEOUT_MS = 40_000
+/** Its agent has answered before: a boot takes less than this. */
+const SPARE_ANSWERS_MS = 5_000
 /** Longer than another process's boot may take, so only a frozen process is overruled. */
 const OTHERS_TIMEOUT_MS = 60_000
 
@@ -89,7 +91,7 @@ export class NamespaceHost {
       users: this.users,
       turns: this.turns,
       start: (name, shape, uid) => this.startSpare(name, shape, uid),
-      answers: ({ session, record }) => this.agentAnswers(session, record.generation),
+      answers: ({ session, record }) => this.agentAnswers(session, record.generation, SPARE_ANSWERS_MS),
       destroy: (name) => this.remove(name),
       run,
       fork
@@ -150,8 +152,9 @@ export class NamespaceHost {
           }
         }
         // Of a Sandbox that was never here there is nothing to end; to look for it takes as long as half a boot.
+        if (this.isNew(state) && (await this.takeSpare(state, spec, begin, wanted))) return
+        // A spare that failed after the rename is the Sandbox's own, and ends here.
         if (!this.isNew(state)) await this.end(state)
-        else if (await this.takeSpare(state, spec, begin, wanted)) return
         await this.spares.givingWay(() => this.bootInTurn(state, spec, begin, wanted))
         await this.spares.refill(spec)
       },
@@ -378,8 +381,12 @@ export class NamespaceHost {
   }
 
   /** Resolves with the agent's pid inside the Sandbox. */
-  private async agentAnswers(session: AgentSession, generation: number): Promise<number> {
-    const health = await this.options.run(agentHealth(session, HEALTH_TIMEOUT_MS))
+  private async agentAnswers(
+    session: AgentSession,
+    generation: number,
+    timeoutMs = HEALTH_TIMEOUT_MS
+  ): Promise<number> {
+    const health = await this.options.run(agentHealth(session, timeoutMs))
     if (health.generation !== generation) throw new Error(`generation ${health.generation} answers, not ${generation}`)
     return health.pid
   }

@@ -124,7 +124,7 @@ export class SpareSandboxes {
       const reason = cause instanceof Error ? cause.message : String(cause)
       await run(Effect.logWarning(`Sandbox ${spec.sandboxId} does not get a spare that was started ahead: ${reason}`))
       spare.session.close()
-      // After the rename it is the Sandbox's own, which its next boot ends.
+      // After the rename it is the Sandbox's own: the caller ends it.
       if (existsSync(layout.state(spare.name).folder)) await this.#options.destroy(spare.name).catch(() => {})
       return null
     } finally {

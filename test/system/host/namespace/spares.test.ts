@@ -144,6 +144,31 @@ describe.skipIf(skipped(unusable))("a Sandbox that was started ahead", () => {
       await host.close()
     }))
 
+  it("that fails after it was handed over ends, and its Sandbox boots as if there had been none", () =>
+    onFolder(async (folder) => {
+      const host = await open(folder)
+      await host.prepare(sandboxSpec("any"))
+      // The last step of a handover fails once; then an agent no longer answers.
+      const { volumes } = host.layout
+      const note = volumes.note.bind(volumes)
+      const unnoted = async (id: string) => {
+        Object.assign(volumes, { note })
+        throw new Error(`The register of ${id} is full.`)
+      }
+      for (const id of ["unnoted", "silent"]) {
+        const [spare] = await untilReady(folder)
+        const { init, agent } = host.layout.state(spare!).runtime()!
+        if (id === "unnoted") Object.assign(volumes, { note: unnoted })
+        else process.kill(agent!.pid, "SIGSTOP")
+        await host.provision(sandboxSpec(id))
+        expect(isAlive(init!)).toBe(false)
+        expect(initOf(folder, id)?.pid).not.toBe(init!.pid)
+        expect(await said(host, id, "echo well; ls -A")).toBe("well")
+        expect(host.inventory()).toContainEqual({ sandboxId: id, state: "running", generation: 1 })
+      }
+      await host.close()
+    }))
+
   it.live.skipIf(!isRoot)("gives way to a Sandbox that needs its room", () =>
     Effect.scoped(
       Effect.gen(function* () {
