@@ -41,9 +41,13 @@ layer(TestApi.layer({ ATOLL_STREAMS_PER_ACCOUNT: "8" }), { excludeTestServices: 
       const own = await started(open(api, `/sandboxes/${sandboxId}/events`))
       const operationId = await runToEnd(api, sandboxId)
       await api.send("POST", `/api/v2/sandboxes/${sandboxId}/stop`)
-      const isStopped = (client: EventClient) => () => client.transitions.some(({ data }) => data.to === "stopped")
-      await all.until(isStopped(all))
-      await own.until(isStopped(own))
+      // The Sandbox may be stopped before its operation has heard of it.
+      const isOver = (client: EventClient) => () => {
+        const reached = client.transitions.map(({ data }) => data.to)
+        return reached.includes("stopped") && ["completed", "failed"].some((end) => reached.includes(end))
+      }
+      await all.until(isOver(all))
+      await own.until(isOver(own))
       assert.deepStrictEqual(
         [all.headers["content-type"], all.headers["cache-control"]],
         ["text/event-stream", "no-store"]
