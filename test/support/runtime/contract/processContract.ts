@@ -1,6 +1,6 @@
 /** The contract of `GuestProcesses` and `dial`, for any driver whose guests run real commands. */
 import { describe, expect, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, type Scope, Stream } from "effect"
+import { Deferred, Effect, Exit, Fiber, type Scope, Stream } from "effect"
 import type { Guest, ProcessSpec } from "../../../../src/runtime/Guest.ts"
 import { commandSpec, eventually, freshKey, gather, output, run, shell } from "./commands.ts"
 
@@ -395,25 +395,20 @@ export const processContract = (
         yield* guest.processes.execute(key, shell("setsid sleep 7321 & (trap '' TERM; exec sleep 7322) & exit 0"))
         // Just after its exec a process is still running: it sleeps once it has requested that.
         const statesOf = (found: ReadonlyArray<{ readonly state: string }>) => found.map(({ state }) => state).join()
-        yield* eventually(Effect.map(named("7321"), (found) => statesOf(found) === "sleeping"))
-        yield* eventually(Effect.map(named("7322"), (found) => statesOf(found) === "sleeping"))
+        for (const seconds of ["7321", "7322"])
+          yield* eventually(Effect.map(named(seconds), (found) => statesOf(found) === "sleeping"))
         const [left] = yield* named("7321")
         // The command has ended, and the guest has forgotten it; its background process is still listed with its key.
         const user = yield* output(guest, "id -un 2>/dev/null || id -u")
         expect(left).toMatchObject({ state: "sleeping", argv: ["sleep", "7321"], user, command: key })
         expect(left!.memoryBytes).toBeGreaterThan(0)
         expect(Math.abs(left!.startedAt - before)).toBeLessThan(60_000)
-        // A pid that is used again is another process.
+        // A pid that is used again is another process. One that exits has no arguments, and can still be signalled.
         const other = { pid: left!.pid, startTicks: left!.startTicks + 1 }
         expect(yield* Effect.flip(endOne(other, { graceMs: 0 }))).toMatchObject({ _tag: "ProcessUnknown" })
         yield* endOne(left!, { graceMs: 60_000 })
         yield* eventually(Effect.map(named("7321"), (found) => found.length === 0))
-        // While it exits it has no arguments any more, and can still be signalled.
-        const isUnknown = endOne(left!, { graceMs: 0 }).pipe(
-          Effect.as(false),
-          Effect.catchTag("ProcessUnknown", () => Effect.succeed(true))
-        )
-        yield* eventually(isUnknown)
+        yield* eventually(Effect.map(Effect.exit(endOne(left!, { graceMs: 0 })), Exit.isFailure))
         const [deaf] = yield* named("7322")
         yield* endOne(deaf!, { graceMs: 200 })
         yield* eventually(Effect.map(named("7322"), (found) => found.length === 0))
