@@ -219,7 +219,7 @@ export class NamespaceHost {
       await this.admit(spec, uid)
       await state.writeSpec({ uid, volumeBytes: shape.volumeBytes, name })
     })
-    return (await this.starts.runIfFree(() => this.start(state, spec, uid))) ?? null
+    return await this.starts.runIfFree(() => this.start(state, spec, uid))
   }
 
   stop(sandboxId: string, generation: number): Promise<void> {

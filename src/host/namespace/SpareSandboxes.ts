@@ -8,7 +8,6 @@
  * whose key is free has no owner any more.
  */
 import type { ChildProcess } from "node:child_process"
-import { randomUUID } from "node:crypto"
 import { existsSync } from "node:fs"
 import { rename } from "node:fs/promises"
 import { type Cause, Effect, type Fiber } from "effect"
@@ -21,6 +20,7 @@ import type { HostUsers } from "../linux/HostUsers.ts"
 import { hostFull } from "../linux/hostFull.ts"
 import { newSpareName } from "../linux/SandboxRecords.ts"
 import { Spares } from "../linux/Spares.ts"
+import { warm } from "../linux/warm.ts"
 import type { HostLayout } from "./HostLayout.ts"
 import { isShortage } from "./isShortage.ts"
 import { isUp, type RuntimeRecord, type SandboxState } from "./SandboxState.ts"
@@ -178,7 +178,7 @@ export class SpareSandboxes {
       const uid = await users.take(name)
       const started = await start(name, shape, uid)
       if (started !== null) {
-        await run(warmed(started.session))
+        await run(warm(makeAgentGuest(started.session), WARM_RUNS))
         return { ...started, name, uid, addresses, release }
       }
       await destroy(name)
@@ -208,17 +208,3 @@ const shapeOf = ({ vcpus, memoryBytes, volumeBytes, networkEnabled }: SpareShape
   volumeBytes,
   networkEnabled
 })
-
-const warmed = (session: AgentSession) => {
-  const { processes } = makeAgentGuest(session)
-  return Effect.suspend(() =>
-    processes.execute(randomUUID(), {
-      argv: ["true"],
-      cwd: "/",
-      env: {},
-      stdin: null,
-      timeoutMs: null,
-      output: { mode: "head", bytes: 1024 }
-    })
-  ).pipe(Effect.repeat({ times: WARM_RUNS - 1 }))
-}

@@ -23,9 +23,9 @@ import {
 } from "node:fs/promises"
 import { promisify } from "node:util"
 import { Effect, Option, Schema } from "effect"
-import type { Guest } from "../../runtime/Guest.ts"
 import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { attempt, unavailable } from "../linux/attempt.ts"
+import { warm } from "../linux/warm.ts"
 import { templateRejected } from "./clockMetrics.ts"
 import type { GuestImage } from "./GuestImage.ts"
 import { type Interval, measureRate, middleOf, rateVerdict, readClock } from "./guestClock.ts"
@@ -229,22 +229,6 @@ const buildOnce = (
     }).pipe(Effect.ensuring(Effect.promise(() => folder.remove().catch(() => {}))))
   })
 
-/** Runs commands that do nothing, on the code paths of a customer's first commands. */
-export const warm = (guest: Guest, runs = WARM_RUNS): Effect.Effect<void, RuntimeUnavailable> =>
-  Effect.forEach(
-    Array.from({ length: runs }, () => `warm-${randomUUID()}`),
-    (key) =>
-      guest.processes.execute(key, {
-        argv: ["true"],
-        cwd: "/workspace",
-        env: {},
-        stdin: null,
-        timeoutMs: null,
-        output: { mode: "head", bytes: 1024 }
-      }),
-    { discard: true }
-  ).pipe(Effect.mapError(({ message }) => unavailable(message)))
-
 const freeze = (
   host: TemplateHost,
   shape: MachineShape,
@@ -278,7 +262,7 @@ const freeze = (
     return yield* Effect.gen(function* () {
       const machine = yield* connectMachine(folder, started.process, host.answerTimeoutMs)
       yield* agentAnswers(machine, bootTimeoutMs)
-      yield* warm(machine.guest)
+      yield* warm(machine.guest, WARM_RUNS)
       const rate = yield* measureRate(readClock(machine.session), CLOCK_WINDOW).pipe(
         Effect.mapError(({ message }) => unavailable(message)),
         Effect.filterOrFail(
