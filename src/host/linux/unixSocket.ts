@@ -9,23 +9,28 @@ const openFolder = promisify(open)
 const closeFolder = promisify(close)
 const lstatOf = promisify(lstat)
 
-/** Rejects with ENOENT or ECONNREFUSED when no process listens. Does not follow a symbolic link: QEMU owns the folder. */
+/**
+ * Rejects with ENOENT or ECONNREFUSED when no process listens. Does not follow a symbolic link: QEMU owns the folder.
+ *
+ * The socket keeps a listener for errors: a process that dies with the connection in its backlog resets it, perhaps before the caller has it, and an
+ * error without a listener would end the service. The caller hears of it by the event `close`.
+ */
 export const connectUnix = async (path: string): Promise<Socket> => {
   const folder = await openFolder(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+  let connected: Socket
   try {
     const short = `/proc/self/fd/${folder}/${basename(path)}`
     if (!(await lstatOf(short)).isSocket()) throw new Error(`${basename(path)} is no socket`)
-    return await new Promise((resolve, reject) => {
+    connected = await new Promise<Socket>((resolve, reject) => {
       const socket = createConnection(short)
-      socket.once("error", reject)
-      socket.once("connect", () => {
-        socket.off("error", reject)
-        resolve(socket)
-      })
+      socket.on("error", reject)
+      socket.once("connect", () => resolve(socket))
     })
   } finally {
     await closeFolder(folder)
   }
+  if (connected.errored !== null) throw connected.errored
+  return connected
 }
 
 /** Retries until a process listens, `stillWorth` returns false, or the time is over. */

@@ -83,10 +83,10 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
     const agent = init === null ? null : identifyInside(init.pid, innerPid)
     if (init === null || agent === null) throw new Error("the agent's process was not found")
     if (uid !== null) {
-      const [connected] = await Promise.all([
-        networkEnabled ? connectSandbox({ ...way, init }, gone!) : null,
-        boundTerminals(init)
-      ])
+      const steps = [networkEnabled ? connectSandbox({ ...way, init }, gone!) : null, boundTerminals(init)] as const
+      // Also after a failure: `gone` is closed below, and its number may soon be another file's.
+      await Promise.allSettled(steps)
+      const [connected] = await Promise.all(steps)
       network = connected
     }
     const record = { ...begun, init, agent, network }

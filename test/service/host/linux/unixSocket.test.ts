@@ -1,5 +1,8 @@
-import { execFileSync } from "node:child_process"
-import { createServer } from "node:net"
+import { execFileSync, spawn } from "node:child_process"
+import { pbkdf2 } from "node:crypto"
+import { subscribe, unsubscribe } from "node:diagnostics_channel"
+import { once } from "node:events"
+import { createServer, type Socket } from "node:net"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import { connectUnix } from "../../../../src/host/linux/unixSocket.ts"
@@ -17,5 +20,30 @@ describe("unix sockets", () => {
       listening.close()
       execFileSync("ln", ["-s", join(deep, "s"), join(deep, "link")])
       await expect(connectUnix(join(deep, "link"))).rejects.toThrow("no socket")
+    }))
+
+  it("a process that dies before it accepts a connection is an error of its caller, not the end of this process", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "s")
+      const listens = `require("node:net").createServer().listen(process.argv[1], () => console.log("listens"))`
+      const child = spawn(process.execPath, ["-e", listens, path], { stdio: ["ignore", "pipe", "inherit"] })
+      await once(child.stdout, "data")
+      // Connections stay in its backlog.
+      child.kill("SIGSTOP")
+      const dies = (message: unknown) => {
+        // Node's own threads are busy: the folder is closed late, and the reset comes before, on most machines.
+        for (let thread = 0; thread < 4; thread++) pbkdf2("", "", 300_000, 64, "sha512", () => {})
+        const { socket } = message as { readonly socket: Socket }
+        socket.once("connect", () => child.kill("SIGKILL"))
+      }
+      subscribe("net.client.socket", dies)
+      try {
+        const socket = await connectUnix(path).catch((cause: NodeJS.ErrnoException) => cause.code)
+        if (typeof socket === "object") await once(socket, "close")
+        else expect(socket).toBe("ECONNRESET")
+      } finally {
+        unsubscribe("net.client.socket", dies)
+        child.kill("SIGKILL")
+      }
     }))
 })

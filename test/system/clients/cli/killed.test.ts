@@ -750,7 +750,8 @@ describe.skipIf(skipped(unusable))("the customer's command line over a service t
               place.port = running.port
               kill.back()
               await Promise.all(runs)
-              assert.deepStrictEqual(failures, [])
+              const { exitCode, signalCode } = running.child
+              assert.deepStrictEqual(failures, [], `exit ${exitCode ?? signalCode}: ${running.said()}`)
               pending = [...pending.slice(groupSize), ...again]
             }
             const own = (await gathered(atoll.sandboxes.list())).filter(({ record }) => record.name === "atoll run")
