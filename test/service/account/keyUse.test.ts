@@ -49,9 +49,10 @@ layer(Layer.mergeAll(Accounts.layer, ApiKeys.layer).pipe(Layer.provideMerge(Test
       const { key } = yield* keys.create({ accountId, name: "kept", scopes: ["sandbox:read"] })
       yield* Effect.gen(function* () {
         const { note, unwritten, write } = yield* KeyUse
+        // Before the use: the worker writes, too.
+        yield* sql`alter table api_keys rename column last_used_at to hidden`
         note(key.id, "192.0.2.7")
         const use = unwritten(key.id)
-        yield* sql`alter table api_keys rename column last_used_at to hidden`
         yield* write
         assert.strictEqual(unwritten(key.id), use)
         yield* sql`alter table api_keys rename column hidden to last_used_at`
