@@ -15,9 +15,9 @@ import { type Answer, TestApi } from "../../../support/http/TestApi.ts"
 import { lines, rememberAll } from "../../../support/serviceLog.ts"
 import { untilFound } from "../../../support/until.ts"
 
-const secrets = ["hidden-data", "volume.img", "2000017", "host-7", "4711", "ENOENT"]
+const secrets = ["hidden-data", "volume.img", "2000017", "host-7", "471147114711", "ENOENT"]
 const cause =
-  "ENOENT: no such file or directory, statfs '/srv/hidden-data/runtime/volume.img' (uid 2000017, inode 4711) on host-7.internal"
+  "ENOENT: no such file or directory, statfs '/srv/hidden-data/runtime/volume.img' (uid 2000017, inode 471147114711) on host-7.internal"
 
 /** Each command of a host. It fails this often and then succeeds, so that retries end. */
 const failing: Readonly<Record<SimulatedCall, number>> = {
