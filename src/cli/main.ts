@@ -32,6 +32,7 @@ import { invitations } from "./invitations.ts"
 import { keys } from "./keys.ts"
 import { operator } from "./operator.ts"
 import { rates } from "./rates.ts"
+import { settingsAsServed } from "./servedAt.ts"
 import { shownText } from "./shownText.ts"
 import { tunnel } from "./tunnel.ts"
 import { usage } from "./usage.ts"
@@ -49,7 +50,7 @@ const services = Layer.mergeAll(
   Hosts.layer
 ).pipe(
   Layer.provideMerge(Migrations.layer.pipe(Layer.provideMerge(Database.layer))),
-  Layer.provideMerge(Settings.layer),
+  Layer.provideMerge(settingsAsServed),
   Layer.orDie
 )
 

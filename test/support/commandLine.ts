@@ -31,7 +31,8 @@ export const atollWith = (environment: Readonly<Record<string, string>>, ...args
 
 /** Runs `atoll` with these words on the test's database. */
 export const atoll = (...args: ReadonlyArray<string>) =>
-  Effect.flatMap(TestDatabase, ({ url }) => atollWith({ DATABASE_URL: url }, ...args))
+  // With a port, the address of this machine's own service has no part in it.
+  Effect.flatMap(TestDatabase, ({ url }) => atollWith({ DATABASE_URL: url, ATOLL_PORT: "8080" }, ...args))
 
 /** The document that `--json` printed. */
 export const documentOf = (...args: ReadonlyArray<string>) =>
