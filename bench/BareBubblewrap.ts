@@ -10,11 +10,11 @@ import { join } from "node:path"
 import { Effect } from "effect"
 import { listeningSocket } from "../src/host/linux/listeningSocket.ts"
 import { connectUnix } from "../src/host/linux/unixSocket.ts"
+import { runTrue } from "../src/host/linux/warm.ts"
 import { agentCommand, bubblewrapArguments, Descriptor } from "../src/host/namespace/bubblewrap.ts"
 import { HostLayout } from "../src/host/namespace/HostLayout.ts"
 import { makeAgentGuest } from "../src/runtime/agentClient/AgentGuest.ts"
 import { makeAgentSession } from "../src/runtime/agentClient/AgentSession.ts"
-import { runTrue } from "./FirstCommand.ts"
 
 export class BareBubblewrap {
   readonly #folder: string

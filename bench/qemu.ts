@@ -8,6 +8,7 @@ import { chmod, chown, copyFile, mkdtemp, readFile, rm, truncate } from "node:fs
 import { tmpdir } from "node:os"
 import { Effect, Layer } from "effect"
 import { Settings } from "../src/Config.ts"
+import { runTrue } from "../src/host/linux/warm.ts"
 import { launch } from "../src/host/qemu/launchQemu.ts"
 import { connectMachine, disconnect, killProcess, loadState } from "../src/host/qemu/Machine.ts"
 import { fileMaxBytes, machineArguments } from "../src/host/qemu/machineArguments.ts"
@@ -17,7 +18,6 @@ import { SandboxFolder } from "../src/host/qemu/SandboxFolder.ts"
 import { buildTemplate, findTemplate, templateKey } from "../src/host/qemu/Template.ts"
 import { Runtime, type SandboxSpec } from "../src/runtime/Runtime.ts"
 import { BenchService, quantile, timed } from "./BenchService.ts"
-import { runTrue } from "./FirstCommand.ts"
 
 const repeats = Number(process.env["ATOLL_BENCH_REPEATS"] ?? 7)
 const MiB = 1024 ** 2
