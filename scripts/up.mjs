@@ -48,8 +48,10 @@ const network = mayOpen("/dev/net/tun")
   : { option: " --no-network", field: "{ networkEnabled: false }" }
 
 /** A shell that did not start Atoll does not have its data folder; one that names another folder means that. */
-const folder = env.ATOLL_DATA_DIR ? resolve(root, env.ATOLL_DATA_DIR).replace(/[\\"$`]/g, "\\$&") : null
-const command = `${folder === null ? "" : `ATOLL_DATA_DIR="\${ATOLL_DATA_DIR:-${folder}}" `}npm run --silent atoll --`
+const dataFolder = env.ATOLL_DATA_DIR
+  ? `ATOLL_DATA_DIR=\${ATOLL_DATA_DIR:-'${resolve(root, env.ATOLL_DATA_DIR).replaceAll("'", "'\\''")}'} `
+  : ""
+const command = `${dataFolder}npm run --silent atoll --`
 
 /** The part behind the # stays in the browser. */
 const signIn = (url, code) => {

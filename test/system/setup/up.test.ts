@@ -72,7 +72,7 @@ it.live("npm run up logs the folder's command line in, and prints how to have th
     const dataDir = yield* testFolder
     // The lines are complete: a shell of its user does not have the folder's setting.
     const environment = { ...compiledOnce }
-    const begin = `atoll() { ATOLL_DATA_DIR="\${ATOLL_DATA_DIR:-${dataDir}}" npm run --silent atoll -- "$@"; }`
+    const begin = `atoll() { ATOLL_DATA_DIR=\${ATOLL_DATA_DIR:-'${dataDir}'} npm run --silent atoll -- "$@"; }`
     const lineOf = (said: string, start: RegExp): string =>
       said
         .split("\n")
@@ -109,14 +109,15 @@ it.live("npm run up logs the folder's command line in, and prints how to have th
 it.live("npm run up prints how to make another key where the first one is not stored", () =>
   Effect.gen(function* () {
     const { url } = yield* TestDatabase
-    const dataDir = yield* testFolder
+    const dataDir = join(yield* testFolder, 'of {a} "$HOME"')
     yield* Effect.scoped(up(url, dataDir))
     rmSync(join(dataDir, "credentials.json"))
     const said = yield* up(url, dataDir)
     const line = said.split("\n").find((one) => one.startsWith("    KEY="))!
     assert.match(line, /^ {4}KEY=\$\(atoll keys create .*\); echo "\$KEY" \| atoll login http:\/\/127\.0\.0\.1:\d+$/)
     const environment = { DATABASE_URL: url, ...compiledOnce }
-    const begin = `atoll() { ATOLL_DATA_DIR="\${ATOLL_DATA_DIR:-${dataDir}}" npm run --silent atoll -- "$@"; }`
+    const begin = `atoll() { ATOLL_DATA_DIR=\${ATOLL_DATA_DIR:-'${dataDir}'} npm run --silent atoll -- "$@"; }`
+    assert.include(said, begin)
     const made = yield* typed(environment, begin, line, "atoll whoami")
     assert.strictEqual(made.code, 0, made.stderr)
     assert.match(made.stdout, /^account +default /m)
@@ -143,7 +144,7 @@ it.live("npm run up prints a link that signs in once, and how to have another", 
     const again = yield* up(url, dataDir)
     assert.notInclude(again, "#link=")
     assert.notInclude(again, "atoll_live_")
-    const recover = `ATOLL_DATA_DIR="\${ATOLL_DATA_DIR:-${dataDir}}" npm run --silent atoll -- accounts recover default`
+    const recover = `ATOLL_DATA_DIR=\${ATOLL_DATA_DIR:-'${dataDir}'} npm run --silent atoll -- accounts recover default`
     assert.include(again, `/console/; a link that signs in once: ${recover}`)
   }).pipe(Effect.scoped, Effect.provide(TestDatabase.bare))
 )

@@ -97,7 +97,7 @@ export const readAlong = async (reader: Reader, home: string, emptyUrl: string):
         .replace(/_live_\w+/, "_live_…")
         .replace(address, "http://127.0.0.1:8080")
         // A reader does not choose a data folder, as this test does.
-        .replace(/ATOLL_DATA_DIR="[^"]*" /, "")
+        .replace(/ATOLL_DATA_DIR=\$\{ATOLL_DATA_DIR:-'[^']*'\} /, "")
     assert.deepStrictEqual(
       lines.map(shown),
       text!.split("\n").filter((line) => line !== "")
