@@ -95,6 +95,26 @@ layer(TestApi.layer(), { excludeTestServices: true })("links from the command li
       }),
     withinMs
   )
+
+  it.effect(
+    "lead to where `npm run up` last served the data folder, unless a setting says another address",
+    () =>
+      Effect.gen(function* () {
+        const { url } = yield* TestDatabase
+        const folder = yield* testFolder
+        yield* Effect.promise(() => writeCredentials(folder, { url: "http://127.0.0.1:4711", apiKey: "a key" }))
+        const linkWith = (more: Readonly<Record<string, string>>) =>
+          Effect.map(
+            atollWith({ DATABASE_URL: url, ATOLL_DATA_DIR: folder, ...more }, "operator", "link"),
+            ({ stdout }) => new URL(stdout.trim()).origin
+          )
+        assert.strictEqual(yield* linkWith({}), "http://127.0.0.1:4711")
+        assert.strictEqual(yield* linkWith({ ATOLL_PORT: "4712" }), "http://127.0.0.1:4712")
+        assert.strictEqual(yield* linkWith({ ATOLL_PUBLIC_URL: "https://atoll.example" }), "https://atoll.example")
+        assert.strictEqual(yield* linkWith({ ATOLL_DATA_DIR: join(folder, "none") }), "http://127.0.0.1:8080")
+      }),
+    withinMs
+  )
 })
 
 layer(TestDatabase.layer, { excludeTestServices: true })("a first access", (it) => {
@@ -129,26 +149,6 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a first access", (it) 
         const [links] = yield* sql<{ name: string }>`
           select a.name from sign_in_links l join accounts a on a.id = l.account_id`
         assert.strictEqual(links!.name, "default")
-      }),
-    withinMs
-  )
-
-  it.effect(
-    "lead to where `npm run up` last served the data folder, unless a setting says another address",
-    () =>
-      Effect.gen(function* () {
-        const { url } = yield* TestDatabase
-        const folder = yield* testFolder
-        yield* Effect.promise(() => writeCredentials(folder, { url: "http://127.0.0.1:4711", apiKey: "a key" }))
-        const linkWith = (more: Readonly<Record<string, string>>) =>
-          Effect.map(
-            atollWith({ DATABASE_URL: url, ATOLL_DATA_DIR: folder, ...more }, "operator", "link"),
-            ({ stdout }) => new URL(stdout.trim()).origin
-          )
-        assert.strictEqual(yield* linkWith({}), "http://127.0.0.1:4711")
-        assert.strictEqual(yield* linkWith({ ATOLL_PORT: "4712" }), "http://127.0.0.1:4712")
-        assert.strictEqual(yield* linkWith({ ATOLL_PUBLIC_URL: "https://atoll.example" }), "https://atoll.example")
-        assert.strictEqual(yield* linkWith({ ATOLL_DATA_DIR: join(folder, "none") }), "http://127.0.0.1:8080")
       }),
     withinMs
   )
