@@ -25,6 +25,9 @@ const REGISTERS = ["/var/lib/atoll-users", "/run/atoll-users"]
 /** A claim younger than this may belong to a Sandbox whose folder is not created yet. */
 const SETTLED_MS = 60_000
 
+/** The names of claims; a user id that is being passed on has another name for a moment. */
+const UID = /^\d+$/
+
 const register = (): string => {
   let fault: unknown
   for (const folder of REGISTERS) {
@@ -77,7 +80,7 @@ export class HostUsers {
     for (let uid = first; uid < first + count; uid++) {
       const target = this.targetOf(String(uid))
       if (target === null || existsSync(dirname(target))) continue
-      await unlink(this.pathOf(uid)).catch(() => {})
+      await this.free(String(uid))
       if (await this.claim(uid, sandboxId)) return uid
     }
     throw new UsersExhausted(`all of the user ids ${first} to ${first + count - 1} are taken`)
@@ -90,15 +93,29 @@ export class HostUsers {
     await rm(partial, { force: true })
     await symlink(sandboxFolder(this.root, sandboxId), partial)
     await rename(partial, this.pathOf(uid))
+    const earlier = this.known.get(sandboxId)
     for (const [id, it] of this.known) if (it === uid) this.known.delete(id)
     this.known.set(sandboxId, uid)
+    // Of a start that was killed after its user had been claimed.
+    if (earlier !== undefined && earlier !== uid && this.isOf(earlier, sandboxId)) await this.free(String(earlier))
   }
 
   /** Frees the Sandbox's user id. `recorded` is null where the Sandbox's record is gone; the register then names the user id. */
   async release(recorded: number | null, sandboxId: string): Promise<void> {
     const uid = recorded ?? this.known.get(sandboxId) ?? null
     this.known.delete(sandboxId)
-    if (uid !== null && this.isOf(uid, sandboxId)) await unlink(this.pathOf(uid)).catch(() => {})
+    if (uid !== null && this.isOf(uid, sandboxId)) await this.free(String(uid))
+  }
+
+  /** The user ids that are registered for this driver's Sandboxes now, by any process, by Sandbox id. */
+  registered(): ReadonlyMap<string, number> {
+    const names = this.range === null ? [] : readdirSync(this.folder).filter((it) => UID.test(it))
+    return new Map(
+      names.flatMap((name) => {
+        const target = this.targetOf(name)
+        return target === null || dirname(target) !== this.root ? [] : [[basename(target), Number(name)]]
+      })
+    )
   }
 
   /**
@@ -112,11 +129,16 @@ export class HostUsers {
     if (this.range === null) return []
     // Earlier versions kept their register there.
     await rm(join(this.root, ".uids"), { recursive: true, force: true })
-    for (const name of readdirSync(this.folder).filter((it) => /^\d+$/.test(it))) {
+    const owned = new Map(records.map(({ sandboxId, uid }) => [sandboxId, uid]))
+    for (const name of readdirSync(this.folder)) {
       const target = this.targetOf(name)
       if (target === null || dirname(target) !== this.root) continue
-      if (!existsSync(target) && now - this.takenAt(name) > SETTLED_MS)
-        await rm(join(this.folder, name), { force: true })
+      const isSettled = now - this.takenAt(name) > SETTLED_MS
+      const own = owned.get(basename(target)) ?? null
+      // A user id that was being passed on when its process was killed, or a second one of the same Sandbox.
+      if (!UID.test(name) || (own !== null && own !== Number(name))) {
+        if (isSettled) await this.free(name)
+      } else if (!existsSync(target) && isSettled) await this.free(name)
       // Includes claims without a folder: the process that made the claim may have been killed before it created the folder. This driver will then
       // create or delete that Sandbox.
       else this.known.set(basename(target), Number(name))
@@ -139,6 +161,10 @@ export class HostUsers {
       if ((cause as NodeJS.ErrnoException).code === "EEXIST") return false
       throw cause
     }
+  }
+
+  private async free(name: string): Promise<void> {
+    await unlink(join(this.folder, name)).catch(() => {})
   }
 
   private pathOf(uid: number): string {

@@ -18,7 +18,7 @@ import { hostAddresses } from "../linux/forbiddenRanges.ts"
 import type { HostMutex } from "../linux/HostMutex.ts"
 import type { HostUsers } from "../linux/HostUsers.ts"
 import { hostFull } from "../linux/hostFull.ts"
-import { newSpareName } from "../linux/SandboxRecords.ts"
+import { isSpareName, newSpareName } from "../linux/SandboxRecords.ts"
 import { Spares } from "../linux/Spares.ts"
 import { warm } from "../linux/warm.ts"
 import type { HostLayout } from "./HostLayout.ts"
@@ -134,13 +134,17 @@ export class SpareSandboxes {
 
   /** Ends the spares of processes that have ended. */
   async endOrphans(): Promise<void> {
-    const { layout, turns, destroy } = this.#options
-    for (const name of layout.spareNames()) {
+    const { layout, turns, users, destroy } = this.#options
+    const registered = users.registered()
+    // Its maker may have been killed when the spare had a user, and its folder not yet or no longer.
+    const withUser = [...registered.keys()].filter(isSpareName)
+    for (const name of new Set([...layout.spareNames(), ...withUser])) {
       const release = await turns.holdIfFree(name)
       if (release === null) continue
       try {
         // Its maker may have handed it over before the key was free.
         if (existsSync(layout.state(name).folder)) await destroy(name)
+        else await users.release(registered.get(name) ?? null, name)
       } finally {
         release()
       }

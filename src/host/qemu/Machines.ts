@@ -95,7 +95,7 @@ export class Machines {
       const uuids = new Set([...known, ...again].map(({ uuid }) => uuid))
       const left = cgroups.filter((name) => !uuids.has(name))
       return Effect.andThen(
-        this.adopt(folders),
+        Effect.all([this.endOrphans, this.adopt(folders)], { concurrency: "unbounded", discard: true }),
         attempt("removing cgroups that no machine has", () =>
           Promise.all(left.map((name) => removeMachineCgroups(this.host.cgroups, name)))
         ).pipe(Effect.catch(({ message }) => Effect.logWarning(message)))
@@ -106,35 +106,31 @@ export class Machines {
   /** Connects to every machine that outlived the service, and reports those that did not. A failure delays no other machine. */
   private adopt(folders: ReadonlyArray<SandboxFolder>): Effect.Effect<void> {
     return Effect.forEach(
-      folders,
+      folders.filter(({ sandboxId }) => !isSpare(sandboxId)),
       (folder) =>
-        isSpare(folder.sandboxId)
-          ? this.endOrphan(folder)
-          : this.locked(folder.sandboxId, this.live.adoptOrReport(folder)).pipe(
-              Effect.catchDefect((defect) =>
-                Effect.logError(`The machine of ${folder.sandboxId} could not be checked`, defect)
-              )
-            ),
+        this.locked(folder.sandboxId, this.live.adoptOrReport(folder)).pipe(
+          Effect.catchDefect((defect) =>
+            Effect.logError(`The machine of ${folder.sandboxId} could not be checked`, defect)
+          )
+        ),
       { concurrency: ADOPTIONS_AT_ONCE, discard: true }
     )
   }
 
-  private endOrphan({ sandboxId }: SandboxFolder): Effect.Effect<void> {
-    return Effect.suspend(() => (isOrphan(sandboxId) ? Effect.ignore(this.destroy(sandboxId)) : Effect.void))
-  }
-
-  /** Ends the spares of processes that were killed while this one runs. */
-  readonly endOrphans: Effect.Effect<void> = Effect.suspend(() =>
-    Effect.flatMap(
-      Effect.promise(() => sandboxFolders(this.host.root)),
-      Effect.forEach((folder) => (isSpare(folder.sandboxId) ? this.endOrphan(folder) : Effect.void), { discard: true })
-    )
-  )
+  /** Ends the spares of processes that were killed, now or before this one. */
+  readonly endOrphans: Effect.Effect<void> = Effect.gen({ self: this }, function* () {
+    const folders = yield* Effect.promise(() => sandboxFolders(this.host.root))
+    // The process may have been killed when the spare had a user, and its folder not yet or no longer.
+    const registered = yield* Effect.sync(() => this.users.registered())
+    const names = new Set([...folders.map(({ sandboxId }) => sandboxId), ...registered.keys()])
+    const orphans = [...names].filter((name) => isSpare(name) && isOrphan(name))
+    yield* Effect.forEach(orphans, (name) => Effect.ignore(this.destroy(name)), { discard: true })
+  })
 
   /** Our connections end; the machines run on, except for the spares. */
   readonly release: Effect.Effect<void> = Effect.suspend(() =>
     Effect.andThen(
-      Effect.andThen(this.spares.close, this.live.release),
+      Effect.andThen(this.spares.close, Effect.andThen(Effect.ignoreCause(this.endOrphans), this.live.release)),
       // Removes only empty cgroups.
       Effect.promise(() => releaseCgroups(this.host.cgroups))
     )

@@ -1,5 +1,5 @@
 /**
- * A service that is killed at an effect of a start, of the handover of a spare, of a stop or a deletion of a namespace Sandbox: the next one finishes
+ * A service that is killed at an effect of a start, of a spare's start, handover or end, of a stop or a deletion of a namespace Sandbox: the next one finishes
  * it, keeps the volume as long as it should, and leaves nothing on the host. By default at some of the effects, which a
  * seed chooses; ATOLL_KILLS=all: at each.
  */
@@ -52,9 +52,9 @@ describe.skipIf(skipped(unusable))("a service of namespaces that is killed", () 
             })
           )
         let kills = 0
-        for (const action of ["start", "take", "stop", "destroy"] as const) {
-          // A spare is handed over in few effects: at each of them.
-          const step = action === "take" ? 1 : everyNth
+        for (const action of ["start", "spare", "take", "close", "stop", "destroy"] as const) {
+          // A spare is made, handed over and ended in few effects: at each of them.
+          const step = ["spare", "take", "close"].includes(action) ? 1 : everyNth
           for (let at = 1 + (seed % step); ; at += step) {
             // A start of the first generation, which makes the volume; of a later one for the others.
             if (action === "stop" || action === "destroy") yield* running(1)

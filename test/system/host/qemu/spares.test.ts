@@ -4,6 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Queue, type Scope } from "effect"
 import { Settings } from "../../../../src/Config.ts"
+import { HostUsers } from "../../../../src/host/linux/HostUsers.ts"
 import { identify } from "../../../../src/host/linux/ProcessIdentity.ts"
 import { Machines } from "../../../../src/host/qemu/Machines.ts"
 import { openQemuHost } from "../../../../src/host/qemu/QemuHost.ts"
@@ -160,6 +161,11 @@ describe.skipIf(unusable !== null)("machines started ahead", () => {
           yield* Effect.promise(() => killed.ended)
           const settings = yield* Effect.provide(Settings, settingsOn(folder))
           const host = yield* openQemuHost(settings)
+          // The killed one had claimed a user for another, which has no folder yet.
+          const users = new HostUsers(host.root, host.firstUid === null ? null : { first: host.firstUid, count: 1000 })
+          const named = (maker: string) => `${maker.slice(0, -16)}${"a".repeat(16)}`
+          for (const maker of [orphan!, used!]) yield* Effect.promise(() => users.take(named(maker)))
+          const withUser = () => [...users.registered().keys()]
           const news = {
             downs: yield* Queue.unbounded<RuntimeDown>(),
             stalls: yield* Queue.unbounded<RuntimeStall>()
@@ -173,12 +179,14 @@ describe.skipIf(unusable !== null)("machines started ahead", () => {
           expect(machines.used.child.signalCode).toBeNull()
           expect(readdirSync(rootOf(folder)).filter(isSpare).toSorted()).toEqual([used, begun].toSorted())
           expect(yield* machinesHere.inventory).toEqual([])
+          expect(withUser()).toEqual(host.firstUid === null ? [] : [named(used!)])
 
           living.child.kill("SIGKILL")
           yield* Effect.promise(() => living.ended)
           yield* machinesHere.endOrphans
           expect(yield* Effect.promise(() => machines.used.ended)).toEqual([null, "SIGKILL"])
           expect(readdirSync(rootOf(folder)).filter(isSpare)).toEqual([])
+          expect(withUser()).toEqual([])
           yield* machinesHere.release
         })
       ),

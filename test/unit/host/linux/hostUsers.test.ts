@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync } from "node:fs"
+import { mkdirSync, readdirSync, symlinkSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
@@ -63,6 +63,33 @@ describe("host users", () => {
       await another.settle([])
       await another.release(null, "cut")
       expect(readdirSync(place)).toEqual([])
+    }))
+
+  it("a Sandbox that gets another user keeps none that a killed start had claimed for it", () =>
+    inFolder(async (folder) => {
+      const place = register(folder)
+      const users = new HostUsers(folder, range, place)
+      await users.take("cut")
+      const other = await users.take("spare.0123456789abcdef")
+      const next = new HostUsers(folder, range, place)
+      await next.settle([])
+      expect([...next.registered()]).toEqual([
+        ["cut", 300_000],
+        ["spare.0123456789abcdef", 300_001]
+      ])
+      await next.pass(other, "cut")
+      expect([...next.registered()]).toEqual([["cut", 300_001]])
+      expect(readdirSync(place)).toEqual(["300001"])
+
+      // Killed between the two: both are the Sandbox's, and its record tells which one it has.
+      mkdirSync(join(folder, "cut"))
+      for (const name of ["300000", "300002.partial"]) symlinkSync(join(folder, "cut"), join(place, name))
+      const last = new HostUsers(folder, range, place)
+      await last.settle([{ sandboxId: "cut", uid: other }])
+      expect(readdirSync(place).toSorted()).toEqual(["300000", "300001", "300002.partial"])
+      expect(await last.settle([{ sandboxId: "cut", uid: other }], Date.now() + 120_000)).toEqual([])
+      expect(readdirSync(place)).toEqual(["300001"])
+      expect(await last.take("cut")).toBe(other)
     }))
 
   it("two Atolls of one host never give out the same user, and one that a removed Atoll left is used last", () =>
