@@ -2,6 +2,7 @@
  * One service of a simulated fleet: below HTTP, on a separate link to the database, in one cluster; killed, cut off
  * from the database, restarted.
  */
+import { setTimeout as pause } from "node:timers/promises"
 import { type Context, Effect, Exit, type Fiber, Layer, Redacted, References, Scope } from "effect"
 import { Atoll } from "../../../../src/app/Atoll.ts"
 import { ActorCluster } from "../../../../src/engine/ActorCluster.ts"
@@ -44,11 +45,18 @@ const serviceOn = (hosts: ReadonlyArray<SimulatedHost>, asker: Asker) => {
 /** Its answer is lost. */
 export const lost = "lost"
 
+/**
+ * A killed run that has not ended by then is left to itself: some of its work waits for the database without end, so that nothing is lost, and no
+ * interruption ends it. It has no way to the database or to a host any more.
+ */
+const goneWithinMs = 5_000
+
 interface Life {
   isDead: boolean
   readonly scope: Scope.Closeable
   readonly wire: DatabaseWire
-  readonly calls: Set<Fiber.Fiber<unknown, unknown>>
+  /** With how its client learns that the service died. */
+  readonly calls: Map<Fiber.Fiber<unknown, unknown>, () => void>
   service: Context.Context<Services> | null
 }
 
@@ -79,6 +87,15 @@ export class SimulatedService {
     return this.#life !== null && this.#life.service !== null
   }
 
+  /** What is not done yet: a start, calls. */
+  get waiting(): ReadonlyArray<string> {
+    const life = this.#life
+    return [
+      ...(life === null ? [`${this.name} is down`] : life.service === null ? [`${this.name} starts`] : []),
+      ...(life === null ? [] : [`${this.name} has ${life.calls.size} calls`])
+    ]
+  }
+
   async start(): Promise<void> {
     const { folder, socketFolder, database, hosts, environment } = this.#options
     const wire = await DatabaseWire.open(`${folder}/${this.name}.${++this.#lives}`, socketFolder)
@@ -86,7 +103,7 @@ export class SimulatedService {
       isDead: false,
       scope: Scope.makeUnsafe(),
       wire,
-      calls: new Set(),
+      calls: new Map(),
       service: null
     }
     this.#life = life
@@ -109,8 +126,8 @@ export class SimulatedService {
     const life = this.#life
     if (life === null || life.service === null) return lost
     const fiber = Effect.runForkWith(life.service)(Effect.provideService(request, References.MinimumLogLevel, "None"))
-    life.calls.add(fiber)
     return new Promise((resolve) => {
+      life.calls.set(fiber, () => resolve(lost))
       fiber.addObserver((exit) => {
         life.calls.delete(fiber)
         resolve(life.isDead ? lost : exit)
@@ -125,8 +142,13 @@ export class SimulatedService {
     this.#life = null
     life.isDead = true
     life.wire.cut()
-    for (const fiber of life.calls) fiber.interruptUnsafe()
-    this.#ends.push(this.#quietly(Scope.close(life.scope, Exit.void)).finally(() => life.wire.close()))
+    for (const [fiber, die] of life.calls) {
+      fiber.interruptUnsafe()
+      // Without waiting for the fiber: work that no interruption ends may wait for an answer that a dead process never gets.
+      die()
+    }
+    const closed = this.#quietly(Scope.close(life.scope, Exit.void))
+    this.#ends.push(Promise.race([closed, pause(goneWithinMs)]).finally(() => life.wire.close()))
   }
 
   /** Its link to the database is cut; it goes on. */
@@ -139,7 +161,7 @@ export class SimulatedService {
     this.#life?.wire.mend()
   }
 
-  /** Until all of its runs have ended. */
+  /** Until all of its runs have ended, or are cut off for good. */
   async ended(): Promise<void> {
     await Promise.all(this.#ends)
   }

@@ -4,6 +4,7 @@
  */
 import { setTimeout as pause } from "node:timers/promises"
 import { Cause, Effect, Exit } from "effect"
+import { isContractError } from "../../../../src/api/http/ErrorResponse.ts"
 import { OwnerAway } from "../../../../src/engine/ActorError.ts"
 import { Operations } from "../../../../src/operation/Operations.ts"
 import { Sandboxes } from "../../../../src/sandbox/Sandboxes.ts"
@@ -58,12 +59,18 @@ export class Churn {
   readonly counts = new Map<string, number>()
   readonly #options: ChurnOptions
   readonly #live: Array<Known> = []
+  readonly #waiting = new Set<string>()
   #keys = 0
   #wasFull = false
   #isOver = false
 
   constructor(options: ChurnOptions) {
     this.#options = options
+  }
+
+  /** The requests that have no answer yet. */
+  get waiting(): ReadonlyArray<string> {
+    return [...this.#waiting]
   }
 
   get live(): ReadonlyArray<Known> {
@@ -103,21 +110,22 @@ export class Churn {
     const giveUpAt = performance.now() + patienceMs
     while (performance.now() < giveUpAt) {
       const up = this.#options.services.filter(({ isUp }) => isUp)
-      const exit = up.length === 0 ? lost : await dice.one(up).call(effect)
+      const exit = up.length === 0 ? lost : await this.#called(dice.one(up), what, effect, known)
       if (exit !== lost && Exit.isSuccess(exit)) {
         this.#count(what)
         return exit.value
       }
       if (exit !== lost) {
         const error = Exit.findError(exit)
-        if (error._tag === "Success") {
-          const { _tag, details } = error.success as Refusal
+        const fault = error._tag === "Success" ? error.success : Cause.squash(exit.cause)
+        // A refusal is a defect when the rollback of its transaction found the database gone; it is answered all the same.
+        if (error._tag === "Success" || isContractError(fault)) {
+          const { _tag, details } = fault as Refusal
           this.#count(`${what}: ${_tag}`)
           // There was no room for it: it cannot be used.
           if (known !== undefined && details?.status === "expired") this.#drop(known)
           return null
         }
-        const fault = Cause.squash(exit.cause)
         // The conditions that are answered with 503.
         if (!isDatabaseFault(fault) && !(fault instanceof OwnerAway)) {
           this.faults.push(`${what} died: ${Cause.pretty(exit.cause)}`)
@@ -129,6 +137,17 @@ export class Churn {
     }
     this.faults.push(`${what} was not answered`)
     return null
+  }
+
+  async #called<A, E>(
+    service: SimulatedService,
+    what: string,
+    effect: Effect.Effect<A, E, Sandboxes | Operations>,
+    known: Known | undefined
+  ): Promise<Exit.Exit<A, E> | typeof lost> {
+    const waiting = `${service.name} owes ${what} ${known?.id ?? ""}, asked ${new Date().toISOString()}`
+    this.#waiting.add(waiting)
+    return service.call(effect).finally(() => this.#waiting.delete(waiting))
   }
 
   async #act(dice: Dice): Promise<void> {

@@ -18,6 +18,7 @@ import { Dice } from "../../../support/fleet/simulated/Dice.ts"
 import { HostAgent } from "../../../support/fleet/simulated/HostAgent.ts"
 import { SimulatedHost } from "../../../support/fleet/simulated/SimulatedHost.ts"
 import { SimulatedService } from "../../../support/fleet/simulated/SimulatedService.ts"
+import { orStuck } from "../../../support/orStuck.ts"
 import { newAccount } from "../../../support/TestAtoll.ts"
 import { AliveWitness } from "./AliveWitness.ts"
 import { Churn } from "./Churn.ts"
@@ -39,6 +40,8 @@ export interface FleetRunOptions {
   readonly churnMs: number
   /** Of a service and of a host; a host that is silent for twice as long is lost. */
   readonly leaseMs: number
+  /** A run that takes longer waits for something that does not happen. */
+  readonly stuckAfterMs: number
   readonly say: (line: string) => void
 }
 
@@ -91,6 +94,8 @@ export class FleetRun {
   readonly #witness = new AliveWitness(sizes.volumeBytes)
   #hosts: ReadonlyArray<SimulatedHost> = []
   #services: ReadonlyArray<SimulatedService> = []
+  #churn: Churn | null = null
+  #last = "begin"
 
   private constructor(options: FleetRunOptions, database: FleetDatabase) {
     this.#options = options
@@ -102,14 +107,28 @@ export class FleetRun {
   static async of(options: FleetRunOptions, database: FleetDatabase): Promise<void> {
     const run = new FleetRun(options, database)
     try {
-      const faults = await run.#all()
-      await run.#end()
+      const faults = await run.#within(run.#all())
+      await run.#within(run.#end())
       const all = [...faults, ...(await run.#run(logFaults))].slice(0, faultsTold)
       if (all.length > 0) throw new Error([...all, ...(await run.#histories(all))].join("\n"))
     } finally {
-      await run.#end()
+      await run.#within(run.#end())
       rmSync(run.#folder, { recursive: true, force: true })
     }
+  }
+
+  #within<A>(work: Promise<A>): Promise<A> {
+    return orStuck(work, this.#options.stuckAfterMs, () => this.#stuck())
+  }
+
+  /** What is waited for. */
+  async #stuck(): Promise<ReadonlyArray<string>> {
+    const services = this.#services.flatMap((service) => service.waiting)
+    const found = [`last: ${this.#last}`, ...(this.#churn?.waiting ?? []), ...services]
+    const busy = await this.#rows<{ readonly line: string }>(
+      "select format('%s %s %s pending %s', kind, id, status, pending) as line from actors where pending <> '[]'::jsonb limit 20"
+    )
+    return [...found, ...busy.map(({ line }) => line), ...(await this.#histories(found))]
   }
 
   async #end(): Promise<void> {
@@ -136,6 +155,7 @@ export class FleetRun {
   }
 
   #say(line: string): void {
+    this.#last = line
     this.#options.say(`${((performance.now() - this.#began) / 1000).toFixed(1)} s  ${line}`)
   }
 
@@ -174,6 +194,7 @@ export class FleetRun {
       Array.from({ length: Math.ceil(sandboxes / (0.75 * sandboxesPerAccount)) }, () => this.#run(newAccount))
     )
     const churn = new Churn({ dice: this.#dice.fork(), services: this.#services, accounts, sandboxes, clients })
+    this.#churn = churn
     const falls = new Falls({
       dice: this.#dice.fork(),
       services: this.#services,

@@ -28,6 +28,7 @@ it("a fleet reserves nothing twice, loses nothing and leaves nothing behind, thr
     room: isLarge ? 0.5 : 1.3,
     churnMs: asked("SECONDS", 4) * 1000,
     leaseMs: asked("LEASE_MS", 1000),
+    stuckAfterMs: asked("STUCK_MS", isLarge ? 3_000_000 : 600_000),
     say: (line: string) => isLarge && process.stdout.write(`${line}\n`)
   }
   try {
