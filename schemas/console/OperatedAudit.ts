@@ -17,7 +17,10 @@ export const installationCommands = {
   drainHost: "atoll hosts drain",
   uncordonHost: "atoll hosts uncordon",
   removeHost: "atoll hosts remove",
-  startBackup: "atoll backup"
+  startBackup: "atoll backup",
+  restoreBackup: "atoll restore",
+  createOperatorLink: "atoll operator link",
+  endOperatorSessions: "atoll operator sign-out"
 } as const
 export type InstallationAction = keyof typeof installationCommands
 

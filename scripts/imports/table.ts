@@ -90,6 +90,7 @@ const distant = "src/runtime/distant/"
 
 /** The folder of the operator's backups, and the process that writes one. */
 const backupFolder = "src/ops/backup/folder/"
+const doctorApart = "src/ops/doctor/apart/"
 
 const belowResources = [
   "schemas/",
@@ -213,7 +214,16 @@ export const importTable: ReadonlyArray<Place> = [
   { path: reference, places: ["schemas/"], packages: ["marked"], builtins: false },
   {
     path: "src/api/http/",
-    places: [...belowResources, ...resources, "src/fleet/", mcp, reference, "src/console/bundle/", backupFolder]
+    places: [
+      ...belowResources,
+      ...resources,
+      "src/fleet/",
+      mcp,
+      reference,
+      "src/console/bundle/",
+      backupFolder,
+      doctorApart
+    ]
   },
   {
     path: "src/cli/",
@@ -243,6 +253,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/app/ServiceProcesses.ts", places: ["src/host/linux/", dataFolder, config] },
   { path: "src/app/Down.ts", places: "all" },
   { path: "src/ops/backup/", places: "all" },
+  { path: doctorApart, places: ["schemas/", "src/ops/doctor/", config] },
   { path: backupFolder, places: ["schemas/", "src/host/linux/", "src/ops/backup/", "src/store/", fileLock, config] },
   { path: "src/app/Traces.ts", places: [trace, config] },
   { path: "src/app/ReadableLog.ts", places: [] },

@@ -4,6 +4,7 @@ import { stat } from "node:fs/promises"
 import { join, resolve } from "node:path"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
+import { noteInstallation } from "../account/OperatorAudit.ts"
 import { Settings } from "../Config.ts"
 import { Refused } from "../console/server/operating/refusals.ts"
 import type { Progress } from "../ops/backup/Progress.ts"
@@ -38,7 +39,10 @@ export const backup = Command.make(
       })
     }
     const { backup: takeBackup } = yield* Effect.promise(() => import("../ops/backup/Backup.ts"))
-    const { rows, volumes, later, unheld } = yield* takeBackup(path, telling()).pipe(Effect.provide(Database.layer))
+    const { rows, volumes, later, unheld } = yield* Effect.andThen(
+      noteInstallation("startBackup", path, 201),
+      takeBackup(path, telling())
+    ).pipe(Effect.provide(Database.layer))
     if (unheld.length > 0) {
       yield* remark(
         `could not pause ${unheld.join(", ")}, as is usual without root: each of its files has the state of the moment in which it was read`

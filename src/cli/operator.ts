@@ -1,9 +1,11 @@
 /** `atoll operator link|sessions|sign-out` */
 import { Effect } from "effect"
 import { Command } from "effect/cli"
+import { noteInstallation } from "../account/OperatorAudit.ts"
 import { operatorLink } from "../console/server/consoleLink.ts"
 import { OperatorSessions } from "../console/server/OperatorSessions.ts"
 import { consoleUrl } from "../console/server/operating/accountActs.ts"
+import { endSessions, sessionDocument } from "../console/server/operating/sessionActs.ts"
 import { shownTime, time } from "../console/server/operating/times.ts"
 import { answer, remark } from "./answer.ts"
 import { table } from "./table.ts"
@@ -14,6 +16,7 @@ const link = Command.make(
   Effect.fnUntraced(function* () {
     const url = yield* consoleUrl
     const { code, expiresAt } = yield* (yield* OperatorSessions).createLink
+    yield* noteInstallation("createOperatorLink", null, 201)
     yield* remark(
       `the first person to open this link may do with this Atoll what the command line does: accounts, keys, credit, rates, invitations, hosts and backups; it works once, until ${shownTime(expiresAt)}, and is not shown again`
     )
@@ -40,14 +43,7 @@ const sessions = Command.make(
         ])
       ),
       {
-        sessions: found.map((session) => ({
-          id: session.id,
-          createdAt: time(session.createdAt),
-          lastUsedAt: time(session.lastUsedAt),
-          expiresAt: time(session.endsAt),
-          sourceIp: session.sourceIp,
-          userAgent: session.userAgent
-        }))
+        sessions: found.map(sessionDocument)
       }
     )
   })
@@ -57,10 +53,8 @@ const signOut = Command.make(
   "sign-out",
   {},
   Effect.fnUntraced(function* () {
-    const ended = yield* (yield* OperatorSessions).endAll
-    yield* answer(`${ended === 1 ? "1 session" : `${ended} sessions`} ended, and no printed link works any more.`, {
-      ended
-    })
+    const { said, document } = yield* endSessions()
+    yield* answer(said, document)
   })
 ).pipe(Command.withDescription("End all of the operator's sessions, and revoke unused links"))
 

@@ -14,6 +14,7 @@ import { ConsoleKeysHandlers } from "./ConsoleKeysHandlers.ts"
 import { ConsolePages } from "./ConsolePages.ts"
 import { ConsoleSessionHandlers } from "./ConsoleSessionHandlers.ts"
 import { CooperativeHandlers } from "./CooperativeHandlers.ts"
+import { DoctorHandlers } from "./DoctorHandlers.ts"
 import { Edge } from "./Edge.ts"
 import { EndpointGuard } from "./EndpointGuard.ts"
 import { EventsHandlers } from "./EventsHandlers.ts"
@@ -25,6 +26,7 @@ import { OperatedAuditHandlers } from "./OperatedAuditHandlers.ts"
 import { OperatedBackupsHandlers } from "./OperatedBackupsHandlers.ts"
 import { OperatedInstallationHandlers } from "./OperatedInstallationHandlers.ts"
 import { OperatedKeysHandlers } from "./OperatedKeysHandlers.ts"
+import { OperatedSessionsHandlers } from "./OperatedSessionsHandlers.ts"
 import { OperatedUsageHandlers } from "./OperatedUsageHandlers.ts"
 import { OperationsHandlers } from "./OperationsHandlers.ts"
 import { OperatorGuard } from "./OperatorGuard.ts"
@@ -81,7 +83,9 @@ const operatorHandlers = Layer.mergeAll(
   OperatedInstallationHandlers.layer,
   OperatedUsageHandlers.layer,
   OperatedAuditHandlers.layer,
-  OperatedBackupsHandlers.layer
+  OperatedBackupsHandlers.layer,
+  OperatedSessionsHandlers.layer,
+  DoctorHandlers.layer
 )
 
 export const ApiRoutes = {

@@ -13,6 +13,7 @@ import { join } from "node:path"
 import { Effect, Layer, References, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { publicText } from "../../../schemas/PublicText.ts"
+import { noteInstallation } from "../../account/OperatorAudit.ts"
 import { Atoll } from "../../app/Atoll.ts"
 import { alone } from "../../app/Service.ts"
 import { Settings } from "../../Config.ts"
@@ -256,9 +257,9 @@ export const restore = Effect.fn("restore")(function* (path: string, bytes: numb
       yield* attempt(() => removeVolumes(dataDir))
       yield* requireEmptyDatabase()
       yield* sql.withTransaction(
-        Effect.andThen(
-          Effect.scoped(load(path, dataDir, header, progress, end.rowBytes + end.pieceBytes)),
-          rename(dataDir)
+        Effect.scoped(load(path, dataDir, header, progress, end.rowBytes + end.pieceBytes)).pipe(
+          Effect.andThen(rename(dataDir)),
+          Effect.andThen(Effect.provideService(noteInstallation("restoreBackup", path, 201), SqlClient.SqlClient, sql))
         )
       )
       isFilled = true

@@ -10,12 +10,14 @@ import { useValue } from "../useValue.ts"
 import { Accounts } from "./Accounts.tsx"
 import { Backups } from "./Backups.tsx"
 import { Books } from "./Books.tsx"
+import { Doctor } from "./Doctor.tsx"
 import { Hosts } from "./Hosts.tsx"
 import { Invitations } from "./Invitations.tsx"
 import { OperatedAudit } from "./OperatedAudit.tsx"
 import { OperatedKeys } from "./OperatedKeys.tsx"
 import { known, recognise, signInByLink, signOut } from "./operatorSession.ts"
 import { Rates } from "./Rates.tsx"
+import { Sessions } from "./Sessions.tsx"
 import { Workers } from "./Workers.tsx"
 
 /** Opening a sign-in link consumes it, so a button must be pressed: mail programs open links by themselves. */
@@ -51,7 +53,18 @@ const SignIn = ({ wasIn }: { wasIn: boolean }) => {
   )
 }
 
-const parts = ["Accounts", "Keys", "Invitations", "Rates", "Usage", "Hosts", "Health", "Backups", "Audit"] as const
+const parts = [
+  "Accounts",
+  "Keys",
+  "Invitations",
+  "Rates",
+  "Usage",
+  "Hosts",
+  "Health",
+  "Backups",
+  "Audit",
+  "Sessions"
+] as const
 type PartName = (typeof parts)[number]
 
 /** A part of the page, narrowed to an account; empty: it is not. */
@@ -79,12 +92,15 @@ const Part = ({ at: { part, account }, go }: { at: Place; go: (place: Place) => 
         <>
           <h1>Health</h1>
           <Workers />
+          <Doctor />
         </>
       )
     case "Backups":
       return <Backups />
     case "Audit":
       return <OperatedAudit of={account} />
+    case "Sessions":
+      return <Sessions />
   }
 }
 

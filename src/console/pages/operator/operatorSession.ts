@@ -11,7 +11,7 @@ interface Answer {
 
 const { known, enter, leave, recognise } = sessionAt<OperatorSession>(`${base}/session`)
 
-export { known, recognise }
+export { known, leave, recognise }
 
 export const signInByLink = async (code: string): Promise<void> =>
   enter(await ask<Answer>("POST", `${base}/sign-in`, { body: { code } }))

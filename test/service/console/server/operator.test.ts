@@ -2,6 +2,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import type { OperatedAuditEvent } from "../../../../schemas/console/OperatedAudit.ts"
+import type { OperatedSession } from "../../../../schemas/console/OperatedSessions.ts"
 import { OperatorSessions } from "../../../../src/console/server/OperatorSessions.ts"
 import { forgetOver } from "../../../../src/console/server/operatorAges.ts"
 import { atoll, documentOf, withinMs } from "../../../support/commandLine.ts"
@@ -74,6 +76,52 @@ layer(TestApi.layer(), { excludeTestServices: true })("the operator", (it) => {
         assert.strictEqual(ended, 1)
         assert.strictEqual(yield* statusOf(browser.at(second.port)), 401)
         assert.strictEqual((yield* ask(new Browser(port), "POST", "/sign-in", { code: unused })).status, 401)
+
+        // The link's own code is in no record.
+        const { browser: next } = yield* signedIn(port)
+        const { events } = (yield* ask(next, "GET", "/audit?source=operator&limit=2")).json
+        assert.deepStrictEqual(
+          events.map(({ action, method, path, account }: OperatedAuditEvent) => [action, method, path, account]),
+          [
+            ["endOperatorSessions", "CLI", "atoll operator sign-out", null],
+            ["createOperatorLink", "CLI", "atoll operator link", null]
+          ]
+        )
+        assert.notInclude(JSON.stringify(events), code!)
+      }),
+    withinMs
+  )
+
+  it.effect(
+    "sees in the page who is signed in, as the command line does, and ends all sessions there, with its own",
+    () =>
+      Effect.gen(function* () {
+        const { port, second } = yield* TestApi
+        const { browser, id } = yield* signedIn(port)
+        const { browser: other, id: otherId } = yield* signedIn(second.port)
+        const unused = yield* newCode
+        const { sessions } = (yield* ask(browser, "GET", "/sessions")).json
+        const known = sessions.filter((session: OperatedSession) => [id, otherId].includes(session.id))
+        assert.deepStrictEqual(
+          known.map((session: OperatedSession) => [session.id, session.isThis, session.sourceIp]),
+          [
+            [otherId, false, "127.0.0.1"],
+            [id, true, "127.0.0.1"]
+          ]
+        )
+        const listed = yield* documentOf("operator", "sessions", "--json")
+        assert.deepStrictEqual(
+          listed.sessions,
+          sessions.map(({ isThis: _, ...session }: OperatedSession) => session)
+        )
+        const ended = yield* ask(browser, "POST", "/sessions/end")
+        const said = `${sessions.length} sessions ended, and no printed link works any more.`
+        assert.deepStrictEqual(ended.json, { said, link: null, secret: null })
+        assert.deepStrictEqual([yield* statusOf(browser), yield* statusOf(other)], [401, 401])
+        assert.strictEqual((yield* ask(new Browser(port), "POST", "/sign-in", { code: unused })).status, 401)
+        const { browser: next } = yield* signedIn(port)
+        const { events } = (yield* ask(next, "GET", "/audit?action=endOperatorSessions&limit=1")).json
+        assert.deepInclude(events[0], { method: "POST", path: "/console/api/operator/sessions/end", account: null })
       }),
     withinMs
   )
@@ -104,6 +152,9 @@ layer(TestApi.layer(), { excludeTestServices: true })("the operator", (it) => {
             ["GET", "/hosts", undefined],
             ["GET", "/hosts/host_any", undefined],
             ["GET", "/workers", undefined],
+            ["GET", "/sessions", undefined],
+            ["POST", "/sessions/end", undefined],
+            ["POST", "/doctor", undefined],
             ["POST", "/hosts/host_any/wish", { wish: "drain" }],
             ["POST", "/hosts/host_any/remove", { isForced: true }],
             ["POST", "/sign-out", undefined]

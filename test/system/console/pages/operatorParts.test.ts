@@ -131,9 +131,29 @@ const audit = async (page: Page) => {
   await page.getByText("No event matches.").waitFor()
 }
 
+const health = async (page: Page) => {
+  await part(page, "Health")
+  await page.getByRole("button", { name: "Run the checks" }).press("Enter")
+  await page.locator("[data-check=database]").getByText("The database answers.").waitFor()
+  await sound(page, "Health")
+}
+
+/** The last one: it signs this browser out, too. */
+const sessions = async (page: Page) => {
+  const dialog = page.getByRole("dialog")
+  await part(page, "Sessions")
+  await page.locator("[data-session]").getByText("this one").waitFor()
+  await sound(page, "Sessions")
+  await page.getByRole("button", { name: "End all sessions" }).press("Enter")
+  assert.deepStrictEqual(await dialogFaults(page), [])
+  await dialog.getByRole("button", { name: "End all sessions" }).press("Enter")
+  await page.getByText("Your session has ended.").waitFor()
+  assert.strictEqual(await page.getByRole("dialog").count(), 0)
+}
+
 layer(backupFolderApi(), { excludeTestServices: true })("the operator's page", (it) => {
   it.effect.skipIf(noChromium !== null)(
-    "creates and revokes a key, finds an account among many, verifies the books, backs up, and shows all of it in one audit; by the keyboard",
+    "creates and revokes a key, finds an account among many, verifies the books, backs up, shows all of it in one audit, examines the machine and ends all sessions; by the keyboard",
     () =>
       Effect.scoped(
         Effect.gen(function* () {
@@ -160,7 +180,9 @@ layer(backupFolderApi(), { excludeTestServices: true })("the operator's page", (
             await sound(page, "Usage")
             await backups(page)
             await audit(page)
+            await health(page)
             clean(visit)
+            await sessions(page)
           })
         })
       ).pipe(Effect.provide(OperatorSessions.layer)),

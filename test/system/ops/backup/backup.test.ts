@@ -5,10 +5,12 @@ import { realpathSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import type { AuditEvent } from "../../../../schemas/Audit.ts"
 import { newSecret } from "../../../../src/account/ApiKeySecret.ts"
 import { HostLayout } from "../../../../src/host/namespace/HostLayout.ts"
 import { markedProcesses } from "../../../../src/host/namespace/markedProcesses.ts"
 import { withinMs } from "../../../support/commandLine.ts"
+import { Browser } from "../../../support/console/server/Browser.ts"
 import { isRoot, skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
 import { serviceIn } from "../../../support/ServiceIn.ts"
 import { testFolder } from "../../../support/testFolder.ts"
@@ -29,7 +31,7 @@ describe.skipIf(skipped(why))("atoll backup and restore", () => {
         const [dataDir, copyDir, archive] = [join(folder, "data"), join(folder, "copy"), join(folder, "archive")]
         const key = newSecret()
         const original = yield* serviceIn(dataDir, key)
-        const copy = yield* serviceIn(copyDir, key)
+        const copy = yield* serviceIn(copyDir, key, { ATOLL_PUBLIC_URL: "http://127.0.0.1:8080" })
         const { send } = yield* original.start
         const ask = (method: string, path: string, body?: object) =>
           Effect.promise(() =>
@@ -94,6 +96,28 @@ describe.skipIf(skipped(why))("atoll backup and restore", () => {
         }
         const verified = yield* copy.atoll("usage", "verify", "--json")
         assert.deepStrictEqual([verified.code, JSON.parse(verified.stdout).differences], [0, []], verified.stderr)
+
+        const printed = yield* copy.atoll("operator", "link", "--json")
+        assert.strictEqual(printed.code, 0, printed.stderr)
+        const { link } = JSON.parse(printed.stdout)
+        const operator = new Browser(second.port)
+        const asOperator = (method: string, path: string, body?: object) =>
+          Effect.promise(() => operator.console(method, `/operator${path}`, body))
+        const entered = yield* asOperator("POST", "/sign-in", {
+          code: new URLSearchParams(new URL(link).hash.slice(1)).get("link")
+        })
+        assert.strictEqual(entered.status, 200, entered.text)
+        const audit = yield* asOperator("GET", "/audit?source=operator")
+        assert.strictEqual(audit.status, 200, audit.text)
+        assert.deepStrictEqual(
+          audit.json.events
+            .filter(({ action }: AuditEvent) => action.endsWith("Backup"))
+            .map(({ action, path, targetId }: AuditEvent) => [action, path, targetId]),
+          [
+            ["restoreBackup", "atoll restore", archive],
+            ["startBackup", "atoll backup", archive]
+          ]
+        )
 
         const untouched = (yield* ask("GET", `/sandboxes/${running}`)).json.sandbox
         assert.deepStrictEqual([untouched.status, untouched.generation], ["running", 1])

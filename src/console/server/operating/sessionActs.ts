@@ -1,0 +1,29 @@
+/** The operator's sessions: for the command line and for the operator's page, in the same words. */
+import { Effect } from "effect"
+import { noteInstallation } from "../../../account/OperatorAudit.ts"
+import { type OperatorSession, OperatorSessions } from "../OperatorSessions.ts"
+import type { Done } from "./Done.ts"
+
+const timestamp = (ms: number): string => new Date(ms).toISOString()
+
+/** The output of `--json`. */
+export const sessionDocument = (session: OperatorSession) => ({
+  id: session.id,
+  createdAt: timestamp(session.createdAt),
+  lastUsedAt: timestamp(session.lastUsedAt),
+  expiresAt: timestamp(session.endsAt),
+  sourceIp: session.sourceIp,
+  userAgent: session.userAgent
+})
+
+/** Ends all sessions, also the one that asks, and revokes unused links. */
+export const endSessions = Effect.fn("operating.endSessions")(function* () {
+  const ended = yield* (yield* OperatorSessions).endAll
+  yield* noteInstallation("endOperatorSessions", null)
+  return {
+    said: `${ended === 1 ? "1 session" : `${ended} sessions`} ended, and no printed link works any more.`,
+    link: null,
+    secret: null,
+    document: { ended }
+  } satisfies Done
+})
