@@ -22,6 +22,8 @@ export class GatedRuntime {
   readonly unfinishedBoots: Array<SandboxSpec> = []
   /** The host may have a machine of these again although they are deleted, until it is compared with the rows. */
   readonly lateBoots = new Set<string>()
+  /** By `sandboxId#generation`: see `sent`. */
+  readonly #sent = new Map<string, Map<string, ReadonlySet<string>>>()
   readonly service: Runtime["Service"]
   readonly #world: SimulatedWorld
 
@@ -53,12 +55,28 @@ export class GatedRuntime {
             ...guest,
             processes: {
               ...guest.processes,
-              start: (key, spec) => Effect.tap(guest.processes.start(key, spec), () => lost("start")),
+              start: (key, spec) =>
+                Effect.suspend(() => {
+                  this.#send(sandboxId, generation, key)
+                  return Effect.tap(guest.processes.start(key, spec), () => lost("start"))
+                }),
               kill: (key, options) => Effect.tap(guest.processes.kill(key, options), () => lost("kill"))
             }
           }
         })
     }
+  }
+
+  /** The operations whose start was sent to the guest of that generation, each with those that had begun there when it was first sent. */
+  sent(sandboxId: string, generation: number): ReadonlyMap<string, ReadonlySet<string>> {
+    return this.#sent.get(`${sandboxId}#${generation}`) ?? new Map()
+  }
+
+  #send(sandboxId: string, generation: number, operationId: string): void {
+    const machine = `${sandboxId}#${generation}`
+    const sent = this.#sent.get(machine) ?? new Map()
+    this.#sent.set(machine, sent)
+    if (!sent.has(operationId)) sent.set(operationId, new Set(this.#world.machines.get(sandboxId)?.starts.keys()))
   }
 
   /** The host finishes a boot of a dead service. */

@@ -456,6 +456,7 @@ export class RaceRun {
       return {
         ...row,
         generation: operation.generation,
+        hasStarted: !isSandbox && operation.startedAt !== null,
         key: isSandbox ? sandbox.name! : (row.cwd?.slice("/workspace/".length) ?? ""),
         workspaceId: isSandbox ? sandbox.workspaceId : null,
         result: isSandbox
@@ -470,11 +471,11 @@ export class RaceRun {
       }
     })
     this.#witness.observe(this.#facts)
-    for (const { spec, starts } of this.#runtime.machines) {
+    for (const { spec } of this.#runtime.machines) {
       const inside = this.#facts.filter(
         ({ sandbox_id, generation }) => sandbox_id === spec.sandboxId && generation === spec.generation
       )
-      this.#witness.turns(inside, waited, [...starts.keys()])
+      this.#witness.turns(inside, waited, this.#runtime.sent(spec.sandboxId, spec.generation))
     }
   }
 

@@ -19,6 +19,8 @@ export interface ActorFact {
   readonly pending: number
   readonly due_at: number | null
   readonly argv: ReadonlyArray<string> | null
+  /** Of an operation. */
+  readonly hasStarted: boolean
   /** Of an operation: the parts of its result that may not change once it is terminal. */
   readonly result: string | null
 }
@@ -35,8 +37,8 @@ export class Witness {
   readonly #acknowledged = new Map<string, { readonly id: string; readonly body: string }>()
   readonly #results = new Map<string, string>()
   readonly #seen = new Map<string, ActorFact>()
-  /** Operations that had begun at the last check. */
-  readonly #begun = new Set<string>()
+  /** Operations whose start had been sent at the last check. */
+  readonly #sent = new Set<string>()
   /** Statuses in answers to clients, as `id status`. */
   readonly told = new Set<string>()
 
@@ -90,23 +92,28 @@ export class Witness {
   }
 
   /**
-   * Of operations that were queued at the last check, none is overtaken.
+   * Of operations that were queued at the last check, none is overtaken: no later one's start is sent to the guest before it begins or ends. A start
+   * that was on its way already when the other operation was accepted overtakes nothing, whenever it is done.
    * @param operations Those of one generation of a Sandbox, in the order in which they were accepted.
    * @param waited Which were queued at the last check.
-   * @param starts The starts in it, in their order.
+   * @param sent Whose start was sent to its guest, each with those that had begun there by then.
    */
-  turns(operations: ReadonlyArray<ActorFact>, waited: ReadonlySet<string>, starts: ReadonlyArray<string>) {
-    const begun = new Map(starts.map((id, index) => [id, index]))
+  turns(
+    operations: ReadonlyArray<ActorFact>,
+    waited: ReadonlySet<string>,
+    sent: ReadonlyMap<string, ReadonlySet<string>>
+  ) {
     for (const [index, late] of operations.entries()) {
-      const at = begun.get(late.id)
-      if (at === undefined || this.#begun.has(late.id)) continue
+      const begun = sent.get(late.id)
+      if (begun === undefined || this.#sent.has(late.id)) continue
       for (const early of operations.slice(0, index)) {
-        if (!waited.has(early.id)) continue
-        const isOvertaken = (begun.get(early.id) ?? (early.status === "queued" ? Number.POSITIVE_INFINITY : -1)) > at
-        if (isOvertaken) this.fault(`${early.key} was accepted before ${late.key}, which began first`)
+        if (!waited.has(early.id) || begun.has(early.id)) continue
+        // One that was cancelled before it started was out of the way.
+        if (early.status === "queued" || early.hasStarted)
+          this.fault(`${early.key} was accepted before ${late.key}, which began first`)
       }
     }
-    for (const id of starts) this.#begun.add(id)
+    for (const id of sent.keys()) this.#sent.add(id)
   }
 
   #compare(before: ActorFact, fact: ActorFact) {
