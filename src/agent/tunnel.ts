@@ -20,7 +20,8 @@ export const tunnel = async (stream: ServerHttp2Stream, headers: IncomingHttpHea
   // Half-open in both directions: an end of one direction is passed on, a break of either side breaks both.
   stream.pipe(socket)
   socket.pipe(stream)
-  socket.on("error", () => stream.close(2))
+  // `close` would end the stream before it resets it: a cut answer would look whole.
+  socket.on("error", (cause) => stream.destroy(cause))
   stream.on("close", () => socket.destroy())
   stream.on("aborted", () => socket.destroy())
 }
