@@ -14,7 +14,7 @@ const messageMaxBytes = 256 * 1024
 /**
  * Each direction ends separately, as in TCP: `end()` tells the program in the Sandbox that no more comes, and its
  * output can still be read. A slow reader holds it back. It fails with ConnectionLost if the connection broke before
- * both directions had ended.
+ * both directions had ended; after the end of what is read, only where somebody listens for errors.
  */
 export class TunnelStream extends Duplex {
   #socket: MessageSocket | null = null
@@ -46,7 +46,9 @@ export class TunnelStream extends Duplex {
 
   #closed(end: SocketEnd): void {
     if (this.#sentEnd && this.#gotEnd) return
-    this.destroy(new ConnectionLost("The tunnel's connection is lost", end))
+    // Who has read to the end may listen no more, as after `for await`: an error would end that process.
+    const isHeard = !this.#gotEnd || this.listenerCount("error") > 0
+    this.destroy(isHeard ? new ConnectionLost("The tunnel's connection is lost", end) : undefined)
   }
 
   override _read(): void {

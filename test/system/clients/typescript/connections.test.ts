@@ -1,4 +1,5 @@
 /** Terminals, tunnels and forwarded ports of the TypeScript library, against the real service with real programs inside. */
+
 import { createHash, randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { buffer } from "node:stream/consumers"
@@ -13,6 +14,7 @@ import { type CuttingProxy, cuttingProxy } from "../../../support/clients/Cuttin
 import { freshDriver, skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
 import { ServedAtoll } from "../../../support/ServedAtoll.ts"
 import { TestDatabase } from "../../../support/TestDatabase.ts"
+import { untilFound } from "../../../support/until.ts"
 
 const environment = { ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2), ATOLL_SERVICE_ACCESS: "on" }
 
@@ -279,6 +281,20 @@ describe.skipIf(skipped(unusable))("connections of the TypeScript library", () =
         const [thrown] = await error
         assert.instanceOf(thrown, ConnectionLost)
         assert.strictEqual((thrown as Error).message, "The tunnel's connection is lost.")
+      })
+    )
+
+    it.effect("a tunnel that was read to its end raises no error when its connection breaks", () =>
+      withSandbox(async (sandbox, proxy) => {
+        await serving(sandbox, `(socket) => socket.on("error", () => {}).end("all")`)
+        const tunnel = await tunnelTo(sandbox)
+        let text = ""
+        for await (const piece of tunnel) text += piece
+        assert.strictEqual(text, "all")
+        // An error without a listener would end this process.
+        proxy.cutAll()
+        await untilFound(() => tunnel.closed)
+        assert.isNull(tunnel.errored)
       })
     )
 
