@@ -145,7 +145,7 @@ export const makeFileRoutes = (options: FileRoutesOptions): Routes => {
         const { workspace, archives } = await files()
         using _ = await archives.acquire()
         const archive = pack(workspace, openToPack(workspace, path))
-        await sendFramed(stream, encoding === "gzip" ? gzipped(archive) : archive)
+        await sendFramed(stream, encoding === "gzip" ? gzipped(archive) : archive, () => archives.isAwaited)
       })
   }
 }

@@ -7,8 +7,14 @@
 import { constants, type ServerHttp2Stream } from "node:http2"
 import { Refusal } from "../routes.ts"
 
-/** A reader that takes nothing for this long loses its slot to the next one. */
-const stalledMs = 300_000
+/** A reader that takes nothing for this long is given up: `whenAwaited`, if another call waits for its slot. */
+export interface StalledMs {
+  readonly whenAwaited: number
+  readonly always: number
+}
+
+export const stalledMs: StalledMs = { whenAwaited: 10_000, always: 300_000 }
+const lookEveryMs = 1_000
 
 /** Extracts the content from its frames. */
 export async function* framedContent(stream: ServerHttp2Stream): AsyncGenerator<Uint8Array> {
@@ -38,12 +44,10 @@ export async function* framedContent(stream: ServerHttp2Stream): AsyncGenerator<
   throw new Refusal(400, "INVALID_REQUEST", "The body broke off")
 }
 
-/** @param withinMs A reader that takes nothing for this long is given up. */
-export const drained = (stream: ServerHttp2Stream, withinMs: number | null = null): Promise<void> =>
+/** Resolves when the reader has taken what was written, or the stream has ended. */
+export const drained = (stream: ServerHttp2Stream): Promise<void> =>
   new Promise((resolve) => {
-    const late = withinMs === null ? undefined : setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), withinMs)
     const done = () => {
-      clearTimeout(late)
       stream.off("drain", done).off("close", done)
       resolve()
     }
@@ -51,14 +55,40 @@ export const drained = (stream: ServerHttp2Stream, withinMs: number | null = nul
     if (stream.destroyed) done()
   })
 
+/** The same, and ends the stream of a reader that takes nothing. */
+const drainedInTime = async (
+  stream: ServerHttp2Stream,
+  isAwaited: () => boolean,
+  { whenAwaited, always }: StalledMs
+): Promise<void> => {
+  const since = performance.now()
+  const looking = setInterval(
+    () => {
+      const stalled = performance.now() - since
+      if (stalled >= always || (stalled >= whenAwaited && isAwaited())) stream.close(constants.NGHTTP2_CANCEL)
+    },
+    Math.min(lookEveryMs, whenAwaited)
+  )
+  await drained(stream)
+  clearInterval(looking)
+}
+
 const frameHead = (bytes: number): Buffer => {
   const head = Buffer.allocUnsafe(4)
   head.writeUInt32BE(bytes)
   return head
 }
 
-/** Answers with content, at the pace of its reader. A failure before the first piece can still be answered as a refusal. */
-export const sendFramed = async (stream: ServerHttp2Stream, content: AsyncGenerator<Uint8Array>): Promise<void> => {
+/**
+ * Answers with content, at the pace of its reader. A failure before the first piece can still be answered as a refusal.
+ * @param isAwaited Whether another call waits until this one has ended.
+ */
+export const sendFramed = async (
+  stream: ServerHttp2Stream,
+  content: AsyncGenerator<Uint8Array>,
+  isAwaited: () => boolean,
+  stalled = stalledMs
+): Promise<void> => {
   try {
     let next = await content.next()
     if (stream.destroyed || stream.closed) return
@@ -69,7 +99,7 @@ export const sendFramed = async (stream: ServerHttp2Stream, content: AsyncGenera
       stream.write(frameHead(next.value.byteLength))
       const isTaken = stream.write(next.value)
       stream.uncork()
-      if (!isTaken) await drained(stream, stalledMs)
+      if (!isTaken) await drainedInTime(stream, isAwaited, stalled)
       if (stream.destroyed) return
     }
     stream.end(frameHead(0))

@@ -8,13 +8,11 @@ export interface PulledStream {
   readonly close: () => void
 }
 
-/** At most one piece of the stream and the socket's buffer wait to be sent. */
-const heldMaxBytes = 16 * 1024
-
 /** @param closed Called once, at any kind of end. */
 export const eventStreamAnswer = (stream: PulledStream, closed: () => void): HttpServerResponse.HttpServerResponse => {
   const body = new Readable({
-    highWaterMark: heldMaxBytes,
+    // A piece is made when the one before it was taken: an unread stream leaves one in memory.
+    highWaterMark: 0,
     read() {
       stream.next((piece) => void this.push(piece))
     },

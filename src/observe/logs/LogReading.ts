@@ -28,7 +28,10 @@ const overtakenMs = 2000
 const lateMs = 60_000
 const pieceMaxRows = 500
 const elapsedMs = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
-const pieceMaxBytes = 1024 * 1024
+/** Bytes of the newest stored entries, with which a stream starts. */
+const startMaxBytes = 1024 * 1024
+/** Bytes of one event: a client that does not read leaves one event in memory, and an account may have a thousand streams. */
+const pieceMaxBytes = 128 * 1024
 
 /** Epoch milliseconds of the newest delivered entry, and a number up to which all were delivered. */
 export interface LogPosition {
@@ -63,6 +66,43 @@ const Beyond = Schema.Struct({ ...Wanted.fields, floor: Int8, told: Schema.Array
 
 type InTurn = <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
 
+/** The first of these rows, as many as one event has. */
+const firstPiece = (rows: ReadonlyArray<ChunkRow>): ReadonlyArray<ChunkRow> => {
+  let bytes = 0
+  const end = rows.findIndex((row) => {
+    bytes += row.bytes.length
+    return bytes > pieceMaxBytes
+  })
+  return end === -1 ? rows : rows.slice(0, Math.max(1, end))
+}
+
+/**
+ * Where the rows after the first event are read from: below all of them, and below what may still be committed.
+ * @param settled Numbers up to this one have been committed.
+ */
+const positionBefore = (rest: ReadonlyArray<ChunkRow>, at: number, settled: number): LogPosition => ({
+  at,
+  seq: Math.min(settled, ...rest.map(({ seq }) => seq - 1))
+})
+
+const highestOf = (rows: ReadonlyArray<{ readonly seq: number }>, least: number): number =>
+  rows.reduce((highest, { seq }) => Math.max(highest, seq), least)
+
+/** Has an element once something was stored since it was last taken. Listens from the first call until the scope ends. */
+const changesOf = (output: Output["Service"], sandboxId: string, scope: Scope.Scope) => {
+  let heard: Queue.Queue<void> | null = null
+  return Effect.gen(function* () {
+    if (heard !== null) return heard
+    const queue = yield* Queue.sliding<void>(1)
+    heard = queue
+    yield* Effect.acquireRelease(
+      Effect.sync(() => output.onAppend(sandboxId, () => void Queue.offerUnsafe(queue, undefined))),
+      (unheard) => Effect.sync(unheard)
+    )
+    return queue
+  }).pipe(Scope.provide(scope))
+}
+
 /** Makes the stream for a Sandbox of which the caller has checked the owner. `inTurn`: runs each of its reads. */
 export const logReadings = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -94,6 +134,8 @@ export const logReadings = Effect.gen(function* () {
     const scope = Scope.makeUnsafe()
     let position = after ?? { at: 0, seq: 0 }
     let told: ReadonlyArray<{ readonly seq: number; readonly at: number }> = []
+    /** Delivered by the first event, above the position. */
+    let begun: ReadonlyArray<number> = []
     let isBegun = after !== null
     /** The time of the last delivery or heartbeat, by the monotonic clock, because the time of day may be set meanwhile. */
     let toldAt: number | null = null
@@ -104,17 +146,25 @@ export const logReadings = Effect.gen(function* () {
       const settled = all.filter(({ at }) => at <= now - overtakenMs)
       position = {
         at: rows.reduce((latest, { at }) => Math.max(latest, at), position.at),
-        seq: settled.reduce((highest, { seq }) => Math.max(highest, seq), position.seq)
+        seq: highestOf(settled, position.seq)
       }
       told = all.filter(({ seq }) => seq > position.seq)
+      begun = begun.filter((seq) => seq > position.seq)
     }
 
     const begin = Effect.gen(function* () {
-      const { rows, truncated } = yield* newest(sandboxId, { ...filter, since, until: null, limit }, pieceMaxBytes)
+      const { rows, truncated } = yield* newest(sandboxId, { ...filter, since, until: null, limit }, startMaxBytes)
       const now = yield* Clock.currentTimeMillis
       const isOld = ({ at }: ChunkRow) => at <= now - overtakenMs
       // Chunks older than the first delivered one are skipped; chunks that are being committed beside the last one are delivered.
       if (truncated) position = { ...position, seq: Math.min(...rows.map(({ seq }) => seq)) - 1 }
+      const first = firstPiece(rows)
+      const rest = rows.slice(first.length)
+      if (rest.length > 0) {
+        position = positionBefore(rest, first.at(-1)!.at, highestOf(rows.filter(isOld), position.seq))
+        begun = first.map(({ seq }) => seq).filter((seq) => seq > position.seq)
+        return { rows: first, truncated }
+      }
       remember(rows.filter(isOld), now - overtakenMs)
       remember(
         rows.filter((row) => !isOld(row)),
@@ -134,7 +184,7 @@ export const logReadings = Effect.gen(function* () {
         from: Math.max(since ?? 0, Math.min(position.at, now) - lateMs),
         limit: pieceMaxRows,
         floor: position.seq,
-        told: told.map(({ seq }) => seq)
+        told: [...told.map(({ seq }) => seq), ...begun]
       }).pipe(Effect.orDie)
       remember(rows, now)
       // All matches are delivered: later chunks are new, and older ones need not be read again.
@@ -142,17 +192,7 @@ export const logReadings = Effect.gen(function* () {
       return rows
     }).pipe(inTurn)
 
-    let heard: Queue.Queue<void> | null = null
-    const changes = Effect.gen(function* () {
-      if (heard !== null) return heard
-      const queue = yield* Queue.sliding<void>(1)
-      heard = queue
-      yield* Effect.acquireRelease(
-        Effect.sync(() => output.onAppend(sandboxId, () => void Queue.offerUnsafe(queue, undefined))),
-        (unheard) => Effect.sync(unheard)
-      )
-      return queue
-    }).pipe(Scope.provide(scope))
+    const changes = changesOf(output, sandboxId, scope)
     const next: Effect.Effect<LogEvent | null> = Effect.gen(function* () {
       const changed = yield* changes
       if (!isBegun) {

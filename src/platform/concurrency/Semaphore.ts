@@ -11,6 +11,11 @@ export class Semaphore {
     this.#free = permits
   }
 
+  /** A call waits for a permit. */
+  get isAwaited(): boolean {
+    return this.#waiting.length > 0
+  }
+
   /**
    * Resolves when the caller holds a permit, until it disposes of the result.
    *

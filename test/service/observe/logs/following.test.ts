@@ -118,6 +118,43 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
         })
     )
 
+    it.effect("gets a large start in several small events, each entry once, with what was stored meanwhile", () =>
+      Effect.gen(function* () {
+        const { write, follow } = yield* newSandbox
+        const long = (name: string) => `${name} ${"x".repeat(50_000)}`
+        const names = Array.from({ length: 12 }, (_, at) => `${at}`)
+        yield* write("op_a", "old")
+        for (const name of names) yield* write(Number(name) % 2 === 0 ? "op_a" : "op_b", long(name))
+        const reading = yield* follow({ limit: names.length })
+        const events: Array<Extract<LogEvent, { readonly type: "log" }>> = []
+        const one = Effect.gen(function* () {
+          const event = yield* next(reading)
+          assert(event?.type === "log")
+          assert.isAtMost(texts(event.entries).join("").length, 128 * 1024)
+          events.push(event)
+        })
+        yield* one
+        // A reader that is slow: all of it is settled when the next event is asked for.
+        yield* Effect.sleep(2_500)
+        yield* write("op_c", long("meanwhile"))
+        while (events.flatMap(({ entries }) => entries).length < names.length + 1) yield* one
+        assert.deepStrictEqual(
+          events.map(({ truncated }) => truncated),
+          events.map((_, at) => at === 0)
+        )
+        const got = events.flatMap(({ entries }) => texts(entries)).map((text) => text.split(" ")[0])
+        assert.deepStrictEqual(got, [...names, "meanwhile"])
+        // From the position after the first event, a client that returns misses nothing.
+        const again = yield* follow({ after: events[0]!.position })
+        const after = new Set<string | undefined>()
+        while (!after.has("meanwhile")) {
+          const event = yield* next(again)
+          if (event?.type === "log") for (const text of texts(event.entries)) after.add(text.split(" ")[0])
+        }
+        assert.includeMembers([...after], got.slice(events[0]!.entries.length))
+      })
+    )
+
     it.effect(
       "gets an entry that was numbered earlier and committed later, and resumes from a position without a loss",
       () =>
