@@ -5,7 +5,7 @@ export const verdictOf = (findings: ReadonlyArray<Finding>): string => {
   const count = (state: Finding["state"]) => findings.filter((finding) => finding.state === state).length
   if (count("missing") > 0) return "Atoll does not work here with these settings."
   return count("limited") > 0
-    ? "Atoll works here, with the limits above."
+    ? "Atoll works here, with the limits that the list names."
     : "Atoll works here, and everything is enforced."
 }
 

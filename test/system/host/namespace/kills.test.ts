@@ -53,8 +53,9 @@ describe.skipIf(skipped(unusable))("a service of namespaces that is killed", () 
           )
         let kills = 0
         for (const action of ["start", "spare", "take", "close", "stop", "destroy"] as const) {
-          // A spare is made, handed over and ended in few effects: at each of them.
-          const step = ["spare", "take", "close"].includes(action) ? 1 : everyNth
+          // A spare is handed over in few effects: at each of them. It is made and ended in some more.
+          const step =
+            action === "take" ? 1 : action === "spare" || action === "close" ? Math.min(3, everyNth) : everyNth
           for (let at = 1 + (seed % step); ; at += step) {
             // A start of the first generation, which makes the volume; of a later one for the others.
             if (action === "stop" || action === "destroy") yield* running(1)
