@@ -76,12 +76,7 @@ const faultOf = (actor: Actor, log: ReadonlyArray<Logged>): string | null => {
     : `replayed ${canonical(store(snapshot))}, stored ${canonical(actor.snapshot)}`
 }
 
-/**
- * The faults of any log of the database: gaps, impossible transitions, a fold that differs from the stored snapshot,
- * columns that differ from it.
- */
-export const logFaults = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
+const faultsOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const actors = yield* sql<Actor>`select id, kind, revision, input, snapshot from actors order by id`
   const logged = yield* sql<Logged>`
     select actor_id, revision, event, from_state, to_state, commands from transitions order by actor_id, revision`
@@ -96,3 +91,12 @@ export const logFaults = Effect.gen(function* () {
     })
   ]
 })
+
+/**
+ * The faults of any log of the database: gaps, impossible transitions, a fold that differs from the stored snapshot,
+ * columns that differ from it.
+ */
+export const logFaults = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  // An actor may take a step between two statements: all of them see one moment.
+  sql.withTransaction(Effect.andThen(sql`set transaction isolation level repeatable read`, faultsOf(sql)))
+)
