@@ -7,13 +7,10 @@
 import { constants, type ServerHttp2Stream } from "node:http2"
 import { Refusal } from "../routes.ts"
 
-/** A reader that takes nothing for this long is given up: `whenAwaited`, if another call waits for its slot. */
-export interface StalledMs {
-  readonly whenAwaited: number
-  readonly always: number
-}
-
-export const stalledMs: StalledMs = { whenAwaited: 10_000, always: 300_000 }
+/** A reader that takes nothing for this long is given up. */
+const stalledMs = 300_000
+/** The same if another call waits for its slot. */
+const stalledWhenAwaitedMs = 10_000
 const lookEveryMs = 1_000
 
 /** Extracts the content from its frames. */
@@ -56,19 +53,12 @@ export const drained = (stream: ServerHttp2Stream): Promise<void> =>
   })
 
 /** The same, and ends the stream of a reader that takes nothing. */
-const drainedInTime = async (
-  stream: ServerHttp2Stream,
-  isAwaited: () => boolean,
-  { whenAwaited, always }: StalledMs
-): Promise<void> => {
+const drainedInTime = async (stream: ServerHttp2Stream, isAwaited: () => boolean): Promise<void> => {
   const since = performance.now()
-  const looking = setInterval(
-    () => {
-      const stalled = performance.now() - since
-      if (stalled >= always || (stalled >= whenAwaited && isAwaited())) stream.close(constants.NGHTTP2_CANCEL)
-    },
-    Math.min(lookEveryMs, whenAwaited)
-  )
+  const looking = setInterval(() => {
+    const stalled = performance.now() - since
+    if (stalled >= stalledMs || (stalled >= stalledWhenAwaitedMs && isAwaited())) stream.close(constants.NGHTTP2_CANCEL)
+  }, lookEveryMs)
   await drained(stream)
   clearInterval(looking)
 }
@@ -86,8 +76,7 @@ const frameHead = (bytes: number): Buffer => {
 export const sendFramed = async (
   stream: ServerHttp2Stream,
   content: AsyncGenerator<Uint8Array>,
-  isAwaited: () => boolean,
-  stalled = stalledMs
+  isAwaited: () => boolean
 ): Promise<void> => {
   try {
     let next = await content.next()
@@ -99,7 +88,7 @@ export const sendFramed = async (
       stream.write(frameHead(next.value.byteLength))
       const isTaken = stream.write(next.value)
       stream.uncork()
-      if (!isTaken) await drainedInTime(stream, isAwaited, stalled)
+      if (!isTaken) await drainedInTime(stream, isAwaited)
       if (stream.destroyed) return
     }
     stream.end(frameHead(0))

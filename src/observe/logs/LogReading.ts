@@ -134,8 +134,6 @@ export const logReadings = Effect.gen(function* () {
     const scope = Scope.makeUnsafe()
     let position = after ?? { at: 0, seq: 0 }
     let told: ReadonlyArray<{ readonly seq: number; readonly at: number }> = []
-    /** Delivered by the first event, above the position. */
-    let begun: ReadonlyArray<number> = []
     let isBegun = after !== null
     /** The time of the last delivery or heartbeat, by the monotonic clock, because the time of day may be set meanwhile. */
     let toldAt: number | null = null
@@ -149,7 +147,6 @@ export const logReadings = Effect.gen(function* () {
         seq: highestOf(settled, position.seq)
       }
       told = all.filter(({ seq }) => seq > position.seq)
-      begun = begun.filter((seq) => seq > position.seq)
     }
 
     const begin = Effect.gen(function* () {
@@ -162,7 +159,8 @@ export const logReadings = Effect.gen(function* () {
       const rest = rows.slice(first.length)
       if (rest.length > 0) {
         position = positionBefore(rest, first.at(-1)!.at, highestOf(rows.filter(isOld), position.seq))
-        begun = first.map(({ seq }) => seq).filter((seq) => seq > position.seq)
+        // They settle nothing: what lies between them is not delivered yet.
+        told = first.filter(({ seq }) => seq > position.seq).map(({ seq }) => ({ seq, at: Number.POSITIVE_INFINITY }))
         return { rows: first, truncated }
       }
       remember(rows.filter(isOld), now - overtakenMs)
@@ -184,7 +182,7 @@ export const logReadings = Effect.gen(function* () {
         from: Math.max(since ?? 0, Math.min(position.at, now) - lateMs),
         limit: pieceMaxRows,
         floor: position.seq,
-        told: [...told.map(({ seq }) => seq), ...begun]
+        told: told.map(({ seq }) => seq)
       }).pipe(Effect.orDie)
       remember(rows, now)
       // All matches are delivered: later chunks are new, and older ones need not be read again.
