@@ -15,6 +15,7 @@ import { noteInstallation } from "../../account/OperatorAudit.ts"
 import { Settings } from "../../Config.ts"
 import { Attempts } from "../../console/server/Attempts.ts"
 import { type OperatorSession, OperatorSessions } from "../../console/server/OperatorSessions.ts"
+import { timestamp } from "../../console/server/operating/times.ts"
 import { csrfOf } from "../../console/server/Token.ts"
 import { type HostRefused, removeHost, wishOfHost } from "../../fleet/askHost.ts"
 import { type HostRow, Hosts } from "../../fleet/Hosts.ts"
@@ -24,8 +25,6 @@ import { changeBegins } from "../../store/Change.ts"
 import { leanGroup } from "./LeanContext.ts"
 import { asOperator, unkept } from "./OperatorActs.ts"
 import { OperatorCookie, tokenOf } from "./SessionCookie.ts"
-
-const timestamp = (ms: number): string => new Date(ms).toISOString()
 
 const shown = (session: OperatorSession, token: string): { readonly session: ShownSession } => ({
   session: {

@@ -3,8 +3,7 @@ import { Effect } from "effect"
 import { noteInstallation } from "../../../account/OperatorAudit.ts"
 import { type OperatorSession, OperatorSessions } from "../OperatorSessions.ts"
 import type { Done } from "./Done.ts"
-
-const timestamp = (ms: number): string => new Date(ms).toISOString()
+import { timestamp } from "./times.ts"
 
 /** The output of `--json`. */
 export const sessionDocument = (session: OperatorSession) => ({
