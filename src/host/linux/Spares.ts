@@ -12,6 +12,8 @@ interface Kind<S> {
   making: Fiber.Fiber<void> | null
   /** A caller waits for the spare that is being made. */
   awaited: boolean
+  /** A refill waits for its time. */
+  delayed: boolean
 }
 
 export interface SparesOptions<Shape, S> {
@@ -19,6 +21,8 @@ export interface SparesOptions<Shape, S> {
   readonly max: number
   /** A Sandbox that has just started is busy with its first commands; the next spare waits that long. */
   readonly refillAfterMs: number
+  /** True while Sandboxes with an owner boot. No spare is made then: it would take the processors from them. Default: never. */
+  readonly isBusy?: () => boolean
   /** Must not wait for anything that a start which drops spares may hold. */
   readonly make: (shape: Shape) => Effect.Effect<S, RuntimeRefused | RuntimeUnavailable>
   readonly discard: (spare: S) => Effect.Effect<void>
@@ -56,39 +60,45 @@ export class Spares<Shape, S> {
     })
   }
 
-  /** Makes the missing spares, after a delay and one at a time. Returns immediately. */
+  /** Makes the missing spares, after a delay, one at a time, and between the boots of Sandboxes with an owner. Returns immediately. */
   refill(shape: Shape): Effect.Effect<void> {
     const kind = this.kindOf(shape)
-    const missing = () => !this.closed && kind.making === null && kind.ready.length < this.options.max
-    const refill: Effect.Effect<void> = Effect.suspend(() => {
-      if (!missing()) return Effect.void
-      // Starts after `making` is set: an immediate failure must find it.
-      const made = Effect.andThen(Effect.yieldNow, this.options.make(shape)).pipe(
-        Effect.flatMap((spare) =>
-          this.closed ? this.options.discard(spare) : Effect.sync(() => this.keep(kind, spare))
-        ),
-        Effect.as(true),
-        // A full host has no room for spares.
-        Effect.catchTag("RuntimeRefused", () => Effect.succeed(false)),
-        Effect.catchTag("RuntimeUnavailable", ({ message }) =>
-          Effect.as(Effect.logWarning(`No Sandbox could be started ahead: ${message}`), false)
-        ),
-        Effect.tap(() =>
-          Effect.sync(() => {
-            kind.making = null
-          })
-        ),
-        Effect.flatMap((again) => (again ? refill : Effect.void))
-      )
-      const fiber = this.options.fork(made)
-      kind.making = fiber
-      return Effect.void
+    return Effect.suspend(() => {
+      if (kind.delayed || !this.isMissing(kind)) return Effect.void
+      kind.delayed = true
+      const delay = Effect.repeat(Effect.sleep(this.options.refillAfterMs), { while: () => this.isBusy() })
+      const due = Effect.sync(() => {
+        kind.delayed = false
+        this.make(kind, shape)
+      })
+      return Effect.asVoid(Effect.forkDetach(Effect.andThen(delay, due)))
     })
-    return Effect.suspend(() =>
-      missing()
-        ? Effect.asVoid(Effect.forkDetach(Effect.andThen(Effect.sleep(this.options.refillAfterMs), refill)))
-        : Effect.void
+  }
+
+  /** Makes one spare in the background, then the next one. */
+  private make(kind: Kind<S>, shape: Shape): void {
+    if (!this.isMissing(kind)) return
+    // Starts after `making` is set: an immediate failure must find it.
+    const made = Effect.andThen(Effect.yieldNow, this.options.make(shape)).pipe(
+      Effect.flatMap((spare) =>
+        this.closed ? this.options.discard(spare) : Effect.sync(() => this.keep(kind, spare))
+      ),
+      Effect.as(true),
+      // A full host has no room for spares.
+      Effect.catchTag("RuntimeRefused", () => Effect.succeed(false)),
+      Effect.catchTag("RuntimeUnavailable", ({ message }) =>
+        Effect.as(Effect.logWarning(`No Sandbox could be started ahead: ${message}`), false)
+      ),
+      Effect.flatMap((again) =>
+        Effect.suspend(() => {
+          kind.making = null
+          if (again && this.isBusy()) return this.refill(shape)
+          if (again) this.make(kind, shape)
+          return Effect.void
+        })
+      )
     )
+    kind.making = this.options.fork(made)
   }
 
   /** Drops all spares, including one that is being made. True when that made room. */
@@ -105,9 +115,17 @@ export class Spares<Shape, S> {
     return Effect.asVoid(this.drop)
   })
 
+  private isBusy(): boolean {
+    return this.options.isBusy?.() ?? false
+  }
+
+  private isMissing(kind: Kind<S>): boolean {
+    return !this.closed && kind.making === null && kind.ready.length < this.options.max
+  }
+
   private kindOf(shape: Shape): Kind<S> {
     const key = JSON.stringify(shape)
-    const kind: Kind<S> = this.kinds.get(key) ?? { ready: [], making: null, awaited: false }
+    const kind: Kind<S> = this.kinds.get(key) ?? { ready: [], making: null, awaited: false, delayed: false }
     this.kinds.set(key, kind)
     return kind
   }

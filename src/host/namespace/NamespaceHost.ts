@@ -10,8 +10,7 @@ import type { Socket } from "node:net"
 import { join } from "node:path"
 import { Effect, type Fiber } from "effect"
 import { Semaphore } from "../../platform/concurrency/Semaphore.ts"
-import { agentHealth } from "../../runtime/agentClient/AgentGuest.ts"
-import { type AgentSession, makeAgentSession } from "../../runtime/agentClient/AgentSession.ts"
+import { makeAgentSession } from "../../runtime/agentClient/AgentSession.ts"
 import type { Guest } from "../../runtime/Guest.ts"
 import type { InventoryEntry, ResourceSample, RuntimeDown, SandboxSpec } from "../../runtime/Runtime.ts"
 import { type CgroupHost, detectCgroups, NO_CGROUPS, releaseCgroups } from "../linux/cgroups.ts"
@@ -20,6 +19,8 @@ import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { isSame, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
 import { Trash } from "../linux/Trash.ts"
 import { connectUnix } from "../linux/unixSocket.ts"
+import { agentAnswers } from "./agentAnswers.ts"
+import { BlankVolumes } from "./BlankVolumes.ts"
 import { boot } from "./boot.ts"
 import { endProcesses } from "./endProcesses.ts"
 import { HostLayout } from "./HostLayout.ts"
@@ -30,7 +31,7 @@ import { mendNetworks } from "./mendNetworks.ts"
 import { isUp, type SandboxState } from "./SandboxState.ts"
 import { SPARE_GENERATION, SpareSandboxes, type SpareShape, type StartedSandbox } from "./SpareSandboxes.ts"
 import { sampleOf } from "./sampleOf.ts"
-import { closeVolume, removeVolume } from "./volume.ts"
+import { closeVolume, PREZEROED, removeVolume } from "./volume.ts"
 import { admitVolume, DiskPromised } from "./volumeAdmission.ts"
 import { thawAbandoned } from "./volumeHold.ts"
 
@@ -50,8 +51,6 @@ export interface NamespaceOptions {
   readonly run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
 }
 
-/** A host that boots many Sandboxes concurrently is slow. */
-const HEALTH_TIMEOUT_MS = 40_000
 /** Its agent has answered before: a boot takes less than this. */
 const SPARE_ANSWERS_MS = 5_000
 /** Longer than another process's boot may take, so only a frozen process is overruled. */
@@ -70,6 +69,9 @@ export class NamespaceHost {
   private readonly admissions = new Semaphore(1)
   private readonly trash: Trash
   private readonly spares: SpareSandboxes
+  private readonly blanks: BlankVolumes
+  /** Boots of Sandboxes with an owner, those that wait for their turn included. */
+  private boots = 0
 
   private constructor(options: NamespaceOptions, layout: HostLayout) {
     this.options = options
@@ -85,13 +87,17 @@ export class NamespaceHost {
       patienceMs: options.othersTimeoutMs ?? OTHERS_TIMEOUT_MS,
       onImpatient: (sandboxId) => void run(Effect.logWarning(heldTooLong(sandboxId)))
     })
+    const isBusy = () => this.boots > 0
+    const folder = join(layout.stateFolder, ".blank")
+    this.blanks = new BlankVolumes({ folder, extended: PREZEROED, isBusy })
     this.spares = new SpareSandboxes({
       max: options.spares ?? 0,
       layout,
       users: this.users,
       turns: this.turns,
+      isBusy,
       start: (name, shape, uid) => this.startSpare(name, shape, uid),
-      answers: ({ session, record }) => this.agentAnswers(session, record.generation, SPARE_ANSWERS_MS),
+      answers: ({ session, record }) => agentAnswers(run, session, record.generation, SPARE_ANSWERS_MS),
       destroy: (name) => this.remove(name),
       run,
       fork
@@ -120,6 +126,7 @@ export class NamespaceHost {
   /** Ends the sessions; the Sandboxes keep running. Without any Sandbox, removes everything outside of the data folder. */
   async close(): Promise<void> {
     await this.spares.close()
+    await this.blanks.close()
     const runs = this.live.size > 0
     for (const sandboxId of this.live.ids()) this.live.forget(sandboxId)
     await this.trash.close()
@@ -147,7 +154,7 @@ export class NamespaceHost {
           if (record.generation > generation) return
           if (record.generation === generation) {
             const live = this.live.get(sandboxId) ?? this.live.adopt(sandboxId, record)
-            await this.agentAnswers(live.session, generation)
+            await agentAnswers(this.options.run, live.session, generation)
             return
           }
         }
@@ -155,7 +162,12 @@ export class NamespaceHost {
         if (this.isNew(state) && (await this.takeSpare(state, spec, begin, wanted))) return
         // A spare that failed after the rename is the Sandbox's own, and ends here.
         if (!this.isNew(state)) await this.end(state)
-        await this.spares.givingWay(() => this.bootInTurn(state, spec, begin, wanted))
+        this.boots++
+        try {
+          await this.spares.givingWay(() => this.bootInTurn(state, spec, begin, wanted))
+        } finally {
+          this.boots--
+        }
         await this.spares.refill(spec)
       },
       wanted
@@ -164,6 +176,7 @@ export class NamespaceHost {
 
   /** Makes the missing spares of this shape in the background. */
   prepare(shape: SpareShape): Promise<void> {
+    if (this.layout.volumesEnforced) void this.blanks.refill(shape.volumeBytes)
     return this.spares.refill(shape)
   }
 
@@ -328,10 +341,14 @@ export class NamespaceHost {
         spec,
         uid,
         processesMax: this.options.processesMax,
+        takeBlank: async (bytes, path) => {
+          await this.blanks.take(bytes, path)
+          void this.blanks.refill(bytes)
+        },
         began: (it) => {
           begun = it
         },
-        agentAnswers: () => this.agentAnswers(session, generation)
+        agentAnswers: () => agentAnswers(this.options.run, session, generation)
       })
       return {
         record,
@@ -378,16 +395,5 @@ export class NamespaceHost {
     if (record?.generation !== generation || !isUp(record)) return null
     this.live.forget(sandboxId)
     return this.live.adopt(sandboxId, record)
-  }
-
-  /** Resolves with the agent's pid inside the Sandbox. */
-  private async agentAnswers(
-    session: AgentSession,
-    generation: number,
-    timeoutMs = HEALTH_TIMEOUT_MS
-  ): Promise<number> {
-    const health = await this.options.run(agentHealth(session, timeoutMs))
-    if (health.generation !== generation) throw new Error(`generation ${health.generation} answers, not ${generation}`)
-    return health.pid
   }
 }

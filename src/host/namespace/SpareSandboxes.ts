@@ -51,6 +51,8 @@ export interface SpareSandboxesOptions {
   readonly layout: HostLayout
   readonly users: HostUsers
   readonly turns: HostMutex
+  /** True while a Sandbox with an owner boots. */
+  readonly isBusy: () => boolean
   /** Boots a Sandbox of this name. Null when too many others boot now. */
   readonly start: (name: string, shape: SpareShape, uid: number | null) => Promise<StartedSandbox | null>
   /** Resolves when the Sandbox's agent answers. */
@@ -78,6 +80,7 @@ export class SpareSandboxes {
     this.#spares = new Spares({
       max: options.max,
       refillAfterMs: REFILL_AFTER_MS,
+      isBusy: options.isBusy,
       make: (shape) => this.#made(shape),
       discard: (spare) => this.#discarded(spare),
       ended: ({ monitor }) => new Promise((resolve) => monitor.once("exit", resolve)),

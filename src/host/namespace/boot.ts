@@ -25,6 +25,8 @@ export interface BootOptions {
   /** The Sandbox's user id, when the service is root. */
   readonly uid: number | null
   readonly processesMax: number
+  /** Moves an empty volume image of this size to the path, if one was made ahead. */
+  readonly takeBlank: (bytes: number, path: string) => Promise<unknown>
   /** Called when the boot has started: this process waits for the Sandbox. */
   readonly began: (monitor: ProcessIdentity) => void
   /** Resolves with the agent's pid inside the Sandbox once it answers. */
@@ -51,7 +53,10 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
   const volume = layout.volumes.ensure(
     spec.sandboxId,
     () => existsSync(place.image ?? workspaceOf(place)),
-    () => openVolume(place, spec.volumeBytes, uid)
+    async () => {
+      if (place.image !== null && !existsSync(place.image)) await options.takeBlank(spec.volumeBytes, place.image)
+      await openVolume(place, spec.volumeBytes, uid)
+    }
   )
   const settled = volume.catch(() => {})
   const { launched, serves } = await launchWith(options).catch(async (cause: unknown) => {

@@ -31,7 +31,7 @@ const MOUNT_OPTIONS = "loop,nosuid,nodev,noatime,discard"
 /** Prefix that earlier versions gave to a /tmp that waits for removal. */
 const EARLIER_STALE = "stale-"
 /** The image is all holes, so the kernel need not write zeros in the background after the mount. */
-const PREZEROED = ["assume_storage_prezeroed=1"]
+export const PREZEROED = ["assume_storage_prezeroed=1"]
 const UNMOUNT_TRIES = 50
 const UNMOUNT_WAIT_MS = 20
 

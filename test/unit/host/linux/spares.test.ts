@@ -1,0 +1,89 @@
+/** When spares are made: between the boots of Sandboxes that have an owner. */
+import { setImmediate } from "node:timers/promises"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Spares } from "../../../../src/host/linux/Spares.ts"
+import { untilSeen } from "../../../support/until.ts"
+
+const spares = (max: number, onMade: () => void = () => {}) => {
+  const state = { busy: false, asked: 0, made: 0 }
+  const all = new Spares<string, number>({
+    max,
+    refillAfterMs: 1,
+    isBusy: () => {
+      state.asked++
+      return state.busy
+    },
+    make: () =>
+      Effect.sync(() => {
+        state.made++
+        onMade()
+        return state.made
+      }),
+    discard: () => Effect.void,
+    ended: () => new Promise(() => {}),
+    fork: Effect.runFork
+  })
+  const refill = () => Effect.runPromise(all.refill("shape"))
+  const askedMore = () => {
+    const before = state.asked
+    return untilSeen(
+      () => state.asked,
+      (asked) => asked > before + 3,
+      { withinMs: 10_000 }
+    )
+  }
+  const untilMade = (count: number) =>
+    untilSeen(
+      () => state.made,
+      (made) => made === count,
+      { withinMs: 10_000 }
+    )
+  return { all, state, refill, askedMore, untilMade }
+}
+
+describe("the refill of spares", () => {
+  it("waits while Sandboxes boot, and then makes all that are missing", async () => {
+    const { state, refill, askedMore, untilMade } = spares(3)
+    state.busy = true
+    await refill()
+    await askedMore()
+    expect(state.made).toBe(0)
+    state.busy = false
+    await untilMade(3)
+  })
+
+  it("stops after the spare during which boots began, and continues after them", async () => {
+    const { state, refill, askedMore, untilMade } = spares(3, () => {
+      state.busy = true
+    })
+    await refill()
+    for (const count of [1, 2, 3]) {
+      await untilMade(count)
+      if (count < 3) await askedMore()
+      expect(state.made).toBe(count)
+      state.busy = false
+    }
+  })
+
+  it("is under way once, however often it is asked for, and ends with the service", async () => {
+    const { all, state, refill, askedMore, untilMade } = spares(2)
+    await Promise.all(Array.from({ length: 20 }, refill))
+    await untilMade(2)
+    expect(state.asked).toBeLessThan(10)
+    expect(await Effect.runPromise(all.claim("shape"))).toBe(1)
+    state.busy = true
+    await refill()
+    await askedMore()
+    await Effect.runPromise(all.close)
+    await refill()
+    const before = state.asked
+    state.busy = false
+    await untilSeen(
+      () => state.asked,
+      (asked) => asked > before
+    )
+    await setImmediate()
+    expect(state.made).toBe(2)
+  })
+})
