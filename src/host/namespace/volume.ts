@@ -11,6 +11,7 @@ import { chmod, chown, mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/p
 import { dirname, join } from "node:path"
 import { letGo } from "../linux/holdMark.ts"
 import { hostCommand } from "../linux/hostCommand.ts"
+import { mountedByProgram } from "../linux/mountImage.ts"
 import { openTo } from "../linux/openTo.ts"
 import type { Trash } from "../linux/Trash.ts"
 import { removeTree, type TreeRemoval } from "../linux/treeRemoval.ts"
@@ -38,6 +39,9 @@ const UNMOUNT_WAIT_MS = 20
 export const workspaceOf = (place: VolumePlace): string => join(place.folder, "workspace")
 
 export const temporaryOf = (place: VolumePlace): string => join(place.folder, "tmp")
+
+/** Images whose last unmount was lazy. An earlier version may have mounted them without the lock that `mountimage.c` looks at. */
+const detaching = new Set<string>()
 
 /** Running removals, by the volume's folder: a volume cannot be unmounted during one. */
 const removals = new Map<string, TreeRemoval>()
@@ -103,6 +107,7 @@ export const closeVolume = async (place: VolumePlace): Promise<void> => {
     await thawAbandoned(place.image, place.folder)
     // The Sandbox's last processes may still be dying. A lazy unmount frees the loop device when they are dead.
     const lazy = tries >= UNMOUNT_TRIES
+    if (lazy) detaching.add(place.image)
     const { code, stderr } = await hostCommand(lazy ? ["umount", "-l", place.folder] : ["umount", place.folder])
     if (code === 0) continue
     if (lazy) throw new Error(`umount: ${stderr.trim()}`)
@@ -115,6 +120,7 @@ export const closeVolume = async (place: VolumePlace): Promise<void> => {
 /** Deletes the volume. An image is deleted immediately, a folder through the trash. */
 export const removeVolume = async (place: VolumePlace, trash: Trash): Promise<void> => {
   await closeVolume(place)
+  if (place.image !== null) detaching.delete(place.image)
   if (place.image === null) await trash.discard(place.folder)
   else await rm(place.image, { force: true })
 }
@@ -138,6 +144,8 @@ export const volumeUsedBytes = (place: VolumePlace): number | null => {
 const isMountPoint = (folder: string): boolean => statSync(folder).dev !== statSync(dirname(folder)).dev
 
 const mountImage = async (image: string, folder: string): Promise<void> => {
+  // Otherwise mount(8) finds out why, or finds the loop device that still has the image.
+  if (!detaching.has(image) && (await mountedByProgram(image, folder))) return
   const { code, stderr } = await hostCommand(["mount", "-t", "ext4", "-o", MOUNT_OPTIONS, image, folder])
   if (code === 0) return
   if (/loop device|could not find any free|failed to setup/i.test(stderr)) throw new LoopDevicesExhausted(stderr.trim())

@@ -23,6 +23,7 @@ export const prepareScript = fileURLToPath(new URL("./prepare.sh", import.meta.u
 export const programSources: ReadonlyArray<string> = [
   "../guest/relay.c",
   "../guest/settime.c",
+  "../../linux/native/mountimage.c",
   "../../linux/native/spawner.c",
   "../../linux/native/ticks.c",
   "../../linux/native/system.h"

@@ -131,9 +131,9 @@ describe.skipIf(image === null)("spawner", () => {
     return { code, signal, stdout: text(stdout), stderr: text(stderr) }
   }
 
-  it("is, byte for byte, the program that namespace Sandboxes get", () => {
-    const shipped = fileURLToPath(new URL("../../../../src/host/linux/native/spawner.x64", import.meta.url))
-    expect(readFileSync(shipped).equals(readFileSync(program("spawner")))).toBe(true)
+  it.each(["spawner", "mountimage"])("%s is, byte for byte, the program that namespace Sandboxes get", (name) => {
+    const shipped = fileURLToPath(new URL(`../../../../src/host/linux/native/${name}.x64`, import.meta.url))
+    expect(readFileSync(shipped).equals(readFileSync(program(name)))).toBe(true)
   })
 
   it("runs a program found by the command's own PATH, with its environment, folder and output", async () => {
