@@ -8,11 +8,12 @@ import { type CgroupHost, makeCgroups } from "../linux/cgroups.ts"
 import { cgroupViews, lxcfsViews } from "../linux/limitViews.ts"
 import { identify, identifyInside, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
 import { printable } from "../linux/printable.ts"
+import { type AgentStart, builtRoot } from "./builtRoot.ts"
 import type { HostLayout } from "./HostLayout.ts"
 import { launch } from "./launchBubblewrap.ts"
 import { networkObstacle } from "./probe.ts"
 import type { RuntimeRecord, SandboxState } from "./SandboxState.ts"
-import { connectSandbox } from "./sandboxNetwork.ts"
+import { connectSandbox, type SandboxNetwork } from "./sandboxNetwork.ts"
 import { seccompProgram } from "./seccomp.ts"
 import { boundTerminals, canMountTerminals } from "./terminalMount.ts"
 import { freshTemporary, openVolume, temporaryOf, workspaceOf } from "./volume.ts"
@@ -83,17 +84,27 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
       network = await connectSandbox(way, gone!)
     }
     launched.go()
+    let agentStart: AgentStart = "awaited"
+    // Beside the agent's start.
+    const outside = uid === null ? Promise.resolve(network) : serveFromOutside(state, () => agentStart, way, gone)
+    const served = outside.catch(() => {})
     const innerPid = await unlessEnded(launched.monitor, options.agentAnswers())
+      .then(
+        (pid) => {
+          agentStart = "answered"
+          return pid
+        },
+        (cause: unknown) => {
+          agentStart = "failed"
+          throw cause
+        }
+      )
+      // Also after a failure: `gone` is closed below, and its number may soon be another file's.
+      .finally(() => served)
     const init = identify(state.readStatus().childPid ?? 0)
     const agent = init === null ? null : identifyInside(init.pid, innerPid)
     if (init === null || agent === null) throw new Error("the agent's process was not found")
-    if (uid !== null) {
-      const steps = [networkEnabled ? connectSandbox({ ...way, init }, gone!) : null, boundTerminals(init)] as const
-      // Also after a failure: `gone` is closed below, and its number may soon be another file's.
-      await Promise.allSettled(steps)
-      const [connected] = await Promise.all(steps)
-      network = connected
-    }
+    network = await outside
     const record = { ...begun, init, agent, network }
     await state.writeRuntime(record)
     return { record, monitor: launched.monitor }
@@ -106,6 +117,20 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
   } finally {
     if (gone !== null) closeSync(gone)
   }
+}
+
+/** As root: connects the network, and bounds the terminals. Resolves with the network's process. */
+const serveFromOutside = async (
+  state: SandboxState,
+  agentStart: () => AgentStart,
+  way: SandboxNetwork,
+  gone: number | null
+): Promise<ProcessIdentity | null> => {
+  const init = await builtRoot(state, agentStart)
+  const steps = [gone === null ? null : connectSandbox({ ...way, init }, gone), boundTerminals(init)] as const
+  await Promise.allSettled(steps)
+  const [network] = await Promise.all(steps)
+  return network
 }
 
 const launchWith = async ({ layout, cgroups, state, spec, uid, processesMax }: BootOptions) => {
