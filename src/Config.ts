@@ -177,7 +177,7 @@ export const settings = {
   spares: integer(
     "ATOLL_SPARES",
     2,
-    "Namespace Sandboxes kept booted for the next Sandbox: so many with network, and so many without. Each takes some 14 MiB of memory; they are given up when a Sandbox needs their room.",
+    "Namespace Sandboxes kept booted for the next Sandbox: so many with network, and so many without. Each takes some 13 MiB of memory; they are given up when a Sandbox needs their room.",
     { minimum: 0, maximum: 64 }
   ),
   vmSpares: integer(

@@ -76,7 +76,11 @@ export class BlankVolumes {
       await sleep(REFILL_AFTER_MS)
       if (isBusy() || !(await isRoom())) continue
       const path = join(folder, `${this.#prefix(bytes)}${randomUUID()}`)
-      await ensureVolumeImage({ path, bytes, owner: null, extended, isEmpty: false })
+      const image = { path, bytes, owner: null, extended, isEmpty: false }
+      await ensureVolumeImage(image).catch(async (cause: unknown) => {
+        await rm(`${path}.partial`, { force: true })
+        throw cause
+      })
     }
   }
 

@@ -60,6 +60,14 @@ describe("volumes that are made ahead", () => {
       expect(made(folder)).toHaveLength(3)
     }))
 
+  it("that cannot be made leave nothing behind, and fail no boot", () =>
+    inFolder(async (folder) => {
+      const blanks = blanksIn(folder, undefined, ["no_such_option"])
+      await blanks.refill(bytes)
+      expect(readdirSync(join(folder, ".blank"))).toEqual([])
+      expect(await blanks.take(bytes, join(folder, "none"))).toBe(false)
+    }))
+
   it("are not made while Sandboxes boot, nor after the end", () =>
     inFolder(async (folder) => {
       let asked = 0
