@@ -1,9 +1,14 @@
 /** Empty volume images that are made ahead: who gets one, and what becomes of unfinished and outdated ones. */
-import { existsSync, readdirSync, utimesSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs"
+import { rm } from "node:fs/promises"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
 import { BlankVolumes } from "../../../../src/host/namespace/BlankVolumes.ts"
+import { NamespaceHost } from "../../../../src/host/namespace/NamespaceHost.ts"
 import { inFolder } from "../../../support/host/linux/inFolder.ts"
+import { dataFolder, isRoot, unusable } from "../../../support/host/namespace/TestHost.ts"
+import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
 import { untilSeen } from "../../../support/until.ts"
 
 const bytes = 8 * 1024 ** 2
@@ -83,4 +88,38 @@ describe("volumes that are made ahead", () => {
       await busy.refill(bytes)
       expect(made(folder)).toEqual([])
     }))
+})
+
+describe.skipIf(unusable !== null || !isRoot)("the volume of a new Sandbox", () => {
+  it("is one that was made ahead, and a next one is made", async () => {
+    const folder = dataFolder()
+    const run = <A, E>(effect: Effect.Effect<A, E>) => Effect.runPromise(effect)
+    const host = await NamespaceHost.open({
+      dataDir: folder,
+      processesMax: 256,
+      parallelStarts: 4,
+      diskReserveBytes: 0,
+      run
+    })
+    try {
+      if (!host.layout.volumesEnforced) return
+      const inodes = () => {
+        const place = join(host.layout.stateFolder, ".blank")
+        const names = existsSync(place) ? readdirSync(place).filter((name) => !name.endsWith(".partial")) : []
+        return names.flatMap((name) => statSync(join(place, name), { throwIfNoEntry: false })?.ino ?? [])
+      }
+      const untilFull = () => untilSeen(inodes, (found) => found.length === 8, { withinMs: 15_000 })
+      const spec = sandboxSpec("first")
+      await host.prepare(spec)
+      const ahead = await untilFull()
+      await host.provision(spec)
+      const { ino } = statSync(host.layout.volume(host.layout.state("first")).image!)
+      expect(ahead.includes(ino)).toBe(true)
+      expect((await untilFull()).includes(ino)).toBe(false)
+      await host.destroy("first")
+    } finally {
+      await host.close()
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
 })
