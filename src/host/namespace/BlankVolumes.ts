@@ -19,7 +19,7 @@ export interface BlankVolumesOptions {
   readonly isBusy: () => boolean
 }
 
-/** More new Sandboxes than these and the spares are rarely asked for at the same moment. Each takes half a megabyte of the disk. */
+/** More new Sandboxes than these and the spares are rarely asked for at the same moment. Each takes half a megabyte of the disk, and two for a volume of 4 GiB. */
 const USUAL_MAX = 8
 /** So long nothing was taken before more are made. */
 const REFILL_AFTER_MS = 100
