@@ -143,12 +143,18 @@ export class BenchService {
     return (Number(fields[11]) + Number(fields[12])) / 100
   }
 
-  async deleteSandboxes(): Promise<void> {
+  /** @param together How many at a time. */
+  async deleteSandboxes(together = 1): Promise<void> {
     const { sandboxes } = await this.call<{ sandboxes: ReadonlyArray<{ id: string; status: string }> }>(
       "GET",
       "/sandboxes"
     )
-    for (const { id, status } of sandboxes) if (status !== "deleted") await this.call("DELETE", `/sandboxes/${id}`)
+    const left = sandboxes.filter(({ status }) => status !== "deleted")
+    const remove = async () => {
+      for (let next = left.pop(); next !== undefined; next = left.pop())
+        await this.call("DELETE", `/sandboxes/${next.id}`)
+    }
+    await Promise.all(Array.from({ length: together }, remove))
   }
 
   /** kill -9. */

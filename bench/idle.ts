@@ -1,12 +1,16 @@
 /**
- * 200 idle Sandboxes on the namespace runtime: the service's memory for each beyond the first, an agent's memory (proportional set
- * size: shared pages count once), and the CPU that all of it takes while nothing happens.
+ * 1,000 idle Sandboxes on the namespace runtime (BENCH_SANDBOXES): the service's memory for each beyond the first, an agent's memory
+ * (proportional set size: shared pages count once), and the CPU that all of it takes while nothing happens. Needs 20 GiB of memory.
  */
 import { readdir, readFile } from "node:fs/promises"
 import { BenchService, quantile } from "./BenchService.ts"
+import { headline } from "./Headline.ts"
 
-const count = Number(process.env["BENCH_SANDBOXES"] ?? 200)
-const idleSeconds = 20
+const count = Number(process.env["BENCH_SANDBOXES"] ?? 1000)
+/** Twice the interval of telemetry. */
+const roundSeconds = 30
+const rounds = 2
+const MiB = 1024 ** 2
 const ticksPerSecond = 100
 
 interface ProcessUse {
@@ -43,7 +47,7 @@ await BenchService.use(
   {
     ATOLL_RUNTIME: "namespace",
     ATOLL_SANDBOXES_PER_ACCOUNT: String(count + 1),
-    ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2)
+    ATOLL_VOLUME_BYTES: String(32 * MiB)
   },
   async (service) => {
     const workspaceId = await service.workspace()
@@ -61,30 +65,47 @@ await BenchService.use(
     // Connections to the agents close by themselves after half a minute.
     await settle(40)
     const all = await service.residentBytes()
-    const before = {
-      service: await service.cpuSeconds(),
-      agents: sum((await agents()).map((agent) => agent.cpuSeconds))
+    const each = (all - first) / (count - 1) / MiB
+    const idle: Array<{ readonly service: number; readonly agents: number; readonly pss: number }> = []
+    for (let round = 0; round < rounds; round++) {
+      const before = { service: await service.cpuSeconds(), agents: await agents() }
+      await settle(roundSeconds)
+      const after = { service: await service.cpuSeconds(), agents: await agents() }
+      const cpu = (of: ReadonlyArray<ProcessUse>) => sum(of.map((agent) => agent.cpuSeconds))
+      idle.push({
+        service: (100 * (after.service - before.service)) / roundSeconds,
+        agents: (100 * (cpu(after.agents) - cpu(before.agents))) / roundSeconds,
+        pss: quantile(
+          after.agents.map((agent) => agent.pssBytes / MiB),
+          0.5
+        )
+      })
     }
-    await new Promise((resolve) => setTimeout(resolve, idleSeconds * 1000))
-    const found = await agents()
-    const serviceShare = ((await service.cpuSeconds()) - before.service) / idleSeconds
-    const agentsShare = (sum(found.map((agent) => agent.cpuSeconds)) - before.agents) / idleSeconds
-    console.table([
-      {
-        Sandboxes: found.length,
-        "service MiB each beyond the first": Number(((all - first) / (count - 1) / 1024 ** 2).toFixed(2)),
-        "agent PSS MiB p50": Number(
-          (
-            quantile(
-              found.map((agent) => agent.pssBytes),
-              0.5
-            ) /
-            1024 ** 2
-          ).toFixed(1)
-        ),
-        "idle CPU of the service, % of a core": Number((serviceShare * 100).toFixed(2)),
-        "idle CPU of all agents, % of a core": Number((agentsShare * 100).toFixed(2))
-      }
-    ])
+    console.table(
+      idle.map((round) => ({
+        Sandboxes: count,
+        "service MiB each beyond the first": Number(each.toFixed(2)),
+        "agent PSS MiB p50": Number(round.pss.toFixed(1)),
+        "idle CPU of the service, % of a core": Number(round.service.toFixed(2)),
+        "idle CPU of all agents, % of a core": Number(round.agents.toFixed(2))
+      }))
+    )
+    const name = `${count.toLocaleString("en-US")} idle Sandboxes`
+    const lower = (what: string, unit: string, values: ReadonlyArray<number>, aim: number) =>
+      headline({ name: `${name}: ${what}`, unit, better: "lower", values, aim: { value: aim } })
+    lower(
+      "an agent, PSS",
+      "MiB",
+      idle.map(({ pss }) => pss),
+      12
+    )
+    lower("the service, each", "MiB", [each], 0.3)
+    lower(
+      "CPU of the service and all agents",
+      "% of a core",
+      idle.map(({ service, agents }) => service + agents),
+      2
+    )
+    await service.deleteSandboxes(8)
   }
 )

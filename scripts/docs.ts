@@ -1,18 +1,18 @@
 /**
- * `npm run docs`: writes the settings table of docs/settings.md from src/Config.ts, and docs/rules.md from scripts/rules/.
+ * `npm run docs`: writes the settings table of docs/settings.md from src/Config.ts, docs/rules.md from scripts/rules/, and
+ * the figures of README.md from bench/figures.json (`npm run bench -- --save bench/figures.json`).
  * With `--check`: fails if one is stale, or if a rule names a symbol or a test that does not exist.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { readRun } from "../bench/BenchRun.ts"
+import { figuresText } from "../bench/HeadlineTable.ts"
 import { settings } from "../src/Config.ts"
 import { ruleFaults } from "./rules/checkRules.ts"
 import { rulesPage } from "./rules/rulesPage.ts"
 import { table as rules } from "./rules/table.ts"
 
 const root = join(import.meta.dirname, "..")
-const begin = "<!-- settings: npm run docs -->"
-const end = "<!-- /settings -->"
-
 const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("<", "\\<")
 
 const settingsTable = [
@@ -24,16 +24,25 @@ const settingsTable = [
   )
 ].join("\n")
 
-const settingsPage = (text: string): string => {
-  const from = text.indexOf(begin)
-  const to = text.indexOf(end)
-  if (from < 0 || to < from) throw new Error(`docs/settings.md has no place for the settings: ${begin} … ${end}`)
-  return `${text.slice(0, from + begin.length)}\n${settingsTable}\n${text.slice(to)}`
+/** Replaces what stands in `path` between the marks of this name. */
+const block = (path: string, name: string, content: () => string) => (text: string) => {
+  const [begin, end] = [`<!-- ${name}: npm run docs -->`, `<!-- /${name} -->`]
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)]
+  if (from < 0 || to < from) throw new Error(`${path} has no place for the ${name}: ${begin} … ${end}`)
+  return `${text.slice(0, from + begin.length)}\n${content()}\n${text.slice(to)}`
 }
 
+const figures = "bench/figures.json"
+const benchFigures = () => figuresText(readRun(join(root, figures)))
+
 const pages = [
-  { path: "docs/settings.md", source: "src/Config.ts", fresh: settingsPage },
-  { path: "docs/rules.md", source: "scripts/rules/table/", fresh: () => rulesPage(rules) }
+  {
+    path: "docs/settings.md",
+    source: "src/Config.ts",
+    fresh: block("docs/settings.md", "settings", () => settingsTable)
+  },
+  { path: "docs/rules.md", source: "scripts/rules/table/", fresh: () => rulesPage(rules) },
+  { path: "README.md", source: figures, fresh: block("README.md", "figures", benchFigures) }
 ]
 
 for (const { path, source, fresh } of pages) {
