@@ -94,11 +94,20 @@ export interface ConnectedNetwork extends Pick<NetworkOptions, "pid" | "throughU
   closedTo: string | null
 }
 
-/** Blocks host addresses that were added since the network was connected. Rejects when that is not possible now. */
-export const closeHostAddresses = async (network: ConnectedNetwork): Promise<void> => {
-  const addresses = hostAddresses()
-  const now = addresses.toSorted().join()
-  if (network.closedTo === now) return
+/** Whether the network may not reach any of these host addresses. */
+export const isClosedTo = (network: ConnectedNetwork, addresses: ReadonlyArray<string>): boolean =>
+  network.closedTo === addresses.toSorted().join()
+
+/**
+ * Blocks host addresses that were added since the network was connected. Rejects when that is not possible now.
+ *
+ * @param addresses Listing them takes longer than the rest: once for all networks.
+ */
+export const closeHostAddresses = async (
+  network: ConnectedNetwork,
+  addresses: ReadonlyArray<string> = hostAddresses()
+): Promise<void> => {
+  if (isClosedTo(network, addresses)) return
   const lines = addresses.map((address) => `route replace prohibit ${address}/32\n`).join("")
   // As in `connectNetwork`: never change the service's own namespace.
   const namespace = await ownNamespace(network.pid, 0)
@@ -110,7 +119,7 @@ export const closeHostAddresses = async (network: ConnectedNetwork): Promise<voi
   } finally {
     closeSync(namespace)
   }
-  network.closedTo = now
+  network.closedTo = addresses.toSorted().join()
 }
 
 /**

@@ -8,24 +8,32 @@ import { type CgroupHost, cgroupOomKills } from "../linux/cgroups.ts"
 import { endsItsContainer } from "../linux/containerEnd.ts"
 import type { ConnectedNetwork } from "../linux/networkNamespace.ts"
 import { isOfThisBoot, signal } from "../linux/ProcessIdentity.ts"
+import { ProcessLook } from "../linux/ProcessLook.ts"
 import { networkRetryPause, type RetryPause } from "../linux/RetryPause.ts"
 import { connectUnix } from "../linux/unixSocket.ts"
 import { ConsoleTail } from "./ConsoleTail.ts"
 import type { HostLayout } from "./HostLayout.ts"
-import { isUp, mayBeUp, type RuntimeRecord, type SandboxState } from "./SandboxState.ts"
+import type { RuntimeRecord, SandboxState } from "./SandboxState.ts"
+import type { VolumePlace } from "./volume.ts"
 
 export interface LiveSandbox {
   record: RuntimeRecord
   readonly session: AgentSession
   readonly guest: Guest
   readonly console: ConsoleTail
+  readonly volume: VolumePlace
+  readonly agentLook: ProcessLook
+  readonly networkLook: ProcessLook
   /** Null without a network. */
   readonly network: ConnectedNetwork | null
   /** Spaces the restarts, and their log lines, of a network that keeps ending. */
   readonly networkPause: RetryPause
 }
 
-const THOROUGH_EVERY_LOOKS = 10
+/** Half a minute: its parent is in the Sandbox and leaves no zombie. */
+const AGENT_THOROUGH_LOOKS = 60
+/** Ten seconds: where the service has pid 1, an orphaned slirp4netns that ends stays a zombie. */
+const NETWORK_THOROUGH_LOOKS = 5
 
 /** The reason for a Sandbox that was found dead at start. */
 export const absentlyEnded = ({ monitor }: RuntimeRecord): PublicText =>
@@ -40,7 +48,6 @@ export class LiveSandboxes {
   readonly #cgroups: CgroupHost
   readonly #live = new Map<string, LiveSandbox>()
   readonly #dead = new Map<string, RuntimeDown>()
-  #looks = 0
 
   constructor(layout: HostLayout, cgroups: CgroupHost) {
     this.#layout = layout
@@ -72,13 +79,24 @@ export class LiveSandboxes {
   }
 
   keep(sandboxId: string, record: RuntimeRecord, session: AgentSession): LiveSandbox {
-    const console = new ConsoleTail(this.#layout.console(this.#layout.state(sandboxId), record.generation))
+    const state = this.#layout.state(sandboxId)
+    const console = new ConsoleTail(this.#layout.console(state, record.generation))
     const { isRoot } = this.#layout
     const pid = (isRoot ? record.init : record.monitor)?.pid
     const network =
       record.networkEnabled && pid !== undefined ? { pid, throughUserNamespace: !isRoot, closedTo: null } : null
     const networkPause = networkRetryPause()
-    const live = { record, session, guest: makeAgentGuest(session), console, network, networkPause }
+    const live = {
+      record,
+      session,
+      guest: makeAgentGuest(session),
+      console,
+      volume: this.#layout.volume(state),
+      agentLook: new ProcessLook(AGENT_THOROUGH_LOOKS),
+      networkLook: new ProcessLook(NETWORK_THOROUGH_LOOKS),
+      network,
+      networkPause
+    }
     this.#live.set(sandboxId, live)
     return live
   }
@@ -117,12 +135,9 @@ export class LiveSandboxes {
 
   /** Checks every Sandbox that should run. Returns all that are known to have ended by themselves. */
   look(): ReadonlyArray<RuntimeDown> {
-    // Checking that a pid exists is cheap. Checking that it is still the same process needs reads from /proc, so that is done only every few passes.
-    const isThorough = this.#looks++ % THOROUGH_EVERY_LOOKS === 0
-    for (const [sandboxId, { record }] of this.#live) {
-      if ((!isThorough && mayBeUp(record)) || isUp(record)) continue
-      this.found(sandboxId, record)
-    }
+    const now = performance.now()
+    for (const [sandboxId, { record, agentLook }] of this.#live)
+      if (record.agent === null || !agentLook.isAlive(record.agent, now)) this.found(sandboxId, record)
     return [...this.#dead.values()]
   }
 

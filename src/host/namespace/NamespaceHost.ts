@@ -16,6 +16,7 @@ import type { InventoryEntry, ResourceSample, RuntimeDown, SandboxSpec } from ".
 import { type CgroupHost, detectCgroups, NO_CGROUPS, releaseCgroups } from "../linux/cgroups.ts"
 import { HostMutex, heldTooLong } from "../linux/HostMutex.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
+import { isAbandoned } from "../linux/holdMark.ts"
 import { isSame, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
 import { Trash } from "../linux/Trash.ts"
 import { connectUnix } from "../linux/unixSocket.ts"
@@ -283,8 +284,8 @@ export class NamespaceHost {
 
   /** Null when that generation does not run here. */
   sample(sandboxId: string, generation: number): ResourceSample | null {
-    const record = this.running(sandboxId, generation)?.record
-    return record === undefined ? null : sampleOf(this.layout, this.cgroups, sandboxId, record)
+    const live = this.running(sandboxId, generation)
+    return live === null ? null : sampleOf(this.layout, this.cgroups, sandboxId, live.record, live.volume)
   }
 
   /** Checks every Sandbox that should run. Returns all that are known to have ended by themselves. */
@@ -300,9 +301,9 @@ export class NamespaceHost {
   /** Thaws volumes that a backup left frozen. Returns their Sandboxes. */
   async thawAbandoned(): Promise<ReadonlyArray<string>> {
     const thawed: Array<string> = []
-    for (const [sandboxId] of this.live.entries()) {
-      const { image, folder } = this.layout.volume(this.layout.state(sandboxId))
-      if (image !== null && (await thawAbandoned(image, folder))) thawed.push(sandboxId)
+    for (const [sandboxId, { volume }] of this.live.entries()) {
+      const { image, folder } = volume
+      if (image !== null && isAbandoned(image) && (await thawAbandoned(image, folder))) thawed.push(sandboxId)
     }
     return thawed
   }

@@ -32,7 +32,7 @@ const NETWORK_INTERVAL_MS = 2_000
 const ORPHANS_INTERVAL_MS = 30_000
 const AHEAD_AFTER_MS = 500
 /** How often the driver looks for volumes that were left frozen. */
-const HOLD_INTERVAL_MS = 2_000
+const HOLD_INTERVAL_MS = 5_000
 
 const unavailable = (cause: unknown): RuntimeUnavailable =>
   new RuntimeUnavailable({ message: cause instanceof Error ? cause.message : String(cause) })

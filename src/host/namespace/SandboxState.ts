@@ -12,7 +12,7 @@ import { mkdir, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { Option, Schema } from "effect"
 import { openTo } from "../linux/openTo.ts"
-import { isAlive, mayBeAlive } from "../linux/ProcessIdentity.ts"
+import { isAlive } from "../linux/ProcessIdentity.ts"
 import { readRecord, sandboxFolder, WrittenProcess, writeRecord } from "../linux/SandboxRecords.ts"
 
 const Spec = Schema.Struct({
@@ -108,9 +108,6 @@ export class SandboxState {
 
 /** Whether the generation is up: its agent has answered once and is still alive. Reads /proc once. */
 export const isUp = ({ agent }: RuntimeRecord): boolean => agent !== null && isAlive(agent)
-
-/** The same by one system call, for which a zombie or a reused pid counts as alive. */
-export const mayBeUp = ({ agent }: RuntimeRecord): boolean => agent !== null && mayBeAlive(agent)
 
 /** The boot has begun, and no record says that it completed. */
 export const hasNotAnswered = ({ init }: RuntimeRecord): boolean => init === null

@@ -5,7 +5,7 @@ import { isSandboxId, isSpareName } from "../linux/SandboxRecords.ts"
 import type { HostLayout } from "./HostLayout.ts"
 import type { LiveSandboxes } from "./LiveSandboxes.ts"
 import { markedProcesses } from "./markedProcesses.ts"
-import { hasNotAnswered, isUp } from "./SandboxState.ts"
+import { hasNotAnswered, isUp, type RuntimeRecord } from "./SandboxState.ts"
 
 /** Spares, which have no owner, are left out. */
 export const inventoryOf = (
@@ -14,14 +14,17 @@ export const inventoryOf = (
   live: LiveSandboxes
 ): ReadonlyArray<InventoryEntry> => {
   const entries = new Map<string, InventoryEntry>()
-  const marks = new Map(markedProcesses(layout.instance).map(({ name, generation }) => [name, generation]))
+  const up = new Map([...live.entries()].flatMap(([id, { record }]) => (isUp(record) ? [[id, record]] : [])))
+  const inside = new Set([...up.values()].flatMap(processesInside))
+  const marks = new Map(markedProcesses(layout.instance, inside).map(({ name, generation }) => [name, generation]))
   for (const sandboxId of layout.sandboxIds()) {
-    const known = live.get(sandboxId)?.record ?? null
+    const known = up.get(sandboxId)
     // Another process of this service may have started a runtime since; only the record has it.
-    const record = known !== null && isUp(known) ? known : layout.state(sandboxId).runtime()
+    const record = known ?? layout.state(sandboxId).runtime()
     // A boot continues without the process that started it.
     const booting = record === null || hasNotAnswered(record) ? (marks.get(layout.nameOf(sandboxId)) ?? null) : null
-    const generation = record !== null && isUp(record) ? record.generation : booting
+    const isRunning = known !== undefined || (record !== null && isUp(record))
+    const generation = isRunning && record !== null ? record.generation : booting
     entries.set(sandboxId, { sandboxId, state: generation === null ? "volume" : "running", generation })
   }
   const grouped = cgroupNames(cgroups, (name) => isSandboxId(name) || isSpareName(name))
@@ -30,6 +33,10 @@ export const inventoryOf = (
   }
   return [...entries.values()]
 }
+
+/** Pids in the Sandbox's own process namespace, so without a mark that counts. Its init lives as long as its agent does. */
+const processesInside = ({ init, agent }: RuntimeRecord): ReadonlyArray<number> =>
+  [init, agent].flatMap((it) => (it === null ? [] : [it.pid]))
 
 /** Those of the names that no folder has: what runs under them belongs to no Sandbox and to no spare. */
 const withoutFolder = (layout: HostLayout, names: ReadonlyArray<string>): ReadonlyArray<string> => {

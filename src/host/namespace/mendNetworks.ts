@@ -1,7 +1,8 @@
 /** Keeps the networks of running Sandboxes: closed to the host's addresses, and connected. */
 import { type CgroupHost, servingCgroups } from "../linux/cgroups.ts"
+import { hostAddresses } from "../linux/forbiddenRanges.ts"
 import type { HostMutex } from "../linux/HostMutex.ts"
-import { closeHostAddresses } from "../linux/networkNamespace.ts"
+import { closeHostAddresses, isClosedTo } from "../linux/networkNamespace.ts"
 import type { HostLayout } from "./HostLayout.ts"
 import type { LiveSandbox, LiveSandboxes } from "./LiveSandboxes.ts"
 import { hasLostNetwork, isUp } from "./SandboxState.ts"
@@ -17,12 +18,16 @@ export const mendNetworks = async (
   sandboxes: LiveSandboxes,
   turns: HostMutex
 ): Promise<ReadonlyArray<string>> => {
+  const addresses = hostAddresses()
   for (const [, { network, record }] of sandboxes.entries()) {
+    if (network === null || isClosedTo(network, addresses) || !isUp(record)) continue
     // A failure is retried at the next pass.
-    if (network !== null && isUp(record)) await closeHostAddresses(network).catch(() => {})
+    await closeHostAddresses(network, addresses).catch(() => {})
   }
+  const now = performance.now()
   const lost = [...sandboxes.entries()].filter(
-    ([, { record, networkPause }]) => hasLostNetwork(record) && networkPause.isDue(performance.now())
+    ([, { record, networkLook, networkPause }]) =>
+      record.network && !networkLook.isAlive(record.network, now) && networkPause.isDue(now)
   )
   const told = await Promise.all(
     lost.map(([sandboxId, live]) =>

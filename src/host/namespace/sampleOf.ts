@@ -4,14 +4,15 @@ import { type CgroupHost, cgroupCpuSeconds, cgroupMemoryBytes } from "../linux/c
 import { networkBytes } from "../linux/networkBytes.ts"
 import type { HostLayout } from "./HostLayout.ts"
 import type { RuntimeRecord } from "./SandboxState.ts"
-import { volumeUsedBytes } from "./volume.ts"
+import { type VolumePlace, volumeUsedBytes } from "./volume.ts"
 
 /** Null until its agent has answered. */
 export const sampleOf = (
   layout: HostLayout,
   cgroups: CgroupHost,
   sandboxId: string,
-  { init, networkEnabled }: RuntimeRecord
+  { init, networkEnabled }: RuntimeRecord,
+  volume: VolumePlace
 ): ResourceSample | null => {
   if (init === null) return null
   const name = layout.nameOf(sandboxId)
@@ -19,7 +20,7 @@ export const sampleOf = (
   return {
     cpuSeconds: cgroupCpuSeconds(cgroups, name),
     memoryBytes: cgroupMemoryBytes(cgroups, name),
-    volumeBytes: volumeUsedBytes(layout.volume(layout.state(sandboxId))),
+    volumeBytes: volumeUsedBytes(volume),
     networkRxBytes: network?.received ?? null,
     networkTxBytes: network?.sent ?? null
   }
