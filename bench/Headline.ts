@@ -44,6 +44,26 @@ export const headline = (figure: Headline): void => {
   else appendFileSync(file, `${line}\n`)
 }
 
+/** A figure whose rounds are the rows of the table that a benchmark prints, by the names of its columns. */
+export interface ColumnHeadline<Column extends string> extends Pick<Headline, "name" | "unit" | "better" | "aim"> {
+  readonly column: Column
+  readonly other?: { readonly name: string; readonly column: Column }
+}
+
+/** States the figures of a table. */
+export const headlines = <Column extends string>(
+  rows: ReadonlyArray<Readonly<Record<Column, number>>>,
+  figures: ReadonlyArray<ColumnHeadline<Column>>
+): void => {
+  const valuesOf = (column: Column) => rows.map((row) => row[column])
+  for (const { column, other, ...figure } of figures)
+    headline({
+      ...figure,
+      values: valuesOf(column),
+      ...(other && { other: { name: other.name, values: valuesOf(other.column) } })
+    })
+}
+
 /** The figures in such a file. Throws if two have one name. */
 export const headlinesIn = (text: string): ReadonlyArray<Headline> => {
   const figures = text

@@ -5,6 +5,7 @@
 import { spawn } from "node:child_process"
 import autocannon from "autocannon"
 import { BenchService, quantile } from "./BenchService.ts"
+import { headline } from "./Headline.ts"
 
 const seconds = Number(process.env["BENCH_SECONDS"] ?? 4)
 const rounds = Number(process.env["BENCH_ROUNDS"] ?? 5)
@@ -55,5 +56,13 @@ await BenchService.use({ ATOLL_RUNTIME: "simulated" }, async (service) => {
       0.5
     )}`
   )
+  headline({
+    name: "GET one Sandbox, 32 connections",
+    unit: "/s",
+    better: "higher",
+    values: table.map((round) => round["GET Sandbox/s"]),
+    other: { name: "bare node:http", values: table.map((round) => round["bare node:http/s"]) },
+    aim: { ratio: 0.45 }
+  })
   bare.stop()
 })

@@ -3,6 +3,7 @@
  * (proportional set size: shared pages count once), and the CPU that all of it takes while nothing happens. Needs 20 GiB of memory.
  */
 import { readdir, readFile } from "node:fs/promises"
+import { freemem } from "node:os"
 import { BenchService, quantile } from "./BenchService.ts"
 import { headline } from "./Headline.ts"
 
@@ -11,6 +12,7 @@ const count = Number(process.env["BENCH_SANDBOXES"] ?? 1000)
 const roundSeconds = 30
 const rounds = 2
 const MiB = 1024 ** 2
+const GiB = 1024 ** 3
 const ticksPerSecond = 100
 
 interface ProcessUse {
@@ -57,6 +59,7 @@ await BenchService.use(
     let made = 1
     const maker = async () => {
       while (made < count) {
+        if (freemem() < GiB) throw new Error(`${made} Sandboxes fill the memory of this machine: set BENCH_SANDBOXES`)
         made++
         await service.sandbox(workspaceId)
       }
@@ -106,6 +109,5 @@ await BenchService.use(
       idle.map(({ service, agents }) => service + agents),
       2
     )
-    await service.deleteSandboxes(8)
   }
 )

@@ -7,6 +7,7 @@ import { type IncomingMessage, request } from "node:http"
 import autocannon from "autocannon"
 import { WebSocket } from "ws"
 import { BenchService, quantile, timed } from "./BenchService.ts"
+import { type ColumnHeadline, headline, headlines } from "./Headline.ts"
 import { insidePort, startHere, startInside } from "./InsideProgram.ts"
 
 const seconds = Number(process.env["BENCH_SECONDS"] ?? 4)
@@ -16,6 +17,35 @@ const echoBytes = Number(process.env["BENCH_ECHO_BYTES"] ?? 1024 ** 3)
 const messageBytes = 256 * 1024
 const inFlightMaxBytes = 4 * 1024 ** 2
 const MiB = 1024 ** 2
+
+type Column = "preview/s" | "direct/s" | "MiB/s" | "direct MiB/s" | "added ms alone"
+
+const figures: ReadonlyArray<ColumnHeadline<Column>> = [
+  {
+    name: "preview, small answers, 32 connections",
+    unit: "/s",
+    better: "higher",
+    column: "preview/s",
+    other: { name: "the server itself", column: "direct/s" },
+    aim: { ratio: 0.3 }
+  },
+  {
+    name: "preview, added to a lone answer",
+    unit: "ms",
+    better: "lower",
+    column: "added ms alone",
+    aim: { value: 0.25 }
+  },
+  {
+    name: "preview, bulk",
+    unit: "MiB/s",
+    better: "higher",
+    column: "MiB/s",
+    other: { name: "the server itself", column: "direct MiB/s" },
+    aim: { ratio: 0.5 }
+  }
+]
+const echoFigure = { name: "preview, WebSocket echo", unit: "MiB/s", better: "higher", aim: { ratio: 0.85 } } as const
 
 const download = async (port: number, host: string): Promise<number> => {
   const began = performance.now()
@@ -109,11 +139,13 @@ await BenchService.use({ ATOLL_RUNTIME: "namespace" }, async (service) => {
       "p99 ms at 32": through.p99,
       "p50 ms alone": Number(quantile(alone, 0.5).toFixed(2)),
       "direct p50 ms": Number(quantile(aloneDirect, 0.5).toFixed(2)),
+      "added ms alone": Number((quantile(alone, 0.5) - quantile(aloneDirect, 0.5)).toFixed(2)),
       "MiB/s": Math.round(await download(port, host)),
       "direct MiB/s": Math.round(await download(directPort, "localhost"))
     })
   }
   console.table(table)
+  headlines(table, figures)
 
   const before = await service.residentBytes()
   let most = before
@@ -130,5 +162,6 @@ await BenchService.use({ ATOLL_RUNTIME: "namespace" }, async (service) => {
       "after MiB": Math.round((await service.residentBytes()) / MiB)
     }
   ])
+  headline({ ...echoFigure, values: [rate], other: { name: "the server itself", values: [directRate] } })
   stop()
 })

@@ -18,6 +18,8 @@ import { SandboxFolder } from "../src/host/qemu/SandboxFolder.ts"
 import { buildTemplate, findTemplate, templateKey } from "../src/host/qemu/Template.ts"
 import { Runtime, type SandboxSpec } from "../src/runtime/Runtime.ts"
 import { BenchService, quantile, timed } from "./BenchService.ts"
+import { headline } from "./Headline.ts"
+import { inRounds } from "./Rounds.ts"
 
 const repeats = Number(process.env["ATOLL_BENCH_REPEATS"] ?? 7)
 const MiB = 1024 ** 2
@@ -25,7 +27,14 @@ const MiB = 1024 ** 2
 const SPARE_READY_MS = 6_000
 
 const rows: Array<Record<string, string | number>> = []
-const row = (what: string, values: ReadonlyArray<number>, unit: string, wanted = "") =>
+/** The rows that are headline figures, each with its name and its limit in ms. */
+const headlines: Readonly<Record<string, readonly [name: string, aim: number]>> = {
+  "execute true over HTTP": ["VM: execute `true` over HTTP", 18],
+  "create to first command ended, over HTTP": ["VM: create → first command ended, spare at hand", 80],
+  "the same with no spare left": ["VM: create → first command ended, no spare", 700],
+  wake: ["VM: wake", 400]
+}
+const row = (what: string, values: ReadonlyArray<number>, unit: string, wanted = "") => {
   rows.push({
     what,
     p50: Number(quantile(values, 0.5).toFixed(1)),
@@ -33,6 +42,10 @@ const row = (what: string, values: ReadonlyArray<number>, unit: string, wanted =
     unit,
     wanted
   })
+  const [name, aim] = headlines[what] ?? []
+  if (name !== undefined && aim !== undefined)
+    headline({ name, unit, better: "lower", values: inRounds(values), aim: { value: aim } })
+}
 
 const overHttp = () =>
   BenchService.use({ ATOLL_RUNTIME: "qemu" }, async (service) => {

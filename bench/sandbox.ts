@@ -5,6 +5,8 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { BareBubblewrap } from "./BareBubblewrap.ts"
 import { BenchService, quantile, timed } from "./BenchService.ts"
+import { headline } from "./Headline.ts"
+import { inRounds } from "./Rounds.ts"
 
 /** Time in which the spares are made again. */
 const REST_MS = 1_500
@@ -74,4 +76,12 @@ await BenchService.use(environment, async (service) => {
   const bareP50 = quantile(bares, 0.5)
   console.log(`started ahead / bare bubblewrap, p50: ${(quantile(ahead, 0.5) / bareP50).toFixed(2)}`)
   console.log(`none ahead / bare bubblewrap, p50: ${(quantile(alone, 0.5) / bareP50).toFixed(2)}`)
+  const ms = { unit: "ms", better: "lower" } as const
+  const other = { name: "bare bubblewrap, same agent", values: inRounds(bares) }
+  const create = "create → first command ended"
+  headline({ ...ms, name: `${create}, spare at hand`, values: inRounds(ahead), other, aim: { value: 20, ratio: 0.25 } })
+  headline({ ...ms, name: `${create}, no spare`, values: inRounds(alone), other, aim: { value: 70 } })
+  headline({ ...ms, name: `${create}, last of ten together`, values: [Math.max(...together)], aim: { value: 400 } })
+  headline({ ...ms, name: "execute `true` over HTTP, the first 100", values: inRounds(cold), aim: { value: 2 } })
+  headline({ ...ms, name: "execute `true` over HTTP", values: inRounds(executes), aim: { value: 2 } })
 })

@@ -12,6 +12,7 @@ import { int8Column, jsonColumn, textColumn } from "../src/store/Columns.ts"
 import { JournalDatabase } from "../src/store/Database.ts"
 import { Journal } from "../src/store/Journal.ts"
 import { benchDatabase } from "./BenchDatabase.ts"
+import { type ColumnHeadline, headlines } from "./Headline.ts"
 
 const actors = 1000
 const callers = 64
@@ -19,6 +20,27 @@ const seconds = Number(process.env.BENCH_SECONDS ?? 4)
 
 const quantile = (sorted: ReadonlyArray<number>, q: number) =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))]!
+
+type Column = "actors transitions/s" | "floor rows/s" | "one caller p50 ms" | "bare UPDATE p50 ms"
+
+const figures: ReadonlyArray<ColumnHeadline<Column>> = [
+  {
+    name: "durable transitions, 64 callers",
+    unit: "/s",
+    better: "higher",
+    column: "actors transitions/s",
+    other: { name: "the same rows by bare SQL", column: "floor rows/s" },
+    aim: { ratio: 0.75 }
+  },
+  {
+    name: "one durable transition, one caller",
+    unit: "ms",
+    better: "lower",
+    column: "one caller p50 ms",
+    other: { name: "a bare UPDATE", column: "bare UPDATE p50 ms" },
+    aim: { ratio: 1.6 }
+  }
+]
 
 /** Runs `call` from `concurrency` callers for the bench's time; returns calls a second and the latency of each. */
 const load = Effect.fnUntraced(function* (concurrency: number, call: (index: number) => Effect.Effect<unknown>) {
@@ -160,6 +182,7 @@ const program = Effect.gen(function* () {
     })
   }
   console.table(rounds)
+  headlines(rounds, figures)
 })
 
 program.pipe(

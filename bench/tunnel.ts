@@ -2,11 +2,33 @@
 import { connect } from "node:net"
 import { BenchService, quantile, timed } from "./BenchService.ts"
 import { BenchTunnel } from "./BenchTunnel.ts"
+import { type ColumnHeadline, headlines } from "./Headline.ts"
 import { startHere } from "./InsideProgram.ts"
 
 const rounds = 3
 const bytes = 512 * 1024 ** 2
 const MiB = 1024 ** 2
+
+type Column = "tunnel MiB/s" | "plain TCP MiB/s" | "tunnel connect and byte p50 ms" | "plain p50 ms"
+
+const figures: ReadonlyArray<ColumnHeadline<Column>> = [
+  {
+    name: "tunnel, bulk",
+    unit: "MiB/s",
+    better: "higher",
+    column: "tunnel MiB/s",
+    other: { name: "plain TCP", column: "plain TCP MiB/s" },
+    aim: { ratio: 0.5 }
+  },
+  {
+    name: "tunnel, connect and first byte",
+    unit: "ms",
+    better: "lower",
+    column: "tunnel connect and byte p50 ms",
+    other: { name: "plain TCP", column: "plain p50 ms" },
+    aim: { value: 1.5 }
+  }
+]
 
 await BenchService.use({ ATOLL_RUNTIME: "namespace", ATOLL_SERVICE_ACCESS: "on" }, async (service) => {
   const sandboxId = await service.sandbox(await service.workspace())
@@ -43,5 +65,6 @@ await BenchService.use({ ATOLL_RUNTIME: "namespace", ATOLL_SERVICE_ACCESS: "on" 
     })
   }
   console.table(table)
+  headlines(table, figures)
   stop()
 })
