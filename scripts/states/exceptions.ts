@@ -32,6 +32,7 @@ export const homonyms: Readonly<Record<string, string>> = {
   said: "whether the browser let the page copy",
   "shell.state": "a terminal in the page",
   soft: "a limit of the system",
+  verdict: "what an event did in an explored machine",
   "verdict.type": "what a machine answers to an event",
   waitsFor: "what a client waits for",
   why: "why a request is refused",

@@ -2,8 +2,16 @@
  * The clients' answers and the database's states, and what must then hold for ever.
  * @source design.md "Races that must hold"
  */
+import type { AnyStateMachine } from "xstate"
+import { operationMachine } from "../../../machines/operation.ts"
+import { sandboxMachine } from "../../../machines/sandbox.ts"
+import type { OperationContext } from "../../../schemas/contexts/Operation.ts"
+import type { SandboxContext } from "../../../schemas/contexts/Sandbox.ts"
 import type { Operation } from "../../../schemas/Operation.ts"
 import type { Sandbox } from "../../../schemas/Sandbox.ts"
+import { everyChange } from "../../invariants/changes.ts"
+import { changesBetween, type Moment } from "../../invariants/Moment.ts"
+import { everyMoment } from "../../invariants/moments.ts"
 
 /** A committed row of an actor. */
 export interface ActorFact {
@@ -23,7 +31,22 @@ export interface ActorFact {
   readonly hasStarted: boolean
   /** Of an operation: the parts of its result that may not change once it is terminal. */
   readonly result: string | null
+  readonly context: OperationContext | SandboxContext
 }
+
+const machines: Readonly<Record<string, AnyStateMachine>> = { operation: operationMachine, sandbox: sandboxMachine }
+
+/** The rows as invariants see them, which the exploration of the machines shares. */
+const momentOf = (facts: Iterable<ActorFact>): Moment => ({
+  actors: [...facts].map(({ id, kind, status, context }) => ({
+    id,
+    kind,
+    state: status,
+    tags: new Set(machines[kind]!.states[status]!.tags),
+    context,
+    commands: []
+  }))
+})
 
 const terminal: ReadonlyArray<string> = ["completed", "cancelled", "failed"]
 export const isTerminal = (status: string) => terminal.includes(status)
@@ -82,6 +105,7 @@ export class Witness {
     for (const [key, { id }] of this.#acknowledged) {
       if (!present.has(id)) this.fault(`${id}, acknowledged for ${key}, vanished`)
     }
+    this.#hold(facts)
     for (const fact of facts) {
       const before = this.#seen.get(fact.id)
       if (before !== undefined) this.#compare(before, fact)
@@ -118,12 +142,17 @@ export class Witness {
 
   #compare(before: ActorFact, fact: ActorFact) {
     if (fact.revision < before.revision) this.fault(`${fact.id} went back to revision ${fact.revision}`)
-    if (fact.generation < before.generation) this.fault(`${fact.id} went back to generation ${fact.generation}`)
-    const isLost =
-      fact.kind === "sandbox" &&
-      ((before.status === "deleted" && fact.status !== "deleted") ||
-        (before.status === "deleting" && !["deleting", "deleted"].includes(fact.status)))
-    if (isLost) this.fault(`${fact.id} came back from ${before.status} to ${fact.status}`)
+  }
+
+  /** The invariants of every moment, and of each change since the last one. */
+  #hold(facts: ReadonlyArray<ActorFact>) {
+    const [before, now] = [momentOf(this.#seen.values()), momentOf(facts)]
+    for (const { sentence, broken } of everyMoment) this.#blame(sentence, broken(now))
+    for (const change of everyChange) this.#blame(change.sentence, changesBetween(before, now, change))
+  }
+
+  #blame(sentence: string, broken: string | null) {
+    if (broken !== null) this.fault(`${broken} ${sentence}`)
   }
 
   /** One key, one actor. */

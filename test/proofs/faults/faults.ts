@@ -1,0 +1,186 @@
+/** Faults that an exploration must find: each with the scope in which it shows, and the sentence that it breaks. */
+import type { AnyStateMachine } from "xstate"
+import { ourMachines, type ScopeName } from "../product/scopes.ts"
+import { planted, type StateConfig, without, withoutEvent } from "./planted.ts"
+
+export interface Fault {
+  readonly name: string
+  readonly scope: ScopeName
+  readonly breaks: string
+  readonly machine: AnyStateMachine
+}
+
+type Plant = Parameters<typeof planted>[1]
+
+const fault = (name: string, scope: ScopeName, machine: string, breaks: string, plant: Plant): Fault => ({
+  name,
+  scope,
+  breaks,
+  machine: planted(ourMachines[machine]!, plant)
+})
+
+const again = (state: StateConfig, target: string) => {
+  state.on["EXITED"] = { target, actions: ["noteExit"], description: "Planted." }
+}
+
+export const faults: ReadonlyArray<Fault> = [
+  fault(
+    "a guard that takes every generation for the present one",
+    "sandbox",
+    "sandbox",
+    "What is said of another generation changes nothing in a Sandbox.",
+    ({ guards }) => {
+      guards["isCurrent"] = () => true
+    }
+  ),
+  fault(
+    "a stop that closes nothing",
+    "preview",
+    "sandbox",
+    "A preview, access or grant is usable only while its generation lives, or its Sandbox is about to close it.",
+    ({ states }) => {
+      states["stopping"]!.entry = without(states["stopping"]!.entry, "closeDependents")
+    }
+  ),
+  fault(
+    "a stop that ends no runtime",
+    "sandbox",
+    "sandbox",
+    "A boot, a stop and a deletion end by themselves.",
+    ({ states }) => {
+      states["stopping"]!.entry = without(states["stopping"]!.entry, "stopRuntime")
+    }
+  ),
+  fault("no DELETE in sleep", "sandbox", "sandbox", "A client's DELETE is taken in every state.", ({ states }) => {
+    withoutEvent(states["sleeping"]!, "DELETE")
+  }),
+  fault(
+    "a deletion that can be started again",
+    "sandbox",
+    "sandbox",
+    "Delete wins: nothing leads back from a deletion.",
+    ({ states }) => {
+      states["deleting"]!.on["START"] = { target: "pending", actions: ["noteNextGeneration"], description: "Planted." }
+    }
+  ),
+  fault(
+    "a deletion that removes nothing",
+    "sandbox",
+    "sandbox",
+    "From every state there is a way to deleted, with nothing left at the host and nothing open.",
+    ({ states }) => {
+      states["deleting"]!.entry = without(states["deleting"]!.entry, "destroyRuntime")
+    }
+  ),
+  fault(
+    "no meter at the end of a run",
+    "sandbox",
+    "sandbox",
+    "Once a Sandbox has posted what it costs, the ledger counts it exactly while it runs.",
+    ({ states }) => {
+      states["running"]!.exit = without(states["running"]!.exit, "meter")
+    }
+  ),
+  fault(
+    "a stopped Sandbox that leaves a runtime alone",
+    "sandbox",
+    "sandbox",
+    "A runtime that no Sandbox wants is ended.",
+    ({ states }) => {
+      withoutEvent(states["stopped"]!, "RUNTIME_FOUND")
+      withoutEvent(states["failed"]!, "RUNTIME_FOUND")
+    }
+  ),
+  fault(
+    "a sleeping Sandbox that does not hear of its death",
+    "sandbox",
+    "sandbox",
+    "A Sandbox whose runtime is gone does not stay running.",
+    ({ states }) => {
+      withoutEvent(states["sleeping"]!, "RUNTIME_DOWN")
+      withoutEvent(states["sleeping"]!, "STOP")
+      withoutEvent(states["sleeping"]!, "START")
+    }
+  ),
+  fault(
+    "a cancelled operation that completes after all",
+    "operation",
+    "operation",
+    "An operation has exactly one terminal result, which never changes.",
+    ({ states }) => {
+      again(states["cancelled"]!, "completed")
+    }
+  ),
+  fault(
+    "a terminal operation that takes its end once more",
+    "operation",
+    "operation",
+    "A terminal operation takes no event but the account of its process tree.",
+    ({ states }) => {
+      again(states["cancelled"]!, "cancelled")
+    }
+  ),
+  fault(
+    "an operation that forgets to end its process",
+    "operation",
+    "operation",
+    "An operation that ended says what became of its processes.",
+    ({ states }) => {
+      states["cancelled"]!.entry = without(states["cancelled"]!.entry, "endProcess")
+    }
+  ),
+  fault(
+    "a grant that its Sandbox does not close",
+    "access",
+    "connectionGrant",
+    "A preview, access or grant is usable only while its generation lives, or its Sandbox is about to close it.",
+    ({ states }) => {
+      withoutEvent(states["granted"]!, "SANDBOX_ENDED")
+    }
+  ),
+  fault(
+    "an access that never ends its connections",
+    "access",
+    "serviceAccess",
+    "What is closed ends: no preview or access stays on its way.",
+    ({ states }) => {
+      states["revoking"]!.entry = without(states["revoking"]!.entry, "cutConnections")
+    }
+  ),
+  fault(
+    "a wallet that stops nothing when its credit is gone",
+    "money",
+    "wallet",
+    "A Sandbox whose account is suspended or has no credit is stopped.",
+    ({ states }) => {
+      withoutEvent(states["exhausted"]!, "STOP_DUE")
+    }
+  ),
+  fault(
+    "a wallet that forgets what changed while it asked",
+    "money",
+    "wallet",
+    "A wallet that waits for nothing knows what its Sandboxes cost.",
+    ({ guards }) => {
+      guards["isAsked"] = () => false
+    }
+  ),
+  fault(
+    "a lost host whose Sandboxes are not told",
+    "fleet",
+    "host",
+    "A Sandbox on a lost host does not stay running.",
+    ({ states }) => {
+      states["lost"]!.entry = without(states["lost"]!.entry, "loseSandboxes")
+    }
+  ),
+  fault(
+    "a host that joins again and counts as compared",
+    "fleet",
+    "host",
+    "A host carries Sandboxes, or is drained, only once its machines were compared with them.",
+    ({ states }) => {
+      states["joining"]!.on["CANARY_PASSED"] = { target: "ready", actions: ["noteProven"], description: "Planted." }
+    }
+  )
+]

@@ -1,0 +1,57 @@
+/**
+ * `npm run explore -- [--scope NAME] [--depth N] [--seconds S] [--memory MB]`: explores the products of the machines, one after the other, or one of
+ * them. Ctrl-C ends the present one, and says what was seen.
+ */
+import { parseArgs } from "node:util"
+import { explore } from "../../src/proofs/explore/explore.ts"
+import { progressLine, summaryLine, violationText } from "../../src/proofs/explore/summary.ts"
+import { productOf, type ScopeName, scopeNames, sentenceOf } from "./product/scopes.ts"
+
+const tellEveryMs = 2_000
+const bytesOfMb = 1024 * 1024
+
+const { values } = parseArgs({
+  options: {
+    scope: { type: "string" },
+    depth: { type: "string" },
+    seconds: { type: "string", default: "600" },
+    memory: { type: "string", default: "2048" }
+  }
+})
+
+const isScope = (name: string): name is ScopeName => (scopeNames as ReadonlyArray<string>).includes(name)
+
+const asked = values.scope === undefined ? scopeNames : values.scope.split(",").filter(isScope)
+if (asked.length === 0) {
+  console.error(
+    `There is no scope ${values.scope}. These are: ${scopeNames.map((name) => `${name} (${sentenceOf(name)})`).join(", ")}.`
+  )
+  process.exit(1)
+}
+
+const stop = new AbortController()
+process.once("SIGINT", () => stop.abort())
+
+const seconds = Number(values.seconds) / asked.length
+const limits = {
+  ...(values.depth === undefined ? {} : { depth: Number(values.depth) }),
+  seconds,
+  bytes: Number(values.memory) * bytesOfMb,
+  signal: stop.signal
+}
+
+let broken = 0
+for (const name of asked) {
+  if (stop.signal.aborted) break
+  console.log(`${name}: ${sentenceOf(name)}`)
+  let toldAt = performance.now()
+  const explored = await explore(productOf(name), limits, (progress) => {
+    if (performance.now() - toldAt < tellEveryMs) return
+    toldAt = performance.now()
+    console.log(`  ${progressLine(name, progress, seconds)}`)
+  })
+  console.log(summaryLine(explored))
+  for (const violation of explored.violations) console.log(`\n${violationText(violation)}\n`)
+  broken += explored.violations.length
+}
+process.exitCode = broken === 0 ? 0 : 1

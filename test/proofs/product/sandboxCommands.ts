@@ -1,0 +1,170 @@
+/**
+ * What can come of each command of a Sandbox: of `src/sandbox/SandboxDefinition.ts`, `bootSandbox.ts`, `sandboxEnd.ts`, `sandboxIdleness.ts`,
+ * over a driver that behaves as `src/host/simulated/SimulatedRuntime.ts`.
+ */
+import { hasNeverRun } from "../../../machines/sandbox.ts"
+import { NOW } from "../../../src/proofs/explore/canonical.ts"
+import type { ActorKind, Outcome } from "../../../src/proofs/explore/Product.ts"
+import { answers, reason, soon, standingOf, type View, type World } from "./World.ts"
+
+type Table = ActorKind<World>["commands"]
+
+const lost = (generation: number) => ({
+  type: "HOST_LOST",
+  generation,
+  reason,
+  seenAt: NOW - 1
+})
+
+/** Something uses the Sandbox: an operation has a command to run. */
+const isUsed = (product: View) =>
+  product.actors.some(({ kind, commands }) => kind === "operation" && commands.length > 0)
+
+/** Open dependents of the generation and earlier ones, and the event for each kind. */
+const endings = (product: View, generation: number) =>
+  product.actors
+    .filter(
+      ({ kind, tags, context }) =>
+        !["sandbox", "host", "wallet"].includes(kind) && tags.has("open") && context.generation <= generation
+    )
+    .map(({ id, kind }) => ({
+      to: id,
+      event: { type: kind === "operation" ? "LOST" : "SANDBOX_ENDED", reason }
+    }))
+
+const bootsPlainly: Table["provision"]["outcomes"] = ({ context }, _, product) => {
+  const { generation } = context
+  const { world } = product
+  const standing = standingOf(product)
+  if (standing === "lost" || standing === "gone") return [{ label: "the host is lost", answer: lost(generation) }]
+  if (standing === "silent") return []
+  const isNewer = world.machine !== null && world.machine.generation > generation
+  const up: Outcome<World> = {
+    label: "boots",
+    ...(isNewer ? {} : { world: { ...world, machine: { generation, isAsleep: false }, hasVolume: true } }),
+    answer: { type: "RUNTIME_UP", generation }
+  }
+  return [
+    up,
+    {
+      label: "a limit refuses",
+      ...(hasNeverRun(context) ? { world: { ...world, machine: null, hasVolume: false } } : {}),
+      answer: { type: "RUNTIME_REFUSED", generation, reason }
+    },
+    {
+      label: "fails",
+      world: { ...world, hasVolume: true },
+      answer: { type: "RUNTIME_FAILED", generation, reason }
+    }
+  ]
+}
+
+/** The boot may also wait for its turn, or be given up while the host goes on with it. */
+const boots: Table["provision"]["outcomes"] = (self, params, product) => {
+  const { generation } = self.context
+  const { world } = product
+  const plainly = bootsPlainly(self, params, product)
+  if (!answers(product)) return plainly
+  return [
+    ...plainly,
+    {
+      label: "waits for its turn",
+      tells: [{ to: "sandbox", event: { type: "BOOT_WAITS", generation, until: soon } }],
+      goesOn: true
+    },
+    ...(world.lateBoot === null && world.machine === null
+      ? [
+          {
+            label: "seems to fail, and the host goes on",
+            world: { ...world, lateBoot: { generation } },
+            answer: { type: "RUNTIME_FAILED", generation, reason }
+          }
+        ]
+      : [])
+  ]
+}
+
+const stops: Table["stopRuntime"]["outcomes"] = (_, { generation }, product) => {
+  const { world } = product
+  const standing = standingOf(product)
+  if (!answers(product)) {
+    return standing === "lost" || standing === "gone" ? [{ label: "the host is lost", answer: lost(generation) }] : []
+  }
+  const ends = world.machine !== null && world.machine.generation <= generation
+  return [
+    {
+      label: "ends the runtime",
+      ...(ends ? { world: { ...world, machine: null } } : {}),
+      answer: { type: "RUNTIME_STOPPED", generation }
+    }
+  ]
+}
+
+const destroys: Table["destroyRuntime"]["outcomes"] = (_, __, product) => {
+  const { world } = product
+  if (!answers(product) && standingOf(product) !== "gone") return []
+  return [
+    {
+      label: "removes everything",
+      world: { ...world, machine: null, hasVolume: false },
+      answer: { type: "VOLUME_GONE" }
+    }
+  ]
+}
+
+const suspends: Table["suspendRuntime"]["outcomes"] = (_, { generation }, product) => {
+  const { world } = product
+  const failed = { type: "SUSPEND_FAILED", generation, reason }
+  if (isUsed(product)) return [{ label: "it is used again", answer: failed }]
+  if (!answers(product) || world.machine?.generation !== generation) return [{ label: "fails", answer: failed }]
+  const frozen = { ...world, machine: { generation, isAsleep: true } }
+  return [
+    { label: "freezes the runtime", world: frozen },
+    { label: "fails", answer: failed },
+    { label: "seems to fail", world: frozen, answer: failed }
+  ]
+}
+
+const looksAtUse: Table["lookAtUse"]["outcomes"] = (_, __, product) => [
+  { label: "it is used", answer: { type: "IN_USE", until: soon } },
+  { label: "Sandboxes do not sleep here" },
+  ...(isUsed(product) ? [] : [{ label: "it is idle", answer: { type: "SLEEP" } }])
+]
+
+const looksAtIdleness: Table["lookAtIdleness"]["outcomes"] = ({ context }, { idleStopAt }, product) => {
+  if (idleStopAt === null || (context.lifetime?.stopAfterIdleSeconds ?? null) === null)
+    return [{ label: "nothing to do" }]
+  return [
+    { label: "it was used", answer: { type: "WAS_USED", idleStopAt, usedAt: NOW } },
+    ...(isUsed(product) ? [] : [{ label: "it was idle", answer: { type: "WAS_IDLE", idleStopAt } }])
+  ]
+}
+
+const meters: Table["meter"]["outcomes"] = ({ tags }, _, product) => [
+  {
+    label: "posts",
+    world: { ...product.world, isMetered: tags.has("up") },
+    tells: product.actor("wallet") === null ? [] : [{ to: "wallet", event: { type: "CHANGED" } }]
+  }
+]
+
+export const sandboxCommands: Table = {
+  provision: { lane: "runtime", outcomes: boots },
+  stopRuntime: { lane: "runtime", outcomes: stops },
+  leaveRuntime: { lane: "runtime", outcomes: () => [{ label: "frees its room" }] },
+  destroyRuntime: { lane: "runtime", outcomes: destroys },
+  suspendRuntime: { lane: "runtime", outcomes: suspends },
+  lookAtUse: { lane: "runtime", outcomes: looksAtUse },
+  lookAtIdleness: { lane: "idleness", outcomes: looksAtIdleness },
+  meter: { lane: null, outcomes: meters },
+  closeDependents: {
+    lane: null,
+    outcomes: (_, { generation }, product) => [{ label: "tells them", tells: endings(product, generation) }]
+  }
+}
+
+/** The same over a host whose boots end when their commands do. */
+export const plainSandboxCommands: Table = {
+  ...sandboxCommands,
+  provision: { lane: "runtime", outcomes: bootsPlainly }
+}

@@ -1,0 +1,218 @@
+/** The products that are explored: parts of the whole that share the Sandbox, each small enough for its end or for a good depth. */
+import type { AnyStateMachine } from "xstate"
+import { connectionGrantMachine } from "../../../machines/connectionGrant.ts"
+import { hostMachine } from "../../../machines/host.ts"
+import { operationMachine } from "../../../machines/operation.ts"
+import { previewMachine } from "../../../machines/preview.ts"
+import { sandboxMachine } from "../../../machines/sandbox.ts"
+import { serviceAccessMachine } from "../../../machines/serviceAccess.ts"
+import { walletMachine } from "../../../machines/wallet.ts"
+import { NOW } from "../../../src/proofs/explore/canonical.ts"
+import type { ActorKind, Product } from "../../../src/proofs/explore/Product.ts"
+import { edgeInvariants, livenessOf, stateInvariants } from "../../invariants/ofProduct.ts"
+import { accessCommands, grantCommands, operationCommands, previewCommands } from "./dependentCommands.ts"
+import {
+  accounts,
+  admissions,
+  asks,
+  clientsOfSandbox,
+  deaths,
+  hostsMachine,
+  hostsProcess,
+  lifetimeChanges,
+  makes,
+  operatorOfHost,
+  reconciler,
+  reports,
+  retention,
+  stalls
+} from "./happenings.ts"
+import { plainSandboxCommands, sandboxCommands } from "./sandboxCommands.ts"
+import { hostCommands, walletCommands } from "./sharedCommands.ts"
+import { firstWorld, type Happenings, type World } from "./World.ts"
+
+/** A product's machines by their ids: a test may put another in the place of one. */
+export type Machines = Readonly<Record<string, AnyStateMachine>>
+
+export const ourMachines: Machines = {
+  sandbox: sandboxMachine,
+  operation: operationMachine,
+  preview: previewMachine,
+  serviceAccess: serviceAccessMachine,
+  connectionGrant: connectionGrantMachine,
+  wallet: walletMachine,
+  host: hostMachine
+}
+
+interface Part {
+  readonly kind: (machines: Machines) => ActorKind<World>
+  readonly happenings: ReadonlyArray<Happenings>
+}
+
+const sandboxInput = {
+  sandboxId: "sandbox",
+  accountId: "acc",
+  workspaceId: "wsp",
+  volumeId: "vol",
+  hostId: null,
+  name: "s",
+  runtime: "namespace",
+  profile: { vcpus: 1, memoryBytes: 1, diskBytes: 1 },
+  networkEnabled: true,
+  metadata: {},
+  env: null,
+  lifetime: null,
+  bootTimeoutMs: 60_000,
+  at: NOW
+}
+
+const sandbox: Part = {
+  kind: ({ sandbox }) => ({ machine: sandbox!, names: ["sandbox"], input: sandboxInput, commands: sandboxCommands }),
+  happenings: [clientsOfSandbox, hostsMachine, reports, reconciler]
+}
+
+/** With a host that tells no death and goes on with no boot. */
+const plainSandbox: Part = {
+  kind: ({ sandbox }) => ({
+    machine: sandbox!,
+    names: ["sandbox"],
+    input: sandboxInput,
+    commands: plainSandboxCommands
+  }),
+  happenings: [clientsOfSandbox, deaths, reconciler]
+}
+
+const isOver = (tags: ReadonlySet<string>) => tags.has("over")
+
+const operations = (names: ReadonlyArray<string>, timeoutMs: number | null): Part => ({
+  kind: ({ operation }) => ({ machine: operation!, names, commands: operationCommands }),
+  happenings: [
+    makes("operation", names, { timeoutMs }),
+    asks(names, { cancels: { type: "CANCEL" } }),
+    retention(names, (tags) => tags.has("terminal"))
+  ]
+})
+
+const previews: Part = {
+  kind: ({ preview }) => ({ machine: preview!, names: ["preview"], commands: previewCommands }),
+  happenings: [
+    makes("preview", ["preview"]),
+    asks(["preview"], { closes: { type: "CLOSE" } }),
+    retention(["preview"], isOver)
+  ]
+}
+
+const accesses: Part = {
+  kind: ({ serviceAccess }) => ({ machine: serviceAccess!, names: ["access"], commands: accessCommands }),
+  happenings: [
+    makes("serviceAccess", ["access"]),
+    asks(["access"], {
+      "of one connects by": { type: "ATTACH", client: "one" },
+      "of another connects by": { type: "ATTACH", client: "another" },
+      revokes: { type: "REVOKE" }
+    }),
+    retention(["access"], isOver)
+  ]
+}
+
+const grants: Part = {
+  kind: ({ connectionGrant }) => ({ machine: connectionGrant!, names: ["grant"], commands: grantCommands }),
+  happenings: [
+    makes("connectionGrant", ["grant"]),
+    asks(["grant"], { "connects by": { type: "CONNECT" }, revokes: { type: "REVOKE" } }),
+    retention(["grant"], isOver)
+  ]
+}
+
+const wallet: Part = {
+  kind: ({ wallet }) => ({
+    machine: wallet!,
+    names: ["wallet"],
+    input: { accountId: "acc", at: NOW },
+    commands: walletCommands
+  }),
+  happenings: [accounts]
+}
+
+const host: Part = {
+  kind: ({ host }) => ({
+    machine: host!,
+    names: ["host"],
+    input: { hostId: "host", boot: "boot-1", leaseMs: 60_000, at: NOW },
+    commands: hostCommands
+  }),
+  happenings: [hostsProcess, operatorOfHost]
+}
+
+interface Scope {
+  readonly sentence: string
+  readonly parts: ReadonlyArray<Part>
+  readonly more?: ReadonlyArray<Happenings>
+  readonly lateMax: number
+}
+
+const scopes = {
+  sandbox: { sentence: "a Sandbox, answers that are late, boots that are given up", parts: [sandbox], lateMax: 1 },
+  lifetimes: {
+    sentence: "a Sandbox with lifetimes that change, and a host that stalls",
+    parts: [plainSandbox],
+    more: [lifetimeChanges, stalls],
+    lateMax: 0
+  },
+  operations: {
+    sentence: "a Sandbox with two operations",
+    parts: [plainSandbox, operations(["operation1", "operation2"], 60_000)],
+    more: [admissions],
+    lateMax: 0
+  },
+  operation: {
+    sentence: "a Sandbox with an operation, and answers that are late",
+    parts: [plainSandbox, operations(["operation1"], 60_000)],
+    more: [admissions],
+    lateMax: 1
+  },
+  preview: {
+    sentence: "a Sandbox with a preview, and answers that are late",
+    parts: [plainSandbox, previews],
+    more: [admissions],
+    lateMax: 1
+  },
+  access: {
+    sentence: "a Sandbox with a service access and a connection grant",
+    parts: [plainSandbox, accesses, grants],
+    more: [admissions],
+    lateMax: 0
+  },
+  money: {
+    sentence: "a Sandbox with its account's wallet, and answers that are late",
+    parts: [plainSandbox, wallet],
+    lateMax: 1
+  },
+  fleet: { sentence: "a Sandbox on a host of a fleet", parts: [plainSandbox, host], lateMax: 0 },
+  whole: {
+    sentence: "all of them together",
+    parts: [sandbox, operations(["operation1", "operation2"], 60_000), previews, accesses, grants, wallet, host],
+    more: [admissions, lifetimeChanges, stalls],
+    lateMax: 1
+  }
+} as const satisfies Readonly<Record<string, Scope>>
+
+export type ScopeName = keyof typeof scopes
+export const scopeNames = Object.keys(scopes) as ReadonlyArray<ScopeName>
+export const sentenceOf = (name: ScopeName): string => scopes[name].sentence
+
+export const productOf = (name: ScopeName, machines: Machines = ourMachines): Product<World> => {
+  const { parts, lateMax, ...rest } = scopes[name] as Scope
+  const happenings = [...parts.flatMap((part) => part.happenings), ...(rest.more ?? [])]
+  return {
+    name,
+    kinds: parts.map(({ kind }) => kind(machines)),
+    world: firstWorld,
+    happenings: (product) => happenings.flatMap((list) => list(product)),
+    counters: ["generation", "edition"],
+    lateMax,
+    states: stateInvariants,
+    edges: edgeInvariants,
+    liveness: livenessOf(name)
+  }
+}

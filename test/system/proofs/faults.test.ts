@@ -1,0 +1,23 @@
+/** An exploration finds each fault that is planted in a machine, by the invariant that it breaks. */
+import { assert, describe, it } from "vitest"
+import { explore } from "../../../src/proofs/explore/explore.ts"
+import { violationText } from "../../../src/proofs/explore/summary.ts"
+import { faults } from "../../proofs/faults/faults.ts"
+import { ourMachines, productOf } from "../../proofs/product/scopes.ts"
+
+const depthMax = 14
+
+describe("a planted fault is found", () => {
+  it.each(faults.map((fault) => [fault.name, fault] as const))("%s", async (name, { machine, scope, breaks }) => {
+    const product = productOf(scope, { ...ourMachines, [machine.id]: machine })
+    const explored = await explore(product, { depth: depthMax, seconds: 20 })
+    process.stdout.write(
+      `${name}: ${explored.violations.map(({ depth, sentence }) => `after ${depth} steps, ${sentence}`)}\n`
+    )
+    assert.include(
+      explored.violations.map(({ sentence }) => sentence),
+      breaks,
+      explored.violations.map(violationText).join("\n")
+    )
+  })
+})
