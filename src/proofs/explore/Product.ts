@@ -54,6 +54,7 @@ export interface Outcome<W> {
 
 export interface Happening<W> extends Outcome<W> {
   readonly by: By
+  readonly isUrgent?: boolean
 }
 
 /** No outcome: the command waits, or retries, until something else happens. */
@@ -64,13 +65,23 @@ export type Outcomes<W> = (
   product: ProductView<W>
 ) => ReadonlyArray<Outcome<W>>
 
+export interface CommandTable<W> {
+  readonly lane: string | null
+  readonly outcomes: Outcomes<W>
+  /**
+   * Nothing else happens before it. For a step that changes nothing which another step, or an invariant, depends on: in which order it comes makes no
+   * difference then, so one order is enough. It has one outcome.
+   */
+  readonly isUrgent?: boolean
+}
+
 export interface ActorKind<W> {
   readonly machine: AnyStateMachine
   /** Several are alike: a product state does not tell which is which. */
   readonly names: ReadonlyArray<string>
   /** Input of the actors that exist from the start; absent: steps make them. */
   readonly input?: unknown
-  readonly commands: Readonly<Record<string, { readonly lane: string | null; readonly outcomes: Outcomes<W> }>>
+  readonly commands: Readonly<Record<string, CommandTable<W>>>
 }
 
 export interface Delivery {

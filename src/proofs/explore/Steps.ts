@@ -7,7 +7,18 @@
 import type { AnyEvent } from "../../engine/ActorDefinition.ts"
 import { countsOf, isRenumbered, isSeenInContext, NOW, renumbered, renumbering, withPassed } from "./canonical.ts"
 import { ABSENT, Locals, type Settles } from "./Locals.ts"
-import type { ActorKind, ActorView, By, Delivery, Outcome, Pending, Product, ProductView, Step } from "./Product.ts"
+import type {
+  ActorKind,
+  ActorView,
+  By,
+  Delivery,
+  Happening,
+  Outcome,
+  Pending,
+  Product,
+  ProductView,
+  Step
+} from "./Product.ts"
 import type { Reads } from "./Reads.ts"
 
 export type Row = ReadonlyArray<number>
@@ -144,18 +155,44 @@ export class Steps<W> {
       found.push({ by, label, deliveries: taking.deliveries, row: this.#canonical(taking.row), plain: taking.row })
     }
     const view = this.view(row)
+    const happenings = this.product.happenings(view)
+    if (this.#urgentStep(row, view, happenings, take)) return found
     for (let place = 1; place < row.length; place++) {
       if (row[place] === ABSENT) continue
       this.#commandSteps(row, place, view, take)
       this.#deadlineSteps(row, place, take)
     }
     if (this.product.lateMax > 0) this.#crashStep(row, take)
-    for (const happening of this.product.happenings(view)) {
+    for (const happening of happenings) {
       take(happening.by, happening.label, (taking) => {
         taking.apply(happening as Outcome<unknown>)
       })
     }
     return found
+  }
+
+  /** True: there is one, and it is taken before all others. */
+  #urgentStep(row: Row, view: ProductView<W>, happenings: ReadonlyArray<Happening<W>>, take: Take): boolean {
+    for (let place = 1; place < row.length; place++) {
+      if (row[place] === ABSENT) continue
+      const { commands } = this.locals.get(row[place]!)
+      const index = commands.findIndex(({ type }) => this.kinds[place]!.commands[type]!.isUrgent === true)
+      if (index < 0) continue
+      const self = this.locals.view(row[place]!, this.names[place]!)
+      const { type, params } = self.commands[index]!
+      const [outcome] = this.kinds[place]!.commands[type]!.outcomes(self, params, view)
+      take("service", `${self.id} ${type}: ${outcome!.label}`, (taking) => {
+        taking.apply(outcome as Outcome<unknown>)
+        taking.send(place, outcome!.answer ?? null, { command: index })
+      })
+      return true
+    }
+    const urgent = happenings.find(({ isUrgent }) => isUrgent === true)
+    if (urgent === undefined) return false
+    take(urgent.by, urgent.label, (taking) => {
+      taking.apply(urgent as Outcome<unknown>)
+    })
+    return true
   }
 
   #commandSteps(row: Row, place: number, view: ProductView<W>, take: Take) {

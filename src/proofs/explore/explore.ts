@@ -6,7 +6,7 @@
  * read of any other field makes everything explored so far void: it begins again, with that field.
  */
 import { Graph } from "./Graph.ts"
-import type { Liveness, Product, Step } from "./Product.ts"
+import type { Product, Step } from "./Product.ts"
 import { Reads } from "./Reads.ts"
 import { StateTable } from "./StateTable.ts"
 import { type Row, Steps, type Successor } from "./Steps.ts"
@@ -14,11 +14,14 @@ import { type Row, Steps, type Successor } from "./Steps.ts"
 /** States of the first walk. */
 const surveyed = 400
 const lookEvery = 256
+/** Of liveness: at most so many goals. */
+const toBit = 16
 const restartsMax = 40
 
 export interface Limits {
   /** Steps from the first state. */
   readonly depth?: number
+  /** From the last beginning on. */
   readonly seconds?: number
   /** Of states and edges. */
   readonly bytes?: number
@@ -70,15 +73,16 @@ class Exploration<W> {
   readonly graph = new Graph()
   readonly #product: Product<W>
   readonly #reads: Reads
-  readonly #began: number
+  readonly #began = performance.now()
+  /** By state: of which liveness it is in `from` (low bits) and in `to` (from bit 16). */
+  readonly #goals: Array<number> = []
   /** The number of the first state of each depth. */
   readonly #levels: Array<number> = [0]
   readonly violations: Array<Violation> = []
 
-  constructor(product: Product<W>, reads: Reads, began: number) {
+  constructor(product: Product<W>, reads: Reads) {
     this.#product = product
     this.#reads = reads
-    this.#began = began
     this.steps = new Steps(product, reads)
     this.table = new StateTable(this.steps.names.length)
     const first = this.steps.first()
@@ -152,8 +156,15 @@ class Exploration<W> {
   }
 
   #checkState(state: number, row: Row) {
+    const view = this.steps.view(row)
+    let bits = 0
+    for (const [index, { from, to }] of this.#product.liveness.entries()) {
+      if (to(view)) bits |= 1 << (index + toBit)
+      else if (from(view)) bits |= 1 << index
+    }
+    this.#goals.push(bits)
     for (const { sentence, broken } of this.#product.states) {
-      const detail = broken(this.steps.view(row))
+      const detail = broken(view)
       if (detail !== null) this.#violate(sentence, detail, this.pathTo(state))
     }
   }
@@ -184,24 +195,23 @@ class Exploration<W> {
   }
 
   /** What was not expanded may lead anywhere. */
-  checkLiveness({ sentence, from, to, by }: Liveness<W>) {
-    const { size } = this.table
-    const marked = new Uint8Array(size)
-    const asked = new Uint8Array(size)
-    for (let state = 0; state < size; state++) {
-      const view = this.steps.view(this.table.row(state))
-      if (state >= this.graph.expanded || to(view)) marked[state] = 1
-      else if (from(view)) asked[state] = 1
+  checkLiveness() {
+    for (const [index, { sentence, by }] of this.#product.liveness.entries()) {
+      const has = (state: number, bit: number) => (this.#goals[state]! & (1 << bit)) !== 0
+      const marked = new Uint8Array(this.table.size)
+      for (let state = 0; state < marked.length; state++) {
+        if (state >= this.graph.expanded || has(state, index + toBit)) marked[state] = 1
+      }
+      this.graph.spreadBackward(marked, by)
+      const stuck = marked.findIndex((isMarked, state) => isMarked === 0 && has(state, index))
+      if (stuck >= 0) this.#violate(sentence, "No fair path leads on from here.", this.pathTo(stuck))
     }
-    this.graph.spreadBackward(marked, by)
-    const stuck = asked.findIndex((isAsked, state) => isAsked === 1 && marked[state] === 0)
-    if (stuck >= 0) this.#violate(sentence, "No fair path leads on from here.", this.pathTo(stuck))
   }
 }
 
 /** Records what is read in the first states. */
 const survey = <W>(product: Product<W>, reads: Reads, statesMax: number) => {
-  const exploration = new Exploration(product, reads, 0)
+  const exploration = new Exploration(product, reads)
   exploration.expand(statesMax)
   reads.reduce()
 }
@@ -231,13 +241,12 @@ export const explore = async <W>(
   tell: (progress: Progress) => void = () => {},
   surveyedMax = surveyed
 ): Promise<Explored & { readonly steps: Steps<W> }> => {
-  const began = performance.now()
   const reads = new Reads()
   survey(product, reads, surveyedMax)
   for (let restarts = 0; ; restarts++) {
-    const exploration = new Exploration(product, reads, began)
+    const exploration = new Exploration(product, reads)
     const end = await exploration.run(limits, tell)
-    if (end !== null && end !== "violation") for (const goal of product.liveness) exploration.checkLiveness(goal)
+    if (end !== null && end !== "violation") exploration.checkLiveness()
     if (end !== null && reads.missed.size === 0) {
       return {
         ...ofExploration(exploration, product, reads, restarts),

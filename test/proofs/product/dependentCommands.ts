@@ -65,7 +65,7 @@ export const operationCommands: Table = {
       )
     }
   },
-  forgetProcess: { lane: null, outcomes: () => [{ label: "forgets" }] }
+  forgetProcess: { lane: null, outcomes: () => [{ label: "forgets" }], isUrgent: true }
 }
 
 /** As `SandboxReach.obstacle`: null without an obstacle; a guest may not answer in time. */
@@ -104,7 +104,7 @@ export const previewCommands: Table = {
 
 export const accessCommands: Table = {
   confirmSandbox: { lane: "connections", outcomes: confirms },
-  cutOtherClients: { lane: "connections", outcomes: () => [{ label: "cuts the older client" }] },
+  cutOtherClients: { lane: "connections", outcomes: () => [{ label: "cuts the older client" }], isUrgent: true },
   cutConnections: {
     lane: "connections",
     outcomes: (self, _, product) => [
@@ -120,5 +120,5 @@ export const grantCommands: Table = {
   confirmSandbox: { lane: "connections", outcomes: confirms },
   /** With several services the count of connections may never reach zero. */
   holdConnections: { lane: "connections", outcomes: () => [] },
-  endConnections: { lane: "connections", outcomes: () => [{ label: "ends them" }] }
+  endConnections: { lane: "connections", outcomes: () => [{ label: "ends them" }], isUrgent: true }
 }

@@ -109,7 +109,7 @@ export const retention =
     names.flatMap((name): ReadonlyArray<Happening<World>> => {
       const actor = product.actor(name)
       if (actor === null || !isOver(actor.tags) || actor.commands.length > 0 || actor.late.length > 0) return []
-      return [{ by: "client", label: `${name} is forgotten after its retention`, removes: [name] }]
+      return [{ by: "service", label: `${name} is forgotten after its retention`, removes: [name], isUrgent: true }]
     })
 
 /** A client asks this of each of them that there is. */

@@ -151,12 +151,12 @@ const meters: Table["meter"]["outcomes"] = ({ tags }, _, product) => [
 export const sandboxCommands: Table = {
   provision: { lane: "runtime", outcomes: boots },
   stopRuntime: { lane: "runtime", outcomes: stops },
-  leaveRuntime: { lane: "runtime", outcomes: () => [{ label: "frees its room" }] },
+  leaveRuntime: { lane: "runtime", outcomes: () => [{ label: "frees its room" }], isUrgent: true },
   destroyRuntime: { lane: "runtime", outcomes: destroys },
   suspendRuntime: { lane: "runtime", outcomes: suspends },
   lookAtUse: { lane: "runtime", outcomes: looksAtUse },
   lookAtIdleness: { lane: "idleness", outcomes: looksAtIdleness },
-  meter: { lane: null, outcomes: meters },
+  meter: { lane: null, outcomes: meters, isUrgent: true },
   closeDependents: {
     lane: null,
     outcomes: (_, { generation }, product) => [{ label: "tells them", tells: endings(product, generation) }]
@@ -168,3 +168,9 @@ export const plainSandboxCommands: Table = {
   ...sandboxCommands,
   provision: { lane: "runtime", outcomes: bootsPlainly }
 }
+
+/** Where a wallet hears of each post, its order matters. */
+export const meteredSandboxCommands = (commands: Table): Table => ({
+  ...commands,
+  meter: { lane: null, outcomes: meters }
+})

@@ -8,8 +8,8 @@ import { sandboxMachine } from "../../../machines/sandbox.ts"
 import { serviceAccessMachine } from "../../../machines/serviceAccess.ts"
 import { walletMachine } from "../../../machines/wallet.ts"
 import { NOW } from "../../../src/proofs/explore/canonical.ts"
-import type { ActorKind, Product } from "../../../src/proofs/explore/Product.ts"
-import { edgeInvariants, livenessOf, stateInvariants } from "../../invariants/ofProduct.ts"
+import type { ActorKind, ActorView, Product } from "../../../src/proofs/explore/Product.ts"
+import { edgeInvariants, isForgottenGrant, livenessOf, stateInvariants } from "../../invariants/ofProduct.ts"
 import { accessCommands, grantCommands, operationCommands, previewCommands } from "./dependentCommands.ts"
 import {
   accounts,
@@ -27,7 +27,7 @@ import {
   retention,
   stalls
 } from "./happenings.ts"
-import { plainSandboxCommands, sandboxCommands } from "./sandboxCommands.ts"
+import { meteredSandboxCommands, plainSandboxCommands, sandboxCommands } from "./sandboxCommands.ts"
 import { hostCommands, walletCommands } from "./sharedCommands.ts"
 import { firstWorld, type Happenings, type World } from "./World.ts"
 
@@ -81,6 +81,11 @@ const plainSandbox: Part = {
   }),
   happenings: [clientsOfSandbox, deaths, reconciler]
 }
+
+const metered = ({ kind, happenings }: Part): Part => ({
+  kind: (machines) => ({ ...kind(machines), commands: meteredSandboxCommands(kind(machines).commands) }),
+  happenings
+})
 
 const isOver = (tags: ReadonlySet<string>) => tags.has("over")
 
@@ -185,13 +190,21 @@ const scopes = {
   },
   money: {
     sentence: "a Sandbox with its account's wallet, and answers that are late",
-    parts: [plainSandbox, wallet],
+    parts: [metered(plainSandbox), wallet],
     lateMax: 1
   },
   fleet: { sentence: "a Sandbox on a host of a fleet", parts: [plainSandbox, host], lateMax: 0 },
   whole: {
     sentence: "all of them together",
-    parts: [sandbox, operations(["operation1", "operation2"], 60_000), previews, accesses, grants, wallet, host],
+    parts: [
+      metered(sandbox),
+      operations(["operation1", "operation2"], 60_000),
+      previews,
+      accesses,
+      grants,
+      wallet,
+      host
+    ],
     more: [admissions, lifetimeChanges, stalls],
     lateMax: 1
   }
@@ -201,18 +214,27 @@ export type ScopeName = keyof typeof scopes
 export const scopeNames = Object.keys(scopes) as ReadonlyArray<ScopeName>
 export const sentenceOf = (name: ScopeName): string => scopes[name].sentence
 
-export const productOf = (name: ScopeName, machines: Machines = ourMachines): Product<World> => {
+/** @param isExcused Open actors of which it is known that they may outlive their Sandbox. */
+export const productOf = (
+  name: ScopeName,
+  machines: Machines = ourMachines,
+  isExcused: (actor: ActorView) => boolean = isForgottenGrant
+): Product<World> => {
   const { parts, lateMax, ...rest } = scopes[name] as Scope
   const happenings = [...parts.flatMap((part) => part.happenings), ...(rest.more ?? [])]
+  const kinds = parts.map(({ kind }) => kind(machines))
   return {
     name,
-    kinds: parts.map(({ kind }) => kind(machines)),
+    kinds,
     world: firstWorld,
     happenings: (product) => happenings.flatMap((list) => list(product)),
     counters: ["generation", "edition"],
     lateMax,
     states: stateInvariants,
     edges: edgeInvariants,
-    liveness: livenessOf(name)
+    liveness: livenessOf(
+      kinds.map(({ machine }) => machine.id),
+      isExcused
+    )
   }
 }

@@ -21,3 +21,15 @@ describe("a planted fault is found", () => {
     )
   })
 })
+
+/** When the machine is mended this test fails: then it goes, together with `isForgottenGrant`. */
+it("a fault that is known, a grant which outlives its Sandbox, is found", async () => {
+  const explored = await explore(
+    productOf("access", ourMachines, () => false),
+    { depth: depthMax, seconds: 20 }
+  )
+  assert.include(
+    explored.violations.map(({ sentence }) => sentence),
+    "A deletion ends without anybody's help: the Sandbox is deleted, the host empty, and what lived in it is over."
+  )
+})
