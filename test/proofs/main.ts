@@ -3,8 +3,8 @@
  * them. Ctrl-C ends the present one, and says what was seen.
  */
 import { parseArgs } from "node:util"
-import { explore } from "../../src/proofs/explore/explore.ts"
-import { progressLine, summaryLine, violationText } from "../../src/proofs/explore/summary.ts"
+import { type Explored, explore } from "../../src/proofs/explore/explore.ts"
+import { coverageText, progressLine, summaryLine, violationText } from "../../src/proofs/explore/summary.ts"
 import { productOf, type ScopeName, scopeNames, sentenceOf } from "./product/scopes.ts"
 
 const tellEveryMs = 2_000
@@ -40,7 +40,7 @@ const limits = {
   signal: stop.signal
 }
 
-let broken = 0
+const all: Array<Explored> = []
 for (const name of asked) {
   if (stop.signal.aborted) break
   console.log(`${name}: ${sentenceOf(name)}`)
@@ -52,6 +52,7 @@ for (const name of asked) {
   })
   console.log(summaryLine(explored))
   for (const violation of explored.violations) console.log(`\n${violationText(violation)}\n`)
-  broken += explored.violations.length
+  all.push(explored)
 }
-process.exitCode = broken === 0 ? 0 : 1
+console.log(coverageText(all))
+process.exitCode = all.every(({ violations }) => violations.length === 0) ? 0 : 1

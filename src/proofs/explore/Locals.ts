@@ -29,6 +29,7 @@ export class Locals {
   readonly #derived = new Map<string, number>()
   /** By id and number. */
   readonly #views = new Map<string, Array<ActorView>>()
+  readonly #taken = new Set<string>()
   readonly #changes = new Map<string, Changed>()
   /** By counter and number. */
   readonly #counts = new Map<string, Array<number>>()
@@ -44,6 +45,16 @@ export class Locals {
         Object.fromEntries(Object.entries(commands).map(([name, { lane }]) => [name, lane] as const))
       )
     }
+  }
+
+  /** Of the machines' transitions those that were taken, as `machine state EVENT target`. */
+  get taken(): ReadonlySet<string> {
+    return this.#taken
+  }
+
+  /** All that the machines declare, in the same form. */
+  get declared(): ReadonlySet<string> {
+    return new Set([...this.#machines.values()].flatMap(transitionsOf))
   }
 
   get size(): number {
@@ -174,6 +185,7 @@ export class Locals {
     const machine = this.#machines.get(kind)!
     const verdict = decide(machine, restore(machine, { value, context }), { ...event, at: NOW }, 1, deadlines)
     if (verdict.type !== "accepted") return stays(verdict.type, verdict.type === "refused" ? verdict.code : null)
+    this.#taken.add(`${kind} ${value} ${event.type} ${verdict.snapshot.value}`)
     const after = this.#withCommands(kind, commands, verdict.commands)
     return {
       next: this.number({
@@ -193,3 +205,13 @@ export class Locals {
     }
   }
 }
+
+const transitionsOf = (machine: AnyStateMachine): ReadonlyArray<string> =>
+  Object.entries(machine.states).flatMap(([state, { config }]) =>
+    Object.entries((config.on ?? {}) as Readonly<Record<string, unknown>>).flatMap(([event, listed]) =>
+      [listed].flat().map((one) => {
+        const { target } = (typeof one === "string" ? { target: one } : one) as { readonly target?: string }
+        return `${machine.id} ${state} ${event} ${target ?? state}`
+      })
+    )
+  )

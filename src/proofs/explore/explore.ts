@@ -64,6 +64,9 @@ export interface Explored {
   /** By kind, the fields of the context that tell states apart. */
   readonly fields: Readonly<Record<string, ReadonlyArray<string>>>
   readonly restarts: number
+  /** The machines' transitions that were taken, and that they declare, as `machine state EVENT target`. */
+  readonly taken: ReadonlySet<string>
+  readonly declared: ReadonlySet<string>
   readonly violations: ReadonlyArray<Violation>
 }
 
@@ -227,6 +230,8 @@ const ofExploration = <W>(exploration: Exploration<W>, product: Product<W>, read
     locals: exploration.steps.locals.size,
     fields: Object.fromEntries([...reads.contexts].map(([kind, fields]) => [kind, [...fields].sort()])),
     restarts,
+    taken: exploration.steps.locals.taken,
+    declared: exploration.steps.locals.declared,
     violations: exploration.violations
   }
 }

@@ -25,6 +25,17 @@ export const summaryLine = ({ product, states, edges, depth, seconds, end, local
   `${product}: ${number(states)} states, ${number(edges)} edges, every path of ${depth} steps, ${number(locals)} states of single actors, ` +
   `${seconds.toFixed(1)} s (${rate(states, seconds)} states/s), ${ends[end]}; ${violations.length} violations`
 
+/** Which of the machines' transitions the explorations took, all together. */
+export const coverageText = (explored: ReadonlyArray<Pick<Explored, "taken" | "declared">>): string => {
+  const taken = new Set(explored.flatMap((one) => [...one.taken]))
+  const declared = new Set(explored.flatMap((one) => [...one.declared]))
+  const left = [...declared].filter((transition) => !taken.has(transition)).sort()
+  return [
+    `${declared.size - left.length} of the machines' ${declared.size} transitions were taken`,
+    ...(left.length === 0 ? [] : [`not taken: ${left.join(", ")}`])
+  ].join("\n")
+}
+
 export const violationText = ({ sentence, detail, path, depth }: Violation): string =>
   [
     `Broken after ${depth} steps: ${sentence}`,

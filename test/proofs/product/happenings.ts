@@ -255,15 +255,27 @@ export const hostsProcess: Happenings = (product) => {
   const heard = (next: World["host"]) => ({ ...world, host: next })
   const joins = (of: string): Event => ({ type: "JOINED", boot: of, leaseMs: 60_000 })
   const restarted = nextBoot(boot)
+  const boots = (type: "BOOTS_FAIL" | "BOOTS_WORK", label: string): Happening<World> => ({
+    by: "fault",
+    label,
+    tells: [{ to: "host", event: { type, boot, reason } }]
+  })
   return [
-    isHeard
-      ? { by: "fault", label: "the host is cut off", world: heard({ boot, isHeard: false }) }
-      : {
-          by: "world",
-          label: "the host is heard again",
-          world: heard({ boot, isHeard: true }),
-          tells: [{ to: "host", event: joins(boot) }]
-        },
+    ...(isHeard
+      ? [
+          { by: "fault" as const, label: "the host is cut off", world: heard({ boot, isHeard: false }) },
+          boots("BOOTS_FAIL", "boots of other Sandboxes fail there"),
+          boots("BOOTS_WORK", "a boot of another Sandbox works there")
+        ]
+      : [
+          { by: "world" as const, label: "heartbeats of the host arrive again", world: heard({ boot, isHeard: true }) },
+          {
+            by: "world" as const,
+            label: "the host is there again, and joins",
+            world: heard({ boot, isHeard: true }),
+            tells: [{ to: "host", event: joins(boot) }]
+          }
+        ]),
     {
       by: "fault",
       label: "the host's process starts again",

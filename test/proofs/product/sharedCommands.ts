@@ -41,7 +41,15 @@ export const walletCommands: Table = {
   reckon: {
     lane: null,
     outcomes: ({ context }, _, { world }) => [
-      { label: "asks the ledger", answer: figures(world, context.suspendedAt, context.exhaustedAt) }
+      { label: "asks the ledger", answer: figures(world, context.suspendedAt, context.exhaustedAt) },
+      ...(world.money === "credit"
+        ? [
+            {
+              label: "asks the ledger, which has little left",
+              answer: { ...figures(world, context.suspendedAt, context.exhaustedAt), status: "low" }
+            }
+          ]
+        : [])
     ]
   },
   stopSandboxes: { lane: "stop", outcomes: stopsSandboxes }
