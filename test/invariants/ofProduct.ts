@@ -111,8 +111,8 @@ export const edgeInvariants: ReadonlyArray<Edge> = [
 /** By themselves: without a client, and without a fault. */
 const alone: ReadonlyArray<By> = ["service", "time", "world"]
 
-/** They wait for what may never come: a host is attended for as long as it is there, connections last for as long as somebody holds them. */
-const patient: ReadonlyArray<string> = ["attend", "holdConnections"]
+/** They wait for what may never come: a host is attended for as long as it is there, a command runs and a connection lasts as long as its user likes. */
+const patient: ReadonlyArray<string> = ["attend", "followProcess", "holdConnections"]
 
 const isIdle = ({ commands, late }: ActorView): boolean =>
   late.length === 0 && commands.every(({ type }) => patient.includes(type))

@@ -50,6 +50,8 @@ export interface Outcome<W> {
   readonly answer?: AnyEvent
   /** The command goes on. */
   readonly goesOn?: boolean
+  /** It may never come: liveness does not count on it. */
+  readonly isFault?: boolean
 }
 
 export interface Happening<W> extends Outcome<W> {

@@ -221,8 +221,9 @@ export class Steps<W> {
   #outcomeSteps(place: number, key: string, outcome: Outcome<W>, label: string, take: Take) {
     /** The outcome's own events may have changed the actor: the command is where it is now, if it still is. */
     const indexIn = (row: Row) => this.locals.get(row[place]!).commands.findIndex((one) => commandKey(one) === key)
-    const { answer, goesOn } = outcome
-    take("service", label, (taking) => {
+    const { answer, goesOn, isFault } = outcome
+    const by = isFault === true ? "fault" : "service"
+    take(by, label, (taking) => {
       taking.apply(outcome as Outcome<unknown>)
       if (goesOn === true) return
       const command = indexIn(taking.row)
@@ -230,7 +231,7 @@ export class Steps<W> {
     })
     if (this.product.lateMax === 0 || goesOn === true) return
     take(
-      "service",
+      answer === undefined ? "fault" : by,
       `${label}${answer === undefined ? ", and a crash forgets that" : ", to be heard later"}`,
       (taking) => {
         taking.apply(outcome as Outcome<unknown>)

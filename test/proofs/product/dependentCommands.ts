@@ -27,8 +27,8 @@ export const operationCommands: Table = {
         product,
         [
           { label: "starts", answer: { type: "STARTED" } },
-          { label: "is refused", answer: { type: "REFUSED", reason } },
-          { label: "violates the protocol", answer: lost }
+          { label: "is refused", isFault: true, answer: { type: "REFUSED", reason } },
+          { label: "violates the protocol", isFault: true, answer: lost }
         ],
         gone
       )
@@ -40,10 +40,13 @@ export const operationCommands: Table = {
         self,
         product,
         [
-          { label: "ends", answer: exited("gone") },
-          { label: "ends and leaves processes", answer: exited("unconfirmed") },
-          { label: "is forgotten", answer: lost },
-          ...(self.context.timeoutMs === null ? [] : [{ label: "runs out of time", answer: { type: "TIME_OUT" } }])
+          // A command may run for ever.
+          { label: "ends", isFault: true, answer: exited("gone") },
+          { label: "ends and leaves processes", isFault: true, answer: exited("unconfirmed") },
+          { label: "is forgotten", isFault: true, answer: lost },
+          ...(self.context.timeoutMs === null
+            ? []
+            : [{ label: "runs out of time", isFault: true, answer: { type: "TIME_OUT" } }])
         ],
         gone
       )
@@ -80,7 +83,7 @@ const looks = (
   const found = { label: "finds its Sandbox", answer: { type: good } }
   if (!sandboxOf(product).tags.has("up")) return [found]
   const silent = refused("its Sandbox does not answer")
-  return hasGuest(product, generation) ? [found, silent] : [silent]
+  return hasGuest(product, generation) ? [found, { ...silent, isFault: true }] : [silent]
 }
 
 /** As `SandboxReach.hasSettled`. */

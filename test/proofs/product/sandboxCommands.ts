@@ -48,11 +48,13 @@ const bootsPlainly: Table["provision"]["outcomes"] = ({ context }, _, product) =
     up,
     {
       label: "a limit refuses",
+      isFault: true,
       ...(hasNeverRun(context) ? { world: { ...world, machine: null, hasVolume: false } } : {}),
       answer: { type: "RUNTIME_REFUSED", generation, reason }
     },
     {
       label: "fails",
+      isFault: true,
       world: { ...world, hasVolume: true },
       answer: { type: "RUNTIME_FAILED", generation, reason }
     }
@@ -76,6 +78,7 @@ const boots: Table["provision"]["outcomes"] = (self, params, product) => {
       ? [
           {
             label: "seems to fail, and the host goes on",
+            isFault: true,
             world: { ...world, lateBoot: { generation } },
             answer: { type: "RUNTIME_FAILED", generation, reason }
           }
@@ -120,8 +123,8 @@ const suspends: Table["suspendRuntime"]["outcomes"] = (_, { generation }, produc
   const frozen = { ...world, machine: { generation, isAsleep: true } }
   return [
     { label: "freezes the runtime", world: frozen },
-    { label: "fails", answer: failed },
-    { label: "seems to fail", world: frozen, answer: failed }
+    { label: "fails", isFault: true, answer: failed },
+    { label: "seems to fail", isFault: true, world: frozen, answer: failed }
   ]
 }
 

@@ -94,7 +94,11 @@ export const hostCommands: Table = {
     lane: "canary",
     outcomes: (_, { boot }, { world: { host } }) => [
       ...(host.isHeard && host.boot === boot ? [{ label: "boots", answer: { type: "CANARY_PASSED", boot } }] : []),
-      { label: "does not boot", answer: { type: "CANARY_FAILED", boot, reason } }
+      {
+        label: "does not boot",
+        isFault: host.isHeard && host.boot === boot,
+        answer: { type: "CANARY_FAILED", boot, reason }
+      }
     ]
   },
   lookAtHost: {
