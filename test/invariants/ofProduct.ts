@@ -158,6 +158,22 @@ const neverStuck = (isExcused: (actor: ActorView) => boolean): Goal => ({
   by: alone
 })
 
+const isLeftBehind = (actor: ActorView, product: ProductView<World>): boolean => {
+  const { tags, context } = sandboxOf(product)
+  return isOpen(actor) && !(tags.has("inhabited") && context.generation === actor.context.generation)
+}
+
+const nothingIsLeftBehind = (isExcused: (actor: ActorView) => boolean): Goal => {
+  const isAnyLeft = (product: ProductView<World>) =>
+    product.actors.some((actor) => isLeftBehind(actor, product) && !isExcused(actor))
+  return {
+    sentence: "What lives in a generation that has ended ends, too.",
+    from: isAnyLeft,
+    to: (product) => !isAnyLeft(product),
+    by: alone
+  }
+}
+
 const isUnderway = ({ tags }: ActorView) => tags.has("counted") && (!tags.has("notStarting") || tags.has("volumeless"))
 
 const waysEnd: Goal = {
@@ -192,9 +208,12 @@ const closingsEnd: Goal = {
 }
 
 const runtimesBelong: Goal = {
-  sentence: "A runtime that no Sandbox wants is ended.",
+  sentence: "A runtime that no Sandbox wants is ended, unless its host was given up.",
   from: (product) => product.world.machine !== null && !sandboxOf(product).tags.has("inhabited"),
-  to: (product) => product.world.machine === null || sandboxOf(product).tags.has("inhabited"),
+  to: (product) =>
+    product.world.machine === null ||
+    sandboxOf(product).tags.has("inhabited") ||
+    product.actor("host")?.tags.has("removed") === true,
   by: alone
 }
 
@@ -224,6 +243,7 @@ const lostHostsEmpty: Goal = {
 const always = (isExcused: (actor: ActorView) => boolean): ReadonlyArray<Goal> => [
   deletable(isExcused),
   neverStuck(isExcused),
+  nothingIsLeftBehind(isExcused),
   waysEnd,
   commandsEnd,
   treesSettle,

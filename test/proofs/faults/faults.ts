@@ -85,7 +85,7 @@ export const faults: ReadonlyArray<Fault> = [
     "a stopped Sandbox that leaves a runtime alone",
     "sandbox",
     "sandbox",
-    "A runtime that no Sandbox wants is ended.",
+    "A runtime that no Sandbox wants is ended, unless its host was given up.",
     ({ states }) => {
       withoutEvent(states["stopped"]!, "RUNTIME_FOUND")
       withoutEvent(states["failed"]!, "RUNTIME_FOUND")

@@ -2,7 +2,7 @@
 
 import { removalObstacle } from "../../../machines/hostRemoval.ts"
 import { NOW } from "../../../src/proofs/explore/canonical.ts"
-import type { Happening } from "../../../src/proofs/explore/Product.ts"
+import type { ActorView, Happening } from "../../../src/proofs/explore/Product.ts"
 import { answers, type Happenings, isBusy, reason, sandboxOf, standingOf, type View, type World } from "./World.ts"
 
 type Event = { readonly type: string; readonly [field: string]: unknown }
@@ -104,11 +104,11 @@ export const makes =
 
 /** Retention forgets what is over; so there is room for the next one. */
 export const retention =
-  (names: ReadonlyArray<string>, isOver: (tags: ReadonlySet<string>) => boolean): Happenings =>
+  (names: ReadonlyArray<string>, isOver: (actor: ActorView) => boolean): Happenings =>
   (product) =>
     names.flatMap((name): ReadonlyArray<Happening<World>> => {
       const actor = product.actor(name)
-      if (actor === null || !isOver(actor.tags) || actor.commands.length > 0 || actor.late.length > 0) return []
+      if (actor === null || !isOver(actor) || actor.commands.length > 0 || actor.late.length > 0) return []
       return [{ by: "service", label: `${name} is forgotten after its retention`, removes: [name], isUrgent: true }]
     })
 

@@ -2,7 +2,7 @@
 import type { AnyStateMachine } from "xstate"
 import { connectionGrantMachine } from "../../../machines/connectionGrant.ts"
 import { hostMachine } from "../../../machines/host.ts"
-import { operationMachine } from "../../../machines/operation.ts"
+import { isSettled, operationMachine } from "../../../machines/operation.ts"
 import { previewMachine } from "../../../machines/preview.ts"
 import { sandboxMachine } from "../../../machines/sandbox.ts"
 import { serviceAccessMachine } from "../../../machines/serviceAccess.ts"
@@ -87,14 +87,14 @@ const metered = ({ kind, happenings }: Part): Part => ({
   happenings
 })
 
-const isOver = (tags: ReadonlySet<string>) => tags.has("over")
+const isOver = ({ tags }: ActorView) => tags.has("over")
 
 const operations = (names: ReadonlyArray<string>, timeoutMs: number | null): Part => ({
   kind: ({ operation }) => ({ machine: operation!, names, commands: operationCommands }),
   happenings: [
     makes("operation", names, { timeoutMs }),
     asks(names, { cancels: { type: "CANCEL" } }),
-    retention(names, (tags) => tags.has("terminal"))
+    retention(names, ({ state, context }) => isSettled(state, context))
   ]
 })
 
