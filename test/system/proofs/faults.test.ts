@@ -5,12 +5,13 @@ import { violationText } from "../../../src/proofs/explore/summary.ts"
 import { faults } from "../../proofs/faults/faults.ts"
 import { ourMachines, productOf } from "../../proofs/product/scopes.ts"
 
-const depthMax = 14
+/** What breaks liveness shows only at the end. */
+const limits = { depth: 14, seconds: 6 }
 
 describe("a planted fault is found", () => {
   it.each(faults.map((fault) => [fault.name, fault] as const))("%s", async (name, { machine, scope, breaks }) => {
     const product = productOf(scope, { ...ourMachines, [machine.id]: machine })
-    const explored = await explore(product, { depth: depthMax, seconds: 20 })
+    const explored = await explore(product, limits)
     process.stdout.write(
       `${name}: ${explored.violations.map(({ depth, sentence }) => `after ${depth} steps, ${sentence}`)}\n`
     )
@@ -26,7 +27,7 @@ describe("a planted fault is found", () => {
 it("a fault that is known, a grant which outlives its Sandbox, is found", async () => {
   const explored = await explore(
     productOf("access", ourMachines, () => false),
-    { depth: depthMax, seconds: 20 }
+    limits
   )
   assert.include(
     explored.violations.map(({ sentence }) => sentence),
