@@ -30,7 +30,7 @@ export const remaining: Lengths = {
   "src/console/pages/Keys.tsx Keys": 130,
   "src/console/pages/Sandboxes.tsx Sandboxes": 110,
   "src/console/pages/machine/Moment.tsx Moment": 130,
-  "src/console/pages/machine/Simulator.tsx Simulator": 150,
+  "src/console/pages/machine/Simulator.tsx Simulator": 141,
   "src/console/pages/sandbox/commands/useOperations.ts useOperations": 100,
   "src/console/pages/sandbox/files/Editor.tsx EditedText": 90,
   "src/console/pages/sandbox/logs/Logs.tsx Logs": 120,

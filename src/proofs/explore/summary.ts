@@ -47,6 +47,6 @@ export const violationText = ({ sentence, detail, path, depth }: Violation): str
     pathDiagram(path),
     "```",
     "",
-    "The events of each actor, as the simulator of the console's Machines page takes them, one at a time:",
+    "The events of each actor: the simulator of the console's Machines page takes such a list:",
     ...Object.entries(pathEvents(path)).map(([actor, events]) => `${actor}: ${JSON.stringify(events)}`)
   ].join("\n")

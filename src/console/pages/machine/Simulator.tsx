@@ -1,28 +1,14 @@
 /** A copy of a machine in the browser that accepts events, without any effect on the service. */
 import { useMemo, useState } from "preact/hooks"
-import type { AnyMachineSnapshot } from "xstate"
 import { litOf } from "../../../statechart/lit.ts"
 import { StatechartViewer } from "../statechart/StatechartViewer.tsx"
 import { Select } from "../ui/Field.tsx"
 import { AskedCommands } from "./AskedCommands.tsx"
 import { Changes } from "./Changes.tsx"
 import type { SimulatedKind } from "./Kind.ts"
+import { type Attempt, eventsOf, played, type Step } from "./played.ts"
 import { refusalText } from "./refusals.ts"
-import { type AnyEvent, type Asked, begin, decide, nextEvents, type Verdict } from "./simulate.ts"
-
-interface Step {
-  readonly event: AnyEvent | null
-  readonly from: string | null
-  readonly before: AnyMachineSnapshot | null
-  readonly snapshot: AnyMachineSnapshot
-  readonly commands: ReadonlyArray<Asked>
-}
-
-interface Attempt {
-  readonly event: AnyEvent
-  readonly state: string
-  readonly verdict: Verdict
-}
+import { type AnyEvent, begin, nextEvents, type Verdict } from "./simulate.ts"
 
 const first = ({ machine, input }: SimulatedKind): Step => ({
   event: null,
@@ -64,23 +50,19 @@ export const Simulator = ({ kind }: { kind: SimulatedKind }) => {
   }
 
   const send = () => {
-    let event: AnyEvent
+    let events: ReadonlyArray<AnyEvent>
     try {
-      event = { at: Date.now(), ...(JSON.parse(json) as object), type }
+      events = eventsOf(json, type, Date.now())
     } catch (fault) {
       setWrong(`The parameters are not valid JSON: ${(fault as Error).message}`)
       return
     }
     setWrong(null)
     try {
-      const verdict = decide(machine, snapshot, event)
-      setAttempt({ event, state, verdict })
+      const sent = played(machine, steps, events)
+      setAttempt(sent.attempt)
       setEdited(null)
-      if (verdict.type !== "accepted") return
-      setSteps([
-        ...steps,
-        { event, from: state, before: snapshot, snapshot: verdict.snapshot, commands: verdict.commands }
-      ])
+      setSteps(sent.steps)
     } catch (fault) {
       setWrong(`The machine cannot process this: ${(fault as Error).message}`)
     }
@@ -143,7 +125,8 @@ export const Simulator = ({ kind }: { kind: SimulatedKind }) => {
               aria-describedby="parameters-hint"
             />
             <p class="hint" id="parameters-hint">
-              JSON; <code>at</code> is now unless you give one.
+              JSON; <code>at</code> is now unless you give one. A list of events, each with its <code>type</code>, is
+              sent one by one.
             </p>
           </div>
           {wrong === null ? null : (
