@@ -34,10 +34,9 @@ const theWalletFollows: State = {
     if (wallet === null || wallet.commands.length > 0 || wallet.late.length > 0 || product.world.hasNews) return null
     const { isStale, isReckoning, burnMicroUsdPerHour } = wallet.context
     if (isStale || isReckoning) return "It waits for an answer that no command brings."
-    // Its question is due: what changed meanwhile is asked then.
-    if (wallet.deadlines.includes("due") && sandboxOf(product).commands.length > 0) return null
-    if (sandboxOf(product).commands.some(({ type }) => type === "meter")) return null
-    return burnMicroUsdPerHour > 0 === product.world.isMetered || wallet.deadlines.includes("due")
+    // It is about to ask, or to be told.
+    if (wallet.due.includes("due") || sandboxOf(product).commands.some(({ type }) => type === "meter")) return null
+    return burnMicroUsdPerHour > 0 === product.world.isMetered
       ? null
       : `It knows of ${burnMicroUsdPerHour} an hour, and the ledger of ${Number(product.world.isMetered)}.`
   }

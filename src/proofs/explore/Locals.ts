@@ -117,7 +117,7 @@ export class Locals {
         ...one,
         params: this.#reads.paramsOf(kind, one.type, one.params) as Pending["params"]
       })),
-      deadlines: Object.keys(deadlines),
+      due: Object.entries(deadlines).flatMap(([name, { at }]) => (at <= NOW ? [name] : [])),
       late
     }
     views[number] = view

@@ -26,8 +26,8 @@ export interface ActorView {
   // biome-ignore lint/suspicious/noExplicitAny: machines differ in their contexts, and the explorer knows none of them.
   readonly context: any
   readonly commands: ReadonlyArray<Pending>
-  /** Names of its deadlines. */
-  readonly deadlines: ReadonlyArray<string>
+  /** Names of its deadlines that have passed, and are about to fire. */
+  readonly due: ReadonlyArray<string>
   /** Results of commands that were superseded, still on their way. */
   readonly late: ReadonlyArray<AnyEvent>
 }
