@@ -8,15 +8,30 @@ export interface Fault {
   readonly scope: ScopeName
   readonly breaks: string
   readonly machine: AnyStateMachine
+  /** So many steps are explored: enough to see the invariant broken, or that no path leads on. */
+  readonly depth: number
+  /** No answer is late: that leaves fewer states. */
+  readonly isPrompt: boolean
 }
+
+const usualDepth = 7
 
 type Plant = Parameters<typeof planted>[1]
 
-const fault = (name: string, scope: ScopeName, machine: string, breaks: string, plant: Plant): Fault => ({
+const fault = (
+  name: string,
+  scope: ScopeName,
+  machine: string,
+  breaks: string,
+  plant: Plant,
+  { depth = usualDepth, isPrompt = false }: Partial<Fault> = {}
+): Fault => ({
   name,
   scope,
   breaks,
-  machine: planted(ourMachines[machine]!, plant)
+  machine: planted(ourMachines[machine]!, plant),
+  depth,
+  isPrompt
 })
 
 const again = (state: StateConfig, target: string) => {
@@ -49,7 +64,8 @@ export const faults: ReadonlyArray<Fault> = [
     "A boot, a stop and a deletion end by themselves.",
     ({ states }) => {
       states["stopping"]!.entry = without(states["stopping"]!.entry, "stopRuntime")
-    }
+    },
+    { depth: 3 }
   ),
   fault("no DELETE in sleep", "sandbox", "sandbox", "A client's DELETE is taken in every state.", ({ states }) => {
     withoutEvent(states["sleeping"]!, "DELETE")
@@ -70,7 +86,8 @@ export const faults: ReadonlyArray<Fault> = [
     "From every state there is a way to deleted, with nothing left at the host and nothing open.",
     ({ states }) => {
       states["deleting"]!.entry = without(states["deleting"]!.entry, "destroyRuntime")
-    }
+    },
+    { depth: 3 }
   ),
   fault(
     "no meter at the end of a run",
@@ -89,7 +106,8 @@ export const faults: ReadonlyArray<Fault> = [
     ({ states }) => {
       withoutEvent(states["stopped"]!, "RUNTIME_FOUND")
       withoutEvent(states["failed"]!, "RUNTIME_FOUND")
-    }
+    },
+    { depth: 3 }
   ),
   fault(
     "a sleeping Sandbox that does not hear of its death",
@@ -154,7 +172,8 @@ export const faults: ReadonlyArray<Fault> = [
     "A Sandbox whose account is suspended or has no credit is stopped.",
     ({ states }) => {
       withoutEvent(states["exhausted"]!, "STOP_DUE")
-    }
+    },
+    { isPrompt: true }
   ),
   fault(
     "a wallet that forgets what changed while it asked",
@@ -172,7 +191,8 @@ export const faults: ReadonlyArray<Fault> = [
     "A Sandbox on a lost host does not stay running.",
     ({ states }) => {
       states["lost"]!.entry = without(states["lost"]!.entry, "loseSandboxes")
-    }
+    },
+    { depth: 6 }
   ),
   fault(
     "a host that joins again and counts as compared",
