@@ -15,6 +15,7 @@ import type { StateMeta } from "../../machines/meta.ts"
 import type { Deadlines, PendingCommand, StoredSnapshot } from "../store/JournalRecord.ts"
 import type { AnyEvent } from "./ActorDefinition.ts"
 import { plainText } from "./plainText.ts"
+import { quickAssign } from "./quickAssign.ts"
 
 export type Verdict =
   | {
@@ -41,6 +42,7 @@ const recorders = new WeakMap<AnyStateMachine, Recorder>()
 const recorderOf = (machine: AnyStateMachine): Recorder => {
   const known = recorders.get(machine)
   if (known !== undefined) return known
+  quickAssign(machine)
   const self = createActor(machine)
   const nothing = () => {}
   const recorder: Recorder = {
