@@ -20,12 +20,10 @@ export const waitForOperation = Effect.gen(function* () {
 
   const wait: Operations["Service"]["wait"] = Effect.fn("Operations.wait")(
     function* (accountId, sandboxId, operationId, request) {
-      const first = yield* find(accountId, sandboxId, operationId)
+      // It listens before it reads, so the first read misses no change, and needs no second one.
       const changes = yield* Queue.sliding<void>(1)
       const told = () => void Queue.offerUnsafe(changes, undefined)
       yield* host.onCommit(operationMachine, operationId, told)
-      if (!host.owns(operationId))
-        yield* Effect.forkScoped(host.follow(operationMachine, operationId, first.revision, told))
       yield* Effect.acquireRelease(
         Effect.sync(() => shutdown.onBegin(told)),
         (unheard) => Effect.sync(unheard)
@@ -36,11 +34,15 @@ export const waitForOperation = Effect.gen(function* () {
           (stop) => Effect.sync(stop)
         )
       }
+      const first = yield* find(accountId, sandboxId, operationId)
+      if (!host.owns(operationId))
+        yield* Effect.forkScoped(host.follow(operationMachine, operationId, first.revision, told))
       // Monotonic, because the wall clock may be set meanwhile.
       const elapsedMs = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
       const end = (yield* elapsedMs) + millisecondsOf(request.timeoutSeconds)
+      let record = first
       while (true) {
-        const operation = yield* view(yield* find(accountId, sandboxId, operationId))
+        const operation = yield* view(record)
         const left = end - (yield* elapsedMs)
         const isOver =
           left <= 0 ||
@@ -51,6 +53,7 @@ export const waitForOperation = Effect.gen(function* () {
           (request.stderrOffset !== null && operation.output.stderrBytes > request.stderrOffset)
         if (isOver) return operation
         yield* Effect.timeoutOption(Queue.take(changes), Math.min(askEveryMs, left))
+        record = yield* find(accountId, sandboxId, operationId)
       }
     },
     (effect) => Effect.scoped(effect)
