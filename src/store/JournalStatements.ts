@@ -1,8 +1,9 @@
-/** The journal's statements. Each writes, or recognises, a whole batch over `unnest`. */
+/** The journal's statements. Each writes, or recognises, a whole batch; `journalInput.ts` has how its rows come. */
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import { int4Column, int8Column, textColumn } from "./Columns.ts"
+import { textColumn } from "./Columns.ts"
 import type { EncodedCommit, EncodedInsert } from "./JournalEncoding.ts"
+import { type ColumnType, inputOf, parametersOf, typesOf, type Value } from "./journalInput.ts"
 
 /** Writes next revisions. Returns the ids that were written: `revision = n - 1` held, and the key, if any, was free. */
 export const updateActors = Effect.fnUntraced(function* (
@@ -10,63 +11,41 @@ export const updateActors = Effect.fnUntraced(function* (
   items: ReadonlyArray<EncodedCommit>,
   tokensOf: ReadonlyArray<string>
 ) {
-  const columns = [
-    textColumn(items.map((item) => item.id)),
-    int8Column(items.map((item) => item.revision)),
-    int8Column(items.map((item) => item.expected)),
-    textColumn(items.map((item) => item.snapshot)),
-    textColumn(items.map((item) => item.pending)),
-    textColumn(items.map((item) => item.deadlines)),
-    int8Column(items.map((item) => item.dueAt)),
-    int8Column(items.map((item) => item.at)),
-    textColumn(items.map((item) => item.event)),
-    textColumn(items.map((item) => item.from)),
-    textColumn(items.map((item) => item.to)),
-    textColumn(items.map((item) => item.commands)),
-    textColumn(items.map((item) => item.cause)),
-    textColumn(items.map((item) => item.requestId)),
-    textColumn(tokensOf),
-    int4Column(items.map((item) => item.accountKey))
+  const parts = [
+    bare,
+    ...(items.some((item) => item.hasNewColumns) ? [withColumns] : []),
+    ...(items.some((item) => item.stillPending !== null) ? [withStillPending] : []),
+    ...(items.some((item) => item.idempotency !== null) ? [withKeys] : [])
   ]
-  const hasColumns = items.some((item) => item.hasNewColumns)
-  const hasKeys = items.some((item) => item.idempotency !== null)
-  const hasStillPending = items.some((item) => item.stillPending !== null)
-  if (hasColumns) columns.push(...derivedOf(items))
-  if (hasStillPending) columns.push(textColumn(items.map((item) => item.stillPending)))
-  if (hasKeys) {
-    columns.push(
-      textColumn(items.map((item) => item.idempotency?.kind ?? null)),
-      textColumn(items.map((item) => item.idempotency?.key ?? null)),
-      textColumn(items.map((item) => item.idempotency?.fingerprint ?? null))
-    )
-  }
+  const values = items.map((item, at) => parts.flatMap((part) => part.values(item, tokensOf[at]!)))
   const rows = yield* sql.unsafe<{ readonly id: string }>(
-    updateStatement(hasColumns, hasStillPending, hasKeys),
-    columns
+    updateStatement(items.length === 1, parts),
+    parametersOf(
+      parts.flatMap(({ types }) => types),
+      values
+    )
   )
   return new Set(rows.map((row) => row.id))
 })
 
-/** In the order of `derivedTypes` and `derivedNames`. */
-const derivedOf = (items: ReadonlyArray<Pick<EncodedCommit, "columns">>) => [
-  int8Column(items.map(({ columns }) => columns.endedAt)),
-  textColumn(items.map(({ columns }) => columns.outcome)),
-  int8Column(items.map(({ columns }) => columns.durationMs)),
-  int4Column(items.map(({ columns }) => columns.generation)),
-  textColumn(items.map(({ columns }) => columns.sandboxStatus)),
-  textColumn(items.map(({ columns }) => columns.labels))
-]
-const derivedTypes = ["int8", "text", "int8", "int4", "text", "text"]
+const derivedTypes: ReadonlyArray<ColumnType> = ["int8", "text", "int8", "int4", "text", "text"]
 const derivedNames = "ended_at, outcome, duration_ms, generation, sandbox_status, labels"
-
-/** The array parameters of a statement: `$1::text[], $2::int8[]`. */
-const arraysOf = (types: ReadonlyArray<string>) => types.map((type, at) => `$${at + 1}::${type}[]`).join(", ")
+const derivedOf = ({ columns }: Pick<EncodedCommit, "columns">): ReadonlyArray<Value> => [
+  columns.endedAt,
+  columns.outcome,
+  columns.durationMs,
+  columns.generation,
+  columns.sandboxStatus,
+  columns.labels
+]
 
 const labelsOf = (accountId: string) => `jsonb_build_object(${accountId}, i.labels::jsonb)`
 
 interface UpdatePart {
-  readonly types: ReadonlyArray<string>
+  readonly types: ReadonlyArray<ColumnType>
   readonly names: string
+  /** In the order of `types` and `names`. */
+  readonly values: (item: EncodedCommit, token: string) => ReadonlyArray<Value>
   readonly sets?: string
   readonly keys?: string
   readonly condition?: string
@@ -76,15 +55,34 @@ interface UpdatePart {
 }
 
 const bare: UpdatePart = {
-  types: "text int8 int8 text text text int8 int8 text text text text text text text int4".split(" "),
+  types: typesOf("text int8 int8 text text text int8 int8 text text text text text text text int4"),
   names:
-    "id, revision, expected, snapshot, pending, deadlines, due_at, at, event, from_state, to_state, commands, cause, request_id, token, account_key"
+    "id, revision, expected, snapshot, pending, deadlines, due_at, at, event, from_state, to_state, commands, cause, request_id, token, account_key",
+  values: (item, token) => [
+    item.id,
+    item.revision,
+    item.expected,
+    item.snapshot,
+    item.pending,
+    item.deadlines,
+    item.dueAt,
+    item.at,
+    item.event,
+    item.from,
+    item.to,
+    item.commands,
+    item.cause,
+    item.requestId,
+    token,
+    item.accountKey
+  ]
 }
 
 /** For a batch in which an actor began or ended, or a Sandbox made a transition. */
 const withColumns: UpdatePart = {
   types: derivedTypes,
   names: derivedNames,
+  values: derivedOf,
   sets: `,
         ended_at = i.ended_at, outcome = i.outcome, duration_ms = i.duration_ms, generation = i.generation, sandbox_status = i.sandbox_status,
         labels = case when i.labels is null then a.labels else ${labelsOf("a.account_id")} end`
@@ -94,6 +92,7 @@ const withColumns: UpdatePart = {
 const withStillPending: UpdatePart = {
   types: ["text"],
   names: "still_pending",
+  values: (item) => [item.stillPending],
   logNames: ", still_pending",
   logValues: ", coalesce(i.still_pending, '')"
 }
@@ -102,6 +101,7 @@ const withStillPending: UpdatePart = {
 const withKeys: UpdatePart = {
   types: ["text", "text", "text"],
   names: "key_kind, key, fingerprint",
+  values: ({ idempotency }) => [idempotency?.kind ?? null, idempotency?.key ?? null, idempotency?.fingerprint ?? null],
   keys: `, locked as (
     select a.id, a.account_id, i.key_kind, i.key, i.fingerprint from actors a join input i on a.id = i.id
     where i.key is not null and a.revision = i.expected
@@ -115,13 +115,12 @@ const withKeys: UpdatePart = {
   condition: " and (i.key is null or exists (select 1 from keys k where k.target_id = i.id))"
 }
 
-const updateOf = (parts: ReadonlyArray<UpdatePart>) => {
+const updateOf = (lone: boolean, parts: ReadonlyArray<UpdatePart>) => {
   const all = (text: (part: UpdatePart) => string | undefined) => parts.map((part) => text(part) ?? "").join("")
+  const types = parts.flatMap((part) => part.types)
+  const names = parts.flatMap((part) => part.names.split(", "))
   return `
-  with input as (
-    select * from unnest(${arraysOf(parts.flatMap(({ types }) => types))})
-      as i (${parts.map(({ names }) => names).join(", ")})
-  )${all(({ keys }) => keys)}, updated as (
+  with ${inputOf(lone, types, names)}${all(({ keys }) => keys)}, updated as (
     update actors a
     set revision = i.revision, snapshot = i.snapshot::jsonb, pending = coalesce(i.pending::jsonb, a.pending),
         deadlines = coalesce(i.deadlines::jsonb, a.deadlines), due_at = i.due_at${all(({ sets }) => sets)}
@@ -138,27 +137,26 @@ const updateOf = (parts: ReadonlyArray<UpdatePart>) => {
   select id from updated`
 }
 
+const statements = new Map<string, string>()
+
 /** One statement for each combination of parts: a transition pays only for the parts that its batch needs. */
-const updateStatements = [withColumns, withStillPending, withKeys]
-  .reduce<ReadonlyArray<ReadonlyArray<UpdatePart>>>(
-    (all, part) => all.flatMap((parts) => [parts, [...parts, part]]),
-    [[bare]]
-  )
-  .map(updateOf)
+const updateStatement = (lone: boolean, parts: ReadonlyArray<UpdatePart>): string => {
+  const key = `${lone} ${parts.map(({ names }) => names)}`
+  const known = statements.get(key) ?? updateOf(lone, parts)
+  statements.set(key, known)
+  return known
+}
 
-const updateStatement = (hasColumns: boolean, hasStillPending: boolean, hasKeys: boolean): string =>
-  updateStatements[4 * Number(hasColumns) + 2 * Number(hasStillPending) + Number(hasKeys)]!
+const insertTypes: ReadonlyArray<ColumnType> = [
+  ...typesOf(
+    "text text text text int4 text text text text text int8 int8 text text text text text text text text text int4"
+  ),
+  ...derivedTypes
+]
+const insertNames = `id, kind, account_id, sandbox_id, machine_version, input, payload, snapshot, pending, deadlines, due_at, created_at, event, to_state, commands, cause, request_id, token, key_kind, key, fingerprint, account_key, ${derivedNames}`
 
-const insertTypes =
-  "text text text text int4 text text text text text int8 int8 text text text text text text text text text int4".split(
-    " "
-  )
-
-const insertStatement = `
-  with input as (
-    select * from unnest(${arraysOf([...insertTypes, ...derivedTypes])}) as i (id, kind, account_id, sandbox_id, machine_version, input, payload, snapshot, pending, deadlines,
-            due_at, created_at, event, to_state, commands, cause, request_id, token, key_kind, key, fingerprint, account_key, ${derivedNames})
-  ), keys as (
+const insertOf = (lone: boolean) => `
+  with ${inputOf(lone, insertTypes, insertNames.split(", "))}, keys as (
     insert into idempotency_keys (account_id, kind, key, fingerprint, target_id, created_at)
     select account_id, key_kind, key, fingerprint, id, created_at from input where key is not null
     on conflict do nothing
@@ -179,37 +177,45 @@ const insertStatement = `
   )
   select id from inserted`
 
+const insertStatements = { lone: insertOf(true), batch: insertOf(false) }
+
 /** Inserts a batch of actors and returns their rows; also works inside a caller's own transaction. */
 export const insertActors = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   items: ReadonlyArray<EncodedInsert>,
   tokensOf: ReadonlyArray<string>
 ) {
-  const rows = yield* sql.unsafe<{ readonly id: string }>(insertStatement, [
-    textColumn(items.map((item) => item.id)),
-    textColumn(items.map((item) => item.kind)),
-    textColumn(items.map((item) => item.accountId)),
-    textColumn(items.map((item) => item.sandboxId)),
-    int4Column(items.map((item) => item.machineVersion)),
-    textColumn(items.map((item) => item.input)),
-    textColumn(items.map((item) => item.payload)),
-    textColumn(items.map((item) => item.snapshot)),
-    textColumn(items.map((item) => item.pending)),
-    textColumn(items.map((item) => item.deadlines)),
-    int8Column(items.map((item) => item.dueAt)),
-    int8Column(items.map((item) => item.createdAt)),
-    textColumn(items.map((item) => item.event)),
-    textColumn(items.map((item) => item.to)),
-    textColumn(items.map((item) => item.commands)),
-    textColumn(items.map((item) => item.cause)),
-    textColumn(items.map((item) => item.requestId)),
-    textColumn(tokensOf),
-    textColumn(items.map((item) => item.keyKind)),
-    textColumn(items.map((item) => item.key)),
-    textColumn(items.map((item) => item.fingerprint)),
-    int4Column(items.map((item) => item.accountKey)),
-    ...derivedOf(items)
-  ])
+  const values = items.map(
+    (item, at): ReadonlyArray<Value> => [
+      item.id,
+      item.kind,
+      item.accountId,
+      item.sandboxId,
+      item.machineVersion,
+      item.input,
+      item.payload,
+      item.snapshot,
+      item.pending,
+      item.deadlines,
+      item.dueAt,
+      item.createdAt,
+      item.event,
+      item.to,
+      item.commands,
+      item.cause,
+      item.requestId,
+      tokensOf[at]!,
+      item.keyKind,
+      item.key,
+      item.fingerprint,
+      item.accountKey,
+      ...derivedOf(item)
+    ]
+  )
+  const rows = yield* sql.unsafe<{ readonly id: string }>(
+    items.length === 1 ? insertStatements.lone : insertStatements.batch,
+    parametersOf(insertTypes, values)
+  )
   return new Set(rows.map((row) => row.id))
 })
 
