@@ -1,5 +1,5 @@
 /**
- * Durable transitions a second: 64 callers over 1,000 Operation actors, beside the raw floor (the same rows written by bare SQL in
+ * Durable transitions a second: 64 and 512 callers over 1,000 Operation actors, beside the raw floor (the same rows written by bare SQL in
  * batches through `unnest`, two connections) and beside one bare committed UPDATE for the latency of one caller.
  */
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
@@ -16,6 +16,7 @@ import { type ColumnHeadline, headlines } from "./Headline.ts"
 
 const actors = 1000
 const callers = 64
+const manyCallers = 512
 const seconds = Number(process.env.BENCH_SECONDS ?? 4)
 
 const quantile = (sorted: ReadonlyArray<number>, q: number) =>
@@ -168,6 +169,7 @@ const program = Effect.gen(function* () {
     let floorRows = 0
     const floor = yield* load(2, (index) => Effect.map(floorBatch(index % 2), () => (floorRows += callers / 2)))
     const host64 = yield* load(callers, send)
+    const host512 = yield* load(manyCallers, send)
     const bare1 = yield* load(1, () => sql`update single set value = value + 1 where id = 1`.pipe(Effect.orDie))
     const host1 = yield* load(1, send)
     rounds.push({
@@ -176,6 +178,7 @@ const program = Effect.gen(function* () {
       ratio: Number((host64.perSecond / (floor.perSecond * (callers / 2))).toFixed(2)),
       "actors p50 ms": Number(host64.p50.toFixed(2)),
       "actors p99 ms": Number(host64.p99.toFixed(2)),
+      "512 callers, transitions/s": Math.round(host512.perSecond),
       "bare UPDATE p50 ms": Number(bare1.p50.toFixed(3)),
       "one caller p50 ms": Number(host1.p50.toFixed(3)),
       "p50 ratio": Number((host1.p50 / bare1.p50).toFixed(2))
