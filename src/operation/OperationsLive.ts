@@ -1,7 +1,7 @@
 /** The Operations service on actors, the guest and the output store. */
 
 import { Effect, Layer } from "effect"
-import { isSettled, operationMachine } from "../../machines/operation.ts"
+import { operationMachine } from "../../machines/operation.ts"
 import { NotFound } from "../../schemas/Errors.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
 import { actorPosition, type ListBinding, openActorCursor, pageOf } from "../engine/Paging.ts"
@@ -19,6 +19,7 @@ import { openOperationStates, operationDefinition, queuedOperationStates } from 
 import { Operations } from "./Operations.ts"
 import { type OperationRecord, operationView } from "./OperationView.ts"
 import { outputReadings } from "./OutputReading.ts"
+import { operationOutput } from "./operationOutput.ts"
 import { ownOperations } from "./ownOperations.ts"
 import { runningForOperation } from "./runningForOperation.ts"
 import { startOperation } from "./startOperation.ts"
@@ -77,19 +78,8 @@ const make = Effect.gen(function* () {
       const stored = yield* output.offsetsOf(entries.map(({ id }) => id))
       return { operations: entries.map((record) => operationView(record, stored.get(record.id)!)), nextCursor }
     }),
-    output: Effect.fn("Operations.output")(function* (accountId, sandboxId, operationId, { stream, offset, limit }) {
-      // The status is read first: if it was terminal before the read, no output follows.
-      const { status, context } = yield* find(accountId, sandboxId, operationId)
-      const page = yield* output.read(operationId, stream, offset, limit)
-      return {
-        stream,
-        offset: page.offset,
-        nextOffset: page.nextOffset,
-        data: Buffer.from(page.bytes).toString("base64"),
-        encoding: "base64" as const,
-        truncated: page.truncated,
-        eof: isSettled(status, context) && page.nextOffset >= page.totalBytes
-      }
+    output: Effect.fn("Operations.output")(function* (accountId, sandboxId, operationId, query) {
+      return yield* operationOutput(output, yield* find(accountId, sandboxId, operationId), query)
     }),
     follow: (accountId, sandboxId, operationId, from) =>
       Effect.map(find(accountId, sandboxId, operationId), () => readingOf(operationId, from)),

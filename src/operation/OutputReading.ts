@@ -9,12 +9,13 @@ import type { Operation } from "../../schemas/Operation.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
 import { Actors } from "../store/Actors.ts"
 import { Output } from "../store/Output.ts"
-import type { OutputStreamName } from "../store/OutputChunk.ts"
+import type { OutputPage, OutputStreamName } from "../store/OutputChunk.ts"
 import { type OperationRecord, operationView } from "./OperationView.ts"
 import { type PullStream, pullStream } from "./pullStream.ts"
 
 /** Interval of the poll for output whose report from another process was lost. */
 const askEveryMs = 5000
+const streams: ReadonlyArray<OutputStreamName> = ["stdout", "stderr"]
 const pieceMaxBytes = 64 * 1024
 const elapsedMs = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
 
@@ -70,22 +71,29 @@ export const outputReadings = Effect.gen(function* () {
       return queue
     }).pipe(Scope.provide(scope))
 
+    const outputEvent = Effect.fnUntraced(function* (stream: OutputStreamName, page: OutputPage) {
+      at = { ...at, [stream]: page.nextOffset }
+      toldAt = yield* elapsedMs
+      const { offset, nextOffset, bytes, truncated } = page
+      return { type: "output", stream, offset, nextOffset, bytes, truncated, at } as const
+    })
+
     const next: Effect.Effect<OutputEvent | null> = Effect.gen(function* () {
       if (isOver) return null
       const changed = yield* changes
+      // As long as there is more, neither the status nor the end of the streams matters.
+      for (const stream of streams) {
+        const page = output.newest(operationId, stream, at[stream], pieceMaxBytes)
+        if (page !== null) return yield* outputEvent(stream, page)
+      }
       while (true) {
         // The status is read first: if it was terminal before the read, no output follows.
         const record = (yield* actors.read(operationId)) as OperationRecord | null
         if (record === null) return null
         let isRead = true
-        for (const stream of ["stdout", "stderr"] as const) {
+        for (const stream of streams) {
           const page = yield* output.read(operationId, stream, at[stream], pieceMaxBytes)
-          if (page.nextOffset > at[stream]) {
-            at = { ...at, [stream]: page.nextOffset }
-            toldAt = yield* elapsedMs
-            const { offset, nextOffset, bytes, truncated } = page
-            return { type: "output", stream, offset, nextOffset, bytes, truncated, at }
-          }
+          if (page.nextOffset > at[stream]) return yield* outputEvent(stream, page)
           isRead &&= page.nextOffset >= page.totalBytes
         }
         if (isSettled(record.status, record.context) && isRead) {

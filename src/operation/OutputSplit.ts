@@ -113,7 +113,7 @@ export class OutputSplit {
       from += bytes.length
     }
     // The rest is the beginning of one character. It is copied so that it does not keep the whole buffer alive.
-    this.#rest = from < whole.length ? [whole.slice(from)] : []
+    this.#rest = from < whole.length ? [new Uint8Array(whole.subarray(from))] : []
     this.#restBytes = whole.length - from
   }
 }

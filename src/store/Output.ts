@@ -18,10 +18,11 @@ import { type Others, OutputListeners } from "./OutputListeners.ts"
 import { OutputRate } from "./OutputRate.ts"
 import { chunkOverheadBytes, outputRoom } from "./OutputRoom.ts"
 import { endsStatement } from "./OutputStatements.ts"
+import { OutputTail } from "./OutputTail.ts"
 import { type EndRow, endsOf } from "./outputEnds.ts"
 import { outputFlushes } from "./outputFlushes.ts"
 import { outputWrites } from "./outputWrites.ts"
-import { readOutputPage } from "./readOutputPage.ts"
+import { newestPage, readOutputPage } from "./readOutputPage.ts"
 
 export class Output extends Context.Service<
   Output,
@@ -52,6 +53,11 @@ export class Output extends Context.Service<
       offset: number,
       limit: number
     ) => Effect.Effect<OutputPage>
+    /**
+     * The same from memory, of a stream whose reader follows it here while this process writes it; null: the database has to be asked. Its
+     * `totalBytes` is at least so much: only a stream whose end does not matter yet may be read so.
+     */
+    readonly newest: (ownerId: string, stream: OutputStreamName, offset: number, limit: number) => OutputPage | null
     /** How long an append of that Sandbox would wait now because of its rate. */
     readonly heldBackMs: (sandboxId: string) => Effect.Effect<number>
     /** Deletes all but the last `keepBytes` of a stream. */
@@ -75,6 +81,7 @@ export class Output extends Context.Service<
       const inBackground = yield* FiberSet.makeRuntime()
       const beingCut = new Set<string>()
       const listeners = new OutputListeners()
+      const tail = new OutputTail()
       const { untilServed } = yield* DatabaseWatch
       const write = yield* outputWrites(sql, untilServed)
       const durable = yield* outputFlushes(main, untilServed)
@@ -103,7 +110,10 @@ export class Output extends Context.Service<
       })
 
       const store = Effect.fnUntraced(function* (sandboxId: string, chunks: ReadonlyArray<OutputChunk>) {
-        const storedBytes = yield* write(chunks)
+        const storedBytes = yield* write(chunks).pipe(
+          Effect.tapError(({ ownerId }) => Effect.sync(() => tail.forget(ownerId)))
+        )
+        tail.stored(chunks)
         listeners.tell(new Set([sandboxId, ...chunks.map((chunk) => chunk.ownerId)]))
         yield* cut(sandboxId, storedBytes)
       }, Effect.uninterruptible)
@@ -125,9 +135,12 @@ export class Output extends Context.Service<
             Effect.map((found) => found.get(ownerId)!)
           ),
         offsetsOf,
-        read: (ownerId, stream, offset, limit) => readOutputPage(sql, patiently, { ownerId, stream, offset, limit }),
+        read: (ownerId, stream, offset, limit) =>
+          readOutputPage(sql, tail, patiently, { ownerId, stream, offset, limit }),
+        newest: (ownerId, stream, offset, limit) => newestPage(tail, { ownerId, stream, offset, limit }),
         trim: (ownerId, stream, keepBytes) =>
           patiently(room.trim(ownerId, stream, keepBytes)).pipe(
+            Effect.tap(() => Effect.sync(() => tail.trim(ownerId, stream, keepBytes))),
             Effect.andThen(Effect.sync(() => void inBackground(vacuum)))
           ),
         onAppend: (id, listener) => listeners.add(id, listener),

@@ -4,10 +4,29 @@ import type { SqlError } from "effect/sql"
 import type { OutputDatabase } from "./Database.ts"
 import type { OutputPage, OutputStreamName } from "./OutputChunk.ts"
 import { nextChunkStatement, pageStatement } from "./OutputStatements.ts"
+import type { OutputTail } from "./OutputTail.ts"
+
+/** A reader so near to the end follows. */
+const followsBytes = 1024 ** 2
 
 interface ChunkRow {
   readonly start_offset: bigint
   readonly bytes: Uint8Array
+}
+
+interface Wanted {
+  readonly ownerId: string
+  readonly stream: OutputStreamName
+  readonly offset: number
+  readonly limit: number
+}
+
+/** A page from memory alone; null where it is not there. */
+export const newestPage = (tail: OutputTail, { ownerId, stream, offset, limit }: Wanted): OutputPage | null => {
+  const bytes = tail.read(ownerId, stream, offset, offset + limit)
+  if (bytes === null) return null
+  const nextOffset = offset + bytes.length
+  return { offset, nextOffset, bytes, truncated: false, totalBytes: nextOffset }
 }
 
 /** The bytes from `from` on, up to `limit` of them or to the first gap. */
@@ -31,16 +50,15 @@ const contiguous = (
   return { bytes: Buffer.concat(parts), next }
 }
 
-/** @param patiently How a read outlasts a short fault of the database. */
+/**
+ * @param patiently How a read outlasts a short fault of the database.
+ * @param tail Has the newest bytes of followed streams.
+ */
 export const readOutputPage = Effect.fnUntraced(function* (
   sql: OutputDatabase["Service"],
+  tail: OutputTail,
   patiently: <A>(effect: Effect.Effect<A, SqlError.SqlError>) => Effect.Effect<A>,
-  {
-    ownerId,
-    stream,
-    offset,
-    limit
-  }: { readonly ownerId: string; readonly stream: OutputStreamName; readonly offset: number; readonly limit: number }
+  { ownerId, stream, offset, limit }: Wanted
 ): Effect.fn.Return<OutputPage> {
   const [totals] = yield* patiently(
     sql.unsafe<{ readonly next_offset: bigint; readonly retained_offset: bigint }>(
@@ -51,8 +69,16 @@ export const readOutputPage = Effect.fnUntraced(function* (
   const totalBytes = Number(totals?.next_offset ?? 0)
   const retained = Number(totals?.retained_offset ?? 0)
   const nothing = { bytes: new Uint8Array(0), totalBytes }
-  if (offset >= totalBytes) return { offset, nextOffset: offset, truncated: false, ...nothing }
+  if (offset >= totalBytes) {
+    tail.follow(ownerId, stream)
+    return { offset, nextOffset: offset, truncated: false, ...nothing }
+  }
   const start = Math.max(offset, retained)
+  if (totalBytes - start <= followsBytes) tail.follow(ownerId, stream)
+  const newest = tail.read(ownerId, stream, start, Math.min(start + limit, totalBytes))
+  if (newest !== null) {
+    return { offset: start, nextOffset: start + newest.length, bytes: newest, truncated: start > offset, totalBytes }
+  }
   const rowsFrom = (from: number) =>
     patiently(sql.unsafe<ChunkRow>(pageStatement, [ownerId, stream, BigInt(from), BigInt(from + limit)]))
   let rows = yield* rowsFrom(start)

@@ -29,6 +29,7 @@ const running = () => {
         const bytes = new Uint8Array(totalBytes - offset)
         return Effect.succeed({ offset, nextOffset: totalBytes, bytes, truncated: false, totalBytes })
       },
+      newest: () => null,
       onAppend: (_, listener) => {
         told = listener
         return () => {}
@@ -79,3 +80,38 @@ it.effect(
     }).pipe(Effect.provide(layer), Effect.scoped)
   }
 )
+
+it.effect("an output stream sends what is in memory without asking the database, from where the client is", () => {
+  const bytes = Buffer.from("0123456789")
+  const layer = Layer.mergeAll(
+    Layer.mock(ActorHost)({
+      onCommit: () => Effect.void,
+      owns: () => true,
+      prepare: unasked,
+      peek: unasked,
+      awaken: unasked
+    }),
+    Layer.mock(Actors)({ read: unasked }),
+    Layer.mock(Output)({
+      newest: (_, stream, offset) =>
+        stream === "stdout"
+          ? null
+          : { offset, nextOffset: 10, bytes: bytes.subarray(offset), truncated: false, totalBytes: 10 },
+      read: unasked,
+      onAppend: () => () => {},
+      storedElsewhere: unasked,
+      meetOthers: unasked
+    })
+  )
+  return Effect.gen(function* () {
+    const reading = (yield* outputReadings)("op_1", { stdout: 3, stderr: 4 })
+    const event = yield* Effect.callback<OutputEvent | null>((resume) =>
+      reading.next((found) => resume(Effect.succeed(found)))
+    )
+    assert.deepStrictEqual(event, {
+      ...{ type: "output", stream: "stderr", offset: 4, nextOffset: 10, bytes: bytes.subarray(4), truncated: false },
+      at: { stdout: 3, stderr: 10 }
+    })
+    reading.close()
+  }).pipe(Effect.provide(layer), Effect.scoped)
+})

@@ -1,0 +1,37 @@
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import type { OperationRecord } from "../../../src/operation/OperationView.ts"
+import { operationOutput } from "../../../src/operation/operationOutput.ts"
+import { Output } from "../../../src/store/Output.ts"
+
+const page = (bytes: string, totalBytes: number) => ({
+  offset: 0,
+  nextOffset: bytes.length,
+  bytes: Buffer.from(bytes),
+  truncated: false,
+  totalBytes
+})
+/** Another process has stored ten more bytes than this one. */
+const output = Layer.mock(Output)({
+  newest: () => page("memory", 6),
+  read: () => Effect.succeed(page("stored", 16)),
+  onAppend: () => assert.fail(),
+  storedElsewhere: () => assert.fail(),
+  meetOthers: () => assert.fail()
+})
+
+const read = (status: "running" | "completed") =>
+  Effect.gen(function* () {
+    const context = { processTree: "gone" }
+    const record = { id: "op", status, context } as unknown as OperationRecord
+    const { data, eof } = yield* operationOutput(yield* Output, record, { stream: "stdout", offset: 0, limit: 6 })
+    return { text: Buffer.from(data, "base64").toString(), eof }
+  }).pipe(Effect.provide(output))
+
+it.effect("the output of an operation comes from memory while it runs", () =>
+  Effect.map(read("running"), (found) => assert.deepStrictEqual(found, { text: "memory", eof: false }))
+)
+
+it.effect("the output of an operation that is over ends where the database says that it ends", () =>
+  Effect.map(read("completed"), (found) => assert.deepStrictEqual(found, { text: "stored", eof: false }))
+)
