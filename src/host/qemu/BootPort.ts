@@ -1,7 +1,7 @@
 /**
- * The line protocol with `guest/boot.sh`, which PID 1 of a guest starts. It turns a clone of a template into one particular machine.
+ * The line protocol with `guest/boot.c`, which PID 1 of a guest starts. It turns a clone of a template into one particular machine.
  *
- * @source guest/boot.sh
+ * @source guest/boot.c, guest/boot.sh
  */
 import { randomBytes } from "node:crypto"
 import type { Socket } from "node:net"
@@ -24,7 +24,7 @@ export const hostnameOf = (sandboxId: string): string =>
     .replaceAll(/[^a-z0-9-]/g, "-")
     .slice(0, 63)
 
-/** The input of guest/settime.c as `printf` escapes: seconds and nanoseconds of eight bytes each, little endian. */
+/** A struct timespec as `printf` escapes: seconds and nanoseconds of eight bytes each, little endian. */
 export const timespecEscapes = (epochMs: number): string => {
   const bytes = Buffer.alloc(16)
   bytes.writeBigInt64LE(BigInt(Math.floor(epochMs / 1000)), 0)

@@ -21,6 +21,7 @@ export const prepareScript = fileURLToPath(new URL("./prepare.sh", import.meta.u
 
 /** The guest's own programs, one C file each, and the header that they share. */
 export const programSources: ReadonlyArray<string> = [
+  "../guest/boot.c",
   "../guest/relay.c",
   "../guest/settime.c",
   "../../linux/native/mountimage.c",
