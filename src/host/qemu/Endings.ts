@@ -14,7 +14,7 @@ import { removeMachineCgroups } from "./machineCgroups.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
-import { bringBack } from "./standstill.ts"
+import { bringBack, dropSavedState } from "./standstill.ts"
 
 /** How long a guest may take to write its last data and power off. Then it is killed; its journal keeps what was synced. */
 const HALT_TIMEOUT_MS = 15_000
@@ -48,7 +48,7 @@ export class Endings {
       }
       yield* this.kill(record)
       yield* attempt("removing a boot's files", async () => {
-        await rm(folder.file("suspended"), { force: true })
+        await dropSavedState(folder)
         await rm(folder.file("overlay"), { force: true })
       })
     })

@@ -14,11 +14,12 @@ import type { HostRoom } from "./HostRoom.ts"
 import { giveIdentity, IDENTITY_TIMEOUT_MS } from "./identity.ts"
 import type { LiveMachines } from "./LiveMachines.ts"
 import { agentAnswers, loadState, type Machine } from "./Machine.ts"
-import { type MachineShape, machineFiles, type Start } from "./machineArguments.ts"
+import type { MachineShape, Start } from "./machineArguments.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import { runMachine } from "./runMachine.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
 import type { SpareMachines } from "./SpareMachines.ts"
+import { makeMappable, wakeFrom } from "./savedMemory.ts"
 import { dropSavedState } from "./standstill.ts"
 import { copyRootDisk, makeOverlay, type Template } from "./Template.ts"
 import type { Templates } from "./Templates.ts"
@@ -131,9 +132,13 @@ export class Starts {
         await access(folder.file("suspended"))
         await folder.prepare(record.uid)
       })
-      yield* this.launched(folder, record, shape, { type: "wake" }, (machine, started) =>
+      const mappedAt = yield* attempt("mapping a saved state", () =>
+        makeMappable(folder, record.memoryBytes, record.uid)
+      ).pipe(Effect.catchTag("RuntimeUnavailable", ({ message }) => Effect.as(Effect.logWarning(message), null)))
+      const { start, stateFile } = wakeFrom(mappedAt)
+      yield* this.launched(folder, record, shape, start, (machine, started) =>
         Effect.gen(function* () {
-          yield* loadState(machine, machineFiles.suspended, { memoryIsShared: false })
+          yield* loadState(machine, stateFile, { memoryIsShared: false })
           // Point of no return: from here the volume changes, and the saved memory must never be used with it again.
           yield* note(folder, { ...started, state: "waking" })
           yield* attempt("resuming a machine", () => machine.qmp.execute("cont"))

@@ -19,6 +19,8 @@ export const machineFiles = {
   overlay: "root.qcow2",
   volume: "volume.raw",
   suspended: "suspended.state",
+  /** The same without memory, while the machine wakes (`savedMemory.ts`). */
+  devices: "devices.state",
   qmpSocket: "run/qmp.sock",
   agentSocket: "run/agent.sock",
   bootSocket: "run/boot.sock",
@@ -55,8 +57,10 @@ export type Start =
     }
   /** Paused, waiting for `migrate-incoming`. Its memory is a private copy-on-write view of the template's. */
   | { readonly type: "clone"; readonly memoryFile: string }
-  /** Paused, waiting for `migrate-incoming` of its whole memory. */
-  | { readonly type: "wake" }
+  /**
+   * Paused, waiting for `migrate-incoming`. Its memory is a private copy-on-write view of that part of a file; null: it comes with the state.
+   */
+  | { readonly type: "wake"; readonly mapped: { readonly file: string; readonly offset: number } | null }
 
 /**
  * `max` without features that are slower under TCG than the kernel's fallback. Five-level paging makes every address translation one step longer.
@@ -91,6 +95,10 @@ const memoryObject = (start: Start, bytes: number): string => {
   const size = `id=ram,size=${bytes}`
   if (start.type === "clone") {
     return `memory-backend-file,${size},mem-path=${start.memoryFile},share=off,readonly=on,rom=off`
+  }
+  if (start.type === "wake" && start.mapped !== null) {
+    const { file, offset } = start.mapped
+    return `memory-backend-file,${size},mem-path=${file},offset=${offset},share=off,readonly=on,rom=off`
   }
   if (start.type === "boot" && start.memoryFile !== null) {
     return `memory-backend-file,${size},mem-path=${start.memoryFile},share=on`

@@ -25,4 +25,7 @@ export const bringBack = async (folder: SandboxFolder, { qmp, boot }: Machine): 
 }
 
 /** Removes the saved memory, which must never be used with a volume that has changed since. */
-export const dropSavedState = (folder: SandboxFolder): Promise<void> => rm(folder.file("suspended"), { force: true })
+export const dropSavedState = async (folder: SandboxFolder): Promise<void> => {
+  await rm(folder.file("suspended"), { force: true })
+  await rm(folder.file("devices"), { force: true })
+}

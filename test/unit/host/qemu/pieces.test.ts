@@ -129,7 +129,7 @@ describe("templates", () => {
 
   it("a machine without a network has no network device, and every machine a filter for its system calls", () => {
     const line = (network: boolean) =>
-      machineArguments({ ...shape, network }, { uuid: "u", start: { type: "wake" } }).join(" ")
+      machineArguments({ ...shape, network }, { uuid: "u", start: { type: "wake", mapped: null } }).join(" ")
     expect(line(false)).not.toMatch(/netdev|virtio-net/)
     expect(line(true)).toContain("virtio-net-pci")
     expect(line(false)).toContain("elevateprivileges=deny,spawn=deny,resourcecontrol=deny")

@@ -1,0 +1,102 @@
+/**
+ * Wakes a machine without reading its memory.
+ *
+ * Why: QEMU reads a saved memory page by page before the machine continues, which takes longer than everything else in a wake. A saved state has each
+ * page at a fixed offset ("mapped-ram"), so QEMU can map the file instead, as a clone maps its template's memory, and the kernel reads what is
+ * touched. For that QEMU needs the same state without the pages: a copy in which the bitmap of present pages is empty. The saved state itself stays
+ * complete, so a machine whose copy cannot be made, for example on a full disk, wakes by reading.
+ *
+ * A machine that was woken so holds its removed file, up to its memory's size, until it ends or sleeps again.
+ *
+ * @source QEMU docs/devel/migration/mapped-ram.rst; migration/ram.c mapped_ram_setup_ramblock
+ */
+import { constants } from "node:fs"
+import { type FileHandle, open, rm } from "node:fs/promises"
+import { machineFiles } from "./machineArguments.ts"
+import type { SandboxFolder } from "./SandboxFolder.ts"
+
+/** The description of the memory is in the first block; QEMU puts the largest block first. */
+const HEAD_BYTES = 64 * 1024
+const HEADER_VERSION = 1
+const PAGE_BYTES = 4096
+const HEADER_BYTES = 28
+/** Everything except the memory: devices, and small blocks such as firmware tables. */
+const REST_MAX_BYTES = 64 * 1024 ** 2
+const CHUNK_BYTES = 1024 ** 2
+
+/** Where a saved state keeps its memory. */
+interface Layout {
+  readonly bitmapOffset: number
+  readonly pagesOffset: number
+}
+
+/** Null for another format: a state of an older QEMU has its pages in a stream. */
+export const layoutIn = (head: Buffer, memoryBytes: number): Layout | null => {
+  // The block's name with its length, its size, and the header's constants.
+  const sign = Buffer.alloc(4 + 8 + 4 + 8)
+  sign.write("\u0003ram", 0, "latin1")
+  sign.writeBigUInt64BE(BigInt(memoryBytes), 4)
+  sign.writeUInt32BE(HEADER_VERSION, 12)
+  sign.writeBigUInt64BE(BigInt(PAGE_BYTES), 16)
+  const at = head.indexOf(sign)
+  if (at < 0 || head.indexOf(sign, at + 1) >= 0) return null
+  const header = at + 12
+  if (header + HEADER_BYTES > head.length) return null
+  const bitmapOffset = Number(head.readBigUInt64BE(header + 12))
+  const pagesOffset = Number(head.readBigUInt64BE(header + 20))
+  const bitmapEnd = bitmapOffset + Math.ceil(memoryBytes / PAGE_BYTES / 8)
+  const fits = bitmapOffset >= header + HEADER_BYTES && bitmapOffset <= HEAD_BYTES && bitmapEnd <= pagesOffset
+  return fits && pagesOffset % PAGE_BYTES === 0 && pagesOffset <= REST_MAX_BYTES ? { bitmapOffset, pagesOffset } : null
+}
+
+const copy = async (from: FileHandle, to: FileHandle, begin: number, end: number): Promise<void> => {
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
+  for (let at = begin; at < end; ) {
+    const { bytesRead } = await from.read(chunk, 0, Math.min(CHUNK_BYTES, end - at), at)
+    if (bytesRead === 0) throw new Error("a saved state ended early")
+    await to.write(chunk, 0, bytesRead, at)
+    at += bytesRead
+  }
+}
+
+/** Makes the copy without pages. Succeeds with the offset of the memory in the saved state; null when it must be read. */
+export const makeMappable = async (
+  folder: SandboxFolder,
+  memoryBytes: number,
+  uid: number | null
+): Promise<number | null> => {
+  const saved = await open(folder.file("suspended"), constants.O_RDONLY | constants.O_NOFOLLOW)
+  try {
+    const { size } = await saved.stat()
+    const head = Buffer.alloc(HEAD_BYTES)
+    const { bytesRead } = await saved.read(head, 0, HEAD_BYTES, 0)
+    const layout = layoutIn(head.subarray(0, bytesRead), memoryBytes)
+    if (layout === null) return null
+    const rest = layout.pagesOffset + memoryBytes
+    if (size < rest || size - rest > REST_MAX_BYTES) return null
+    await folder.makeEmpty("devices", uid)
+    const devices = await open(folder.file("devices"), constants.O_WRONLY | constants.O_NOFOLLOW)
+    try {
+      await copy(saved, devices, 0, layout.bitmapOffset)
+      // The gap reads as zeros: no page is present.
+      await copy(saved, devices, rest, size)
+    } catch (error) {
+      await rm(folder.file("devices"), { force: true })
+      throw error
+    } finally {
+      await devices.close()
+    }
+    return layout.pagesOffset
+  } finally {
+    await saved.close()
+  }
+}
+
+/** What a wake loads, and how its machine gets its memory. */
+export const wakeFrom = (mappedAt: number | null) =>
+  mappedAt === null
+    ? { stateFile: machineFiles.suspended, start: { type: "wake" as const, mapped: null } }
+    : {
+        stateFile: machineFiles.devices,
+        start: { type: "wake" as const, mapped: { file: machineFiles.suspended, offset: mappedAt } }
+      }
