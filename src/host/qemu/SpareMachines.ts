@@ -16,7 +16,7 @@ import { Spares, type SparesOptions } from "../linux/Spares.ts"
 import { warm } from "../linux/warm.ts"
 import type { Endings } from "./Endings.ts"
 import type { HostRoom, NoRoom } from "./HostRoom.ts"
-import { giveName, giveNobodysIdentity, IDENTITY_TIMEOUT_MS } from "./identity.ts"
+import { giveName, giveNobodysIdentity, IDENTITY_TIMEOUT_MS, warmGeneration } from "./identity.ts"
 import type { LiveMachines } from "./LiveMachines.ts"
 import { disconnect, loadState, type Machine } from "./Machine.ts"
 import type { MachineShape, Start } from "./machineArguments.ts"
@@ -156,6 +156,7 @@ export class SpareMachines {
           yield* loadState(machine, template.stateFile, { memoryIsShared: true })
           yield* giveNobodysIdentity(machine, HOSTNAME, shape)
           yield* warm(machine.guest, SPARE_WARM_RUNS)
+          yield* warmGeneration(machine)
           yield* attempt("warming a machine", () => machine.boot.name(HOSTNAME, IDENTITY_TIMEOUT_MS))
           yield* attempt("pausing a machine", () => machine.qmp.execute("stop"))
           return { machine, record: started }

@@ -48,6 +48,13 @@ export const giveName = (machine: Machine, record: MachineRecord): Effect.Effect
     )
   )
 
+/** Has the agent's code for a generation translated, without giving one: the agent refuses 0. */
+export const warmGeneration = (machine: Machine): Effect.Effect<void, RuntimeUnavailable> =>
+  machine.session.call("POST", "/v1/identity", { generation: 0 }).pipe(
+    Effect.asVoid,
+    Effect.mapError(({ message }) => unavailable(message))
+  )
+
 const givePlace = (machine: Machine, hostname: string, shape: MachineShape) =>
   attempt("giving a machine its identity", () =>
     machine.boot.identity({ hostname, nameserver: shape.network ? NAMESERVER : null }, IDENTITY_TIMEOUT_MS)
