@@ -9,6 +9,7 @@ import type { Http2Server } from "node:http2"
 import { createServer, Socket } from "node:net"
 import { Duplex } from "node:stream"
 import { serveSerial } from "./serialLink.ts"
+import { servePlain } from "./servePlain.ts"
 
 const READ_BYTES = 64 * 1024
 /** A port whose other side is closed reads as end of file until that side opens again. */
@@ -32,7 +33,7 @@ export const listen = async (server: Http2Server, address: string): Promise<void
     serveDevice(device, server)
     return
   }
-  const sockets = createServer((socket) => server.emit("connection", socket))
+  const sockets = createServer((socket) => servePlain(socket, () => server.emit("connection", socket)))
   await new Promise<void>((resolve, reject) => {
     sockets.once("error", reject)
     if (scheme === "fd") sockets.listen({ fd: Number(rest) }, resolve)

@@ -6,7 +6,8 @@ import { tunnel } from "./tunnel.ts"
 /** Bytes in flight to the agent: of one stream, and of all streams of a session. */
 const STREAM_WINDOW_BYTES = 1024 ** 2
 const SESSION_WINDOW_BYTES = 4 * 1024 ** 2
-const STREAMS_MAX = 4_096
+/** Also of plain tunnels. */
+export const STREAMS_MAX = 4_096
 
 export const makeServer = (routes: Routes): Http2Server => {
   const server = createServer({

@@ -1,6 +1,6 @@
 /** `CONNECT :port`: one TCP connection to the Sandbox's own loopback. 200 when it is open, 409 `PORT_CLOSED` when no program listens. */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2"
-import { connect, type Socket } from "node:net"
+import { connect, type OnReadOpts, type Socket } from "node:net"
 import { Refusal } from "./routes.ts"
 
 /** A development server may listen on only one of the two. */
@@ -26,17 +26,18 @@ export const tunnel = async (stream: ServerHttp2Stream, headers: IncomingHttpHea
   stream.on("aborted", () => socket.destroy())
 }
 
-const dialLoopback = async (port: number): Promise<Socket> => {
+/** Refuses with `PORT_CLOSED`. `onread` gets the bytes in place of the events `data`. */
+export const dialLoopback = async (port: number, onread?: OnReadOpts): Promise<Socket> => {
   for (const host of LOOPBACKS) {
-    const socket = await dial(host, port)
+    const socket = await dial(host, port, onread)
     if (socket !== null) return socket
   }
   throw new Refusal(409, "PORT_CLOSED", `Nothing listens on port ${port}`)
 }
 
-const dial = (host: string, port: number): Promise<Socket | null> =>
+const dial = (host: string, port: number, onread: OnReadOpts | undefined): Promise<Socket | null> =>
   new Promise((resolve) => {
-    const socket = connect({ host, port, allowHalfOpen: true })
+    const socket = connect({ host, port, allowHalfOpen: true, ...(onread === undefined ? {} : { onread }) })
     const give = (result: Socket | null) => {
       clearTimeout(timer)
       socket.removeAllListeners()

@@ -2,6 +2,7 @@
 import { type ClientRequest, type IncomingMessage, request as sendRequest } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
+import { readEach } from "../../runtime/readInPlace.ts"
 import { endSoon } from "../gateway/socketEnd.ts"
 import { answerPageOnSocket, head, refusalOf } from "./answerPage.ts"
 import { type ForwardOptions, mayGoOn, once } from "./ForwardOptions.ts"
@@ -10,11 +11,17 @@ import { previewPages } from "./previewPages.ts"
 import { answerFraming, notAnswered, passesOn, pathOf, reasonOf } from "./programAnswer.ts"
 
 /** Both ways until both have ended, or either breaks. */
-const join = (a: Duplex, b: Duplex): void => {
-  a.pipe(b).pipe(a)
+const join = (visitor: Socket, program: Duplex): void => {
+  visitor.pipe(program)
+  readEach(program, (piece) => {
+    if (!visitor.write(piece)) program.pause()
+    return visitor.writableLength === 0
+  })
+  visitor.on("drain", () => program.resume())
+  program.on("end", () => visitor.end())
   for (const [one, other] of [
-    [a, b],
-    [b, a]
+    [visitor, program],
+    [program, visitor]
   ] as const) {
     one.on("error", () => other.destroy())
     one.on("close", () => other.destroy())

@@ -6,6 +6,7 @@
  */
 import type { Duplex } from "node:stream"
 import type { WebSocket } from "ws"
+import { readEach } from "../../runtime/readInPlace.ts"
 
 export const tunnelProtocol = "atoll.tunnel"
 /** Maximum size of a message from either side. */
@@ -47,13 +48,20 @@ export const bridge = (socket: WebSocket, stream: Duplex): void => {
   })
   stream.on("drain", () => socket.resume())
 
+  let isHeld = false
   const roomAgain = () => {
-    if (stream.isPaused() && socket.bufferedAmount <= bufferedMaxBytes) stream.resume()
+    if (!isHeld || socket.bufferedAmount > bufferedMaxBytes) return
+    isHeld = false
+    stream.resume()
   }
-  stream.on("data", (chunk: Buffer) => {
-    if (socket.readyState !== socket.OPEN) return
+  readEach(stream, (chunk) => {
+    if (socket.readyState !== socket.OPEN) return true
     socket.send(chunk, { binary: true }, roomAgain)
-    if (socket.bufferedAmount > bufferedMaxBytes) stream.pause()
+    if (socket.bufferedAmount > bufferedMaxBytes) {
+      isHeld = true
+      stream.pause()
+    }
+    return socket.bufferedAmount === 0
   })
   stream.on("end", () => {
     sentEnd = true

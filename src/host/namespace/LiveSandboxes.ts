@@ -1,7 +1,7 @@
 /** The Sandboxes that this process knows to run on this host, and those that it saw end. */
 import { type PublicText, publicText } from "../../../schemas/PublicText.ts"
 import { makeAgentGuest } from "../../runtime/agentClient/AgentGuest.ts"
-import { type AgentSession, makeAgentSession } from "../../runtime/agentClient/AgentSession.ts"
+import type { AgentSession } from "../../runtime/agentClient/AgentSession.ts"
 import type { Guest } from "../../runtime/Guest.ts"
 import type { RuntimeDown } from "../../runtime/Runtime.ts"
 import { type CgroupHost, cgroupOomKills } from "../linux/cgroups.ts"
@@ -10,10 +10,10 @@ import type { ConnectedNetwork } from "../linux/networkNamespace.ts"
 import { isOfThisBoot, signal } from "../linux/ProcessIdentity.ts"
 import { ProcessLook } from "../linux/ProcessLook.ts"
 import { networkRetryPause, type RetryPause } from "../linux/RetryPause.ts"
-import { connectUnix } from "../linux/unixSocket.ts"
 import { ConsoleTail } from "./ConsoleTail.ts"
 import type { HostLayout } from "./HostLayout.ts"
 import type { RuntimeRecord, SandboxState } from "./SandboxState.ts"
+import { unixAgent } from "./unixAgent.ts"
 import type { VolumePlace } from "./volume.ts"
 
 export interface LiveSandbox {
@@ -71,7 +71,7 @@ export class LiveSandboxes {
   }
 
   connectTo(state: SandboxState): AgentSession {
-    return makeAgentSession({ connect: () => connectUnix(state.socket) })
+    return unixAgent(() => state.socket)
   }
 
   adopt(sandboxId: string, record: RuntimeRecord): LiveSandbox {

@@ -10,7 +10,6 @@ import type { Socket } from "node:net"
 import { join } from "node:path"
 import { Effect, type Fiber } from "effect"
 import { Semaphore } from "../../platform/concurrency/Semaphore.ts"
-import { makeAgentSession } from "../../runtime/agentClient/AgentSession.ts"
 import type { Guest } from "../../runtime/Guest.ts"
 import type { InventoryEntry, ResourceSample, RuntimeDown, SandboxSpec } from "../../runtime/Runtime.ts"
 import { type CgroupHost, detectCgroups, NO_CGROUPS, releaseCgroups } from "../linux/cgroups.ts"
@@ -32,6 +31,7 @@ import { mendNetworks } from "./mendNetworks.ts"
 import { isUp, type SandboxState } from "./SandboxState.ts"
 import { SPARE_GENERATION, SpareSandboxes, type SpareShape, type StartedSandbox } from "./SpareSandboxes.ts"
 import { sampleOf } from "./sampleOf.ts"
+import { unixAgent } from "./unixAgent.ts"
 import { closeVolume, PREZEROED, removeVolume } from "./volume.ts"
 import { admitVolume, DiskPromised } from "./volumeAdmission.ts"
 import { thawAbandoned } from "./volumeHold.ts"
@@ -332,7 +332,7 @@ export class NamespaceHost {
   private async start(state: SandboxState, spec: SandboxSpec, uid: number | null): Promise<StartedSandbox> {
     const { generation } = spec
     let place = state
-    const session = makeAgentSession({ connect: () => connectUnix(place.socket) })
+    const session = unixAgent(() => place.socket)
     let begun: ProcessIdentity | null = null
     try {
       const { record, monitor } = await boot({

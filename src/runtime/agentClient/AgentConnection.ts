@@ -3,6 +3,7 @@ import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2"
 import type { Duplex } from "node:stream"
 import { EagerTransport } from "./EagerTransport.ts"
 import { isAnswering } from "./isAnswering.ts"
+import type { ConnectPlain } from "./plainTunnels.ts"
 import { scaleAnswerTimeout } from "./readAnswer.ts"
 import { StallBreaker } from "./StallBreaker.ts"
 
@@ -25,6 +26,8 @@ const IDLE_MS = 30_000
 export interface AgentSessionOptions {
   /** Opens the transport; called again after the session broke. */
   readonly connect: () => Promise<Duplex>
+  /** Opens further connections to the same agent, for one tunnelled connection each. Absent: these travel in the session. */
+  readonly connectPlain?: ConnectPlain
   /** Closes an unused session after this long; null keeps it. Default 30 s. */
   readonly idleMs?: number | null
   /**

@@ -37,7 +37,22 @@ export const agentHealth = (
   )
 
 /** One TCP connection to the Sandbox's loopback. */
-const dial = (session: AgentSession, port: number): Effect.Effect<Duplex, PortClosed | GuestUnavailable, Scope.Scope> =>
+const dial = (
+  session: AgentSession,
+  port: number
+): Effect.Effect<Duplex, PortClosed | GuestUnavailable, Scope.Scope> => {
+  const { tunnels } = session
+  return tunnels === null
+    ? dialInSession(session, port)
+    : Effect.flatMap(tunnels.dial(port), (tunnel) =>
+        tunnel === null ? dialInSession(session, port) : Effect.succeed(tunnel)
+      )
+}
+
+const dialInSession = (
+  session: AgentSession,
+  port: number
+): Effect.Effect<Duplex, PortClosed | GuestUnavailable, Scope.Scope> =>
   Effect.gen(function* () {
     const { status, stream } = yield* session.request({
       method: "CONNECT",

@@ -13,6 +13,7 @@ import { GuestUnavailable } from "../Guest.ts"
 import { AgentConnection, type AgentSessionOptions } from "./AgentConnection.ts"
 import type { AgentHead, AgentRequest } from "./AgentRequest.ts"
 import { awaitHead } from "./awaitHead.ts"
+import { type PlainTunnels, plainTunnels } from "./plainTunnels.ts"
 import { readAnswer } from "./readAnswer.ts"
 import { withGatheredReads } from "./smallReads.ts"
 import { unavailable } from "./unavailable.ts"
@@ -54,7 +55,9 @@ export interface AgentSession {
    * is noticed immediately.
    */
   readonly ready: () => Promise<void>
-  /** Ends the session and everything on it; a later request opens a new one. */
+  /** Null: tunnelled connections travel in the session. */
+  readonly tunnels: PlainTunnels | null
+  /** Ends the session and everything on it, and the tunnels; a later request opens a new one. */
   readonly close: () => void
 }
 
@@ -93,6 +96,11 @@ const openStream = async (
 export const makeAgentSession = (options: AgentSessionOptions): AgentSession => {
   const connection = new AgentConnection(options)
   const within = (ms: number) => connection.within(ms)
+  const tunnels = options.connectPlain === undefined ? null : plainTunnels(options.connectPlain, within)
+  const close = () => {
+    connection.close()
+    tunnels?.close()
+  }
 
   const open = (request: AgentRequest): Effect.Effect<AgentExchange, GuestUnavailable, Scope.Scope> =>
     Effect.map(
@@ -112,7 +120,7 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
 
   const endIfBroken = (fault: unknown) =>
     Effect.sync(() => {
-      if (fault instanceof GuestUnavailable && fault.fault === "protocol") connection.close()
+      if (fault instanceof GuestUnavailable && fault.fault === "protocol") close()
     })
   const held: AgentSession["held"] = (effect) => Effect.tapError(effect, endIfBroken)
 
@@ -142,7 +150,8 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
       await connection.session()
       connection.closeWhenIdle()
     },
-    close: () => connection.close()
+    tunnels,
+    close
   }
 }
 

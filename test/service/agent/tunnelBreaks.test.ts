@@ -20,8 +20,11 @@ const folder = Effect.acquireRelease(
   (made) => Effect.sync(() => rmSync(made, { recursive: true, force: true }))
 )
 
+type Way = "session" | "plainSession"
+const ways: ReadonlyArray<Way> = ["session", "plainSession"]
+
 /** Connections to a program in the Sandbox: the service's side and the program's. */
-const dialled = Effect.gen(function* () {
+const dialled = Effect.fnUntraced(function* (way: Way) {
   const place = yield* folder
   const agent = yield* Effect.acquireRelease(
     Effect.promise(() => TestAgent.start(place)),
@@ -37,7 +40,7 @@ const dialled = Effect.gen(function* () {
     }),
     (made) => Effect.sync(() => void made.close())
   )
-  const guest = makeAgentGuest(agent.session)
+  const guest = makeAgentGuest(agent[way])
   const scope = yield* Effect.scope
   return async (): Promise<{ readonly near: Duplex; readonly far: Socket }> => {
     const near = await Effect.runPromise(Scope.provide(guest.dial((server.address() as AddressInfo).port), scope))
@@ -49,32 +52,34 @@ const dialled = Effect.gen(function* () {
 /** A broken stream of HTTP/2 ends, too, and says beside it that it was aborted. */
 const isBroken = (near: Duplex): boolean => ("aborted" in near && near.aborted === true) || near.errored !== null
 
-it.live("a program's end is an end, and its reset is a break, also after the other side has ended", () =>
-  Effect.gen(function* () {
-    const dial = yield* dialled
-    yield* Effect.promise(async () => {
-      for (const [ends, resets] of [
-        [false, false],
-        [true, false],
-        [false, true],
-        [true, true]
-      ]) {
-        const { near, far } = await dial()
-        near.resume()
-        far.resume()
-        far.write("half of an answer")
-        await once(near, "data")
-        if (ends) {
-          near.end()
-          await untilFound(() => far.readableEnded)
+it.live.each(ways)(
+  "a program's end is an end, and its reset is a break, also after the other side has ended: %s",
+  (way) =>
+    Effect.gen(function* () {
+      const dial = yield* dialled(way)
+      yield* Effect.promise(async () => {
+        for (const [ends, resets] of [
+          [false, false],
+          [true, false],
+          [false, true],
+          [true, true]
+        ]) {
+          const { near, far } = await dial()
+          near.resume()
+          far.resume()
+          far.write("half of an answer")
+          await once(near, "data")
+          if (ends) {
+            near.end()
+            await untilFound(() => far.readableEnded)
+          }
+          if (resets) far.resetAndDestroy()
+          else far.end()
+          await untilFound(() => near.readableEnded || near.destroyed)
+          if (!resets && !ends) near.end()
+          await untilFound(() => near.destroyed)
+          assert.strictEqual(isBroken(near), resets, JSON.stringify({ ends, resets }))
         }
-        if (resets) far.resetAndDestroy()
-        else far.end()
-        await untilFound(() => near.readableEnded || near.destroyed)
-        if (!resets && !ends) near.end()
-        await untilFound(() => near.destroyed)
-        assert.strictEqual(isBroken(near), resets, JSON.stringify({ ends, resets }))
-      }
-    })
-  }).pipe(Effect.scoped)
+      })
+    }).pipe(Effect.scoped)
 )

@@ -9,7 +9,10 @@ import { Effect, Scope } from "effect"
 import { makeAgentGuest } from "../../../src/runtime/agentClient/AgentGuest.ts"
 import { TestAgent } from "../../support/files/TestAgent.ts"
 
-const dialled = Effect.gen(function* () {
+type Way = "session" | "plainSession"
+const ways: ReadonlyArray<Way> = ["session", "plainSession"]
+
+const dialled = Effect.fnUntraced(function* (way: Way) {
   const folder = yield* Effect.acquireRelease(
     Effect.sync(() => mkdtempSync(join(tmpdir(), "atoll-agent-"))),
     (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
@@ -36,13 +39,13 @@ const dialled = Effect.gen(function* () {
     }),
     (server) => Effect.sync(() => void server.close())
   )
-  const guest = makeAgentGuest(agent.session)
+  const guest = makeAgentGuest(agent[way])
   return { seen, dial: guest.dial((server.address() as AddressInfo).port) }
 })
 
-it.live("an HTTP client's request with a short body arrives as it was sent", () =>
+it.live.each(ways)("an HTTP client's request with a short body arrives as it was sent: %s", (way) =>
   Effect.gen(function* () {
-    const { seen, dial } = yield* dialled
+    const { seen, dial } = yield* dialled(way)
     const scope = yield* Effect.scope
     for (let at = 0; at < 20; at++) {
       yield* Effect.promise(
@@ -69,9 +72,9 @@ it.live("an HTTP client's request with a short body arrives as it was sent", () 
   }).pipe(Effect.scoped)
 )
 
-it.live("empty writes change nothing, and their callbacks run", () =>
+it.live.each(ways)("empty writes change nothing, and their callbacks run: %s", (way) =>
   Effect.gen(function* () {
-    const { seen, dial } = yield* dialled
+    const { seen, dial } = yield* dialled(way)
     for (let at = 0; at < 20; at++) {
       const stream = yield* dial
       yield* Effect.promise(

@@ -10,21 +10,26 @@ import { type AgentSession, makeAgentSession } from "../../../src/runtime/agentC
 const entry = fileURLToPath(new URL("../../../src/agent/main.ts", import.meta.url))
 
 export class TestAgent {
+  /** Tunnelled connections travel in it. */
   readonly session: AgentSession
+  /** Tunnelled connections have their own sockets. */
+  readonly plainSession: AgentSession
+  readonly socketPath: string
   readonly files: ReturnType<typeof makeAgentFiles>
   readonly #child: ChildProcess
   readonly #connections = new Set<net.Socket>()
 
   private constructor(child: ChildProcess, socket: string) {
     this.#child = child
-    this.session = makeAgentSession({
-      idleMs: null,
-      connect: () =>
-        new Promise((resolve, reject) => {
-          const connection = net.connect(socket, () => resolve(connection)).on("error", reject)
-          this.#connections.add(connection)
-        })
-    })
+    this.socketPath = socket
+    const connect = (onread?: net.OnReadOpts) =>
+      new Promise<net.Socket>((resolve, reject) => {
+        const to = { path: socket, ...(onread === undefined ? {} : { onread }) }
+        const connection = net.connect(to, () => resolve(connection)).on("error", reject)
+        this.#connections.add(connection)
+      })
+    this.session = makeAgentSession({ idleMs: null, connect: () => connect() })
+    this.plainSession = makeAgentSession({ idleMs: null, connect: () => connect(), connectPlain: connect })
     this.files = makeAgentFiles(this.session)
   }
 
