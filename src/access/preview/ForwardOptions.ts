@@ -5,8 +5,8 @@ import { previewMachine } from "../../../machines/preview.ts"
 import { isTagged } from "../../engine/taggedStates.ts"
 import type { LiveConnections } from "../gateway/LiveConnections.ts"
 import type { Hop } from "./forwardedHeaders.ts"
-import type { Dial } from "./PreviewPool.ts"
 import type { PreviewTarget } from "./Previews.ts"
+import type { Dial } from "./Upstream.ts"
 
 export interface ForwardOptions {
   readonly target: PreviewTarget

@@ -5,9 +5,9 @@
  *
  * @source contract.md "Previews"; RFC 9110 section 7.6
  */
-import type { IncomingMessage } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Socket } from "node:net"
-import { Cause, Context, Effect, Exit, FiberSet, Layer, Scope } from "effect"
+import { Cause, Clock, Context, Effect, Exit, FiberSet, Layer, Scope } from "effect"
 import { Settings } from "../../Config.ts"
 import { isDatabaseFault } from "../../store/DatabaseFault.ts"
 import { clientOf } from "../gateway/Clients.ts"
@@ -19,28 +19,23 @@ import type { ForwardOptions } from "./ForwardOptions.ts"
 import type { Hop } from "./forwardedHeaders.ts"
 import { forwardRequest } from "./forwardRequest.ts"
 import { forwardUpgrade } from "./forwardUpgrade.ts"
-import type { Dial } from "./PreviewPool.ts"
 import { Previews, type PreviewTarget } from "./Previews.ts"
 import { previewIdOf } from "./previewHost.ts"
 import { previewPages } from "./previewPages.ts"
 import { previewPools } from "./previewPools.ts"
 import { previewSchemeOf } from "./previewUrl.ts"
+import type { Dial } from "./Upstream.ts"
 
 /** Others may be quicker to take what was gathered. */
 const gatherTriesMax = 3
 
-const make = Effect.gen(function* () {
-  const settings = yield* Settings
-  const previewDomain = settings.previewDomain.toLowerCase()
-  const schemeAsServed = previewSchemeOf(settings)
-  const previews = yield* Previews
-  const connections = yield* LiveConnections
+type Fork = <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
+
+/** Connections whose scopes end with them. */
+const dials = Effect.fnUntraced(function* (fork: Fork) {
   const reach = yield* SandboxReach
-  const fork = yield* FiberSet.makeRuntimePromise()
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
-  /** A connection whose scope ends with it. */
-  const dialOf =
-    (target: PreviewTarget): Dial =>
+  return (target: PreviewTarget): Dial =>
     () =>
       fork(
         Effect.uninterruptibleMask(
@@ -57,7 +52,18 @@ const make = Effect.gen(function* () {
           })
         )
       )
+})
 
+const make = Effect.gen(function* () {
+  const settings = yield* Settings
+  const previewDomain = settings.previewDomain.toLowerCase()
+  const schemeAsServed = previewSchemeOf(settings)
+  const previews = yield* Previews
+  const connections = yield* LiveConnections
+  const clock = yield* Clock.Clock
+  const fork = yield* FiberSet.makeRuntimePromise()
+  const runFork = Effect.runForkWith(yield* Effect.context<never>())
+  const dialOf = yield* dials(fork)
   const poolOf = yield* previewPools(dialOf)
 
   const hopOf = (request: IncomingMessage): Hop => {
@@ -85,20 +91,29 @@ const make = Effect.gen(function* () {
 
   const failed = (cause: unknown) => void runFork(Effect.logError("Could not serve a preview", Cause.die(cause)))
 
+  const serve = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    target: PreviewTarget | null
+  ): void | Promise<void> => {
+    if (response.destroyed) return
+    if (target === null) return answerPage(request, response, previewPages.notFound(wantsHtml(request)))
+    return withPermits(target, () => {
+      if (response.destroyed) return
+      const pool = poolOf(target)
+      if (pool === null) answerPage(request, response, previewPages.tooMany(wantsHtml(request)))
+      else forwardRequest(request, response, pool, optionsOf(request, target))
+    })
+  }
+
   const gateway: RawGateway = {
     takes: (request) => previewIdOf(request.headers.host, previewDomain) !== undefined,
     request: (request, response) => {
-      find(request)
-        .then((target) => {
-          if (response.destroyed) return
-          if (target === null) return answerPage(request, response, previewPages.notFound(wantsHtml(request)))
-          return withPermits(target, () => {
-            if (response.destroyed) return
-            const pool = poolOf(target)
-            if (pool === null) answerPage(request, response, previewPages.tooMany(wantsHtml(request)))
-            else forwardRequest(request, response, pool, optionsOf(request, target))
-          })
-        })
+      const previewId = previewIdOf(request.headers.host, previewDomain)
+      const target = previewId == null ? null : previews.leased(previewId, clock.currentTimeMillisUnsafe())
+      const found = target === null ? find(request) : Promise.resolve(target)
+      found
+        .then((target) => serve(request, response, target))
         .catch((cause) => {
           if (isDatabaseFault(cause)) return answerPage(request, response, previewPages.unserved(wantsHtml(request)))
           failed(cause)

@@ -38,6 +38,12 @@ export class PreviewLeases {
     return target
   })
 
+  /** Of a valid lease, without a wait; null: `find` knows. */
+  leased(actorId: string, nowMs: number): PreviewTarget | null {
+    const lease = this.#leases.get(actorId)
+    return lease !== undefined && performance.now() < lease.until && lastsAt(lease.target, nowMs) ? lease.target : null
+  }
+
   /** Null: the preview admits no connections now. */
   readonly find = Effect.fnUntraced({ self: this }, function* (actorId: string, ingress: Ingress) {
     const lease = this.#leases.get(actorId)

@@ -5,11 +5,13 @@
  */
 import { Agent, type ClientRequestArgs } from "node:http"
 import type { Duplex } from "node:stream"
+import { type Dial, Upstreams } from "./Upstream.ts"
 
 /** The limit on open connections: see ATOLL_CONNECTIONS_PER_SANDBOX. */
 const idleMax = 256
 
-export type Dial = () => Promise<Duplex>
+/** A hand-over to node:http costs the connection. */
+const othersMax = 16
 
 type Created = (error: Error | null, stream: Duplex) => void
 
@@ -28,14 +30,23 @@ const asSocket = (stream: Duplex): Duplex => {
 
 export class PreviewPool extends Agent {
   private readonly dial: Dial
+  readonly upstreams: Upstreams
   lastUsedAt = Date.now()
+  /** How many answers are read by node:http without another try. */
+  #others = 0
 
   constructor(dial: Dial) {
     super({ keepAlive: true, maxFreeSockets: idleMax, scheduling: "lifo" })
     this.dial = dial
+    this.upstreams = new Upstreams(dial, idleMax)
     this.on("free", () => {
       this.lastUsedAt = Date.now()
     })
+  }
+
+  override destroy(): void {
+    this.upstreams.destroy()
+    super.destroy()
   }
 
   override createConnection(_options: ClientRequestArgs, created?: Created): undefined {
@@ -45,7 +56,17 @@ export class PreviewPool extends Agent {
     )
   }
 
+  /** Whether the next answer is expected to be a plain one. A program whose last one was not seldom gives one. */
+  get isSimple(): boolean {
+    this.lastUsedAt = Date.now()
+    return this.#others-- <= 0
+  }
+
+  noteOther(): void {
+    this.#others = othersMax
+  }
+
   get isIdle(): boolean {
-    return Object.keys(this.sockets).length === 0 && Object.keys(this.requests).length === 0
+    return this.upstreams.isIdle && Object.keys(this.sockets).length === 0 && Object.keys(this.requests).length === 0
   }
 }

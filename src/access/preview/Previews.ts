@@ -49,5 +49,7 @@ export class Previews extends Context.Service<
     readonly list: (accountId: string, sandboxId: string) => Effect.Effect<ReadonlyArray<ListedPreview>, NotFound>
     /** Null for a host name that is unknown, not served yet, or closed. */
     readonly find: (previewId: string) => Effect.Effect<PreviewTarget | null>
+    /** What `find` would give, if it was read so recently that this needs no wait; else null. */
+    readonly leased: (previewId: string, nowMs: number) => PreviewTarget | null
   }
 >()("atoll/access/preview/Previews") {}

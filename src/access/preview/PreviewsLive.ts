@@ -27,7 +27,8 @@ const make = Effect.gen(function* () {
     lookUp: yield* lookUpPreview(ingress),
     ...(yield* closePreviews(ingress, leases.forget)),
     list,
-    find: (previewId) => leases.find(actorIdOf(sha256(previewId)), ingress)
+    find: (previewId) => leases.find(actorIdOf(sha256(previewId)), ingress),
+    leased: (previewId, nowMs) => leases.leased(actorIdOf(sha256(previewId)), nowMs)
   })
 })
 

@@ -1,12 +1,15 @@
 /** A visitor's request on its way to the program, and the answer back. */
 import { type ClientRequest, type IncomingMessage, type ServerResponse, request as sendRequest } from "node:http"
+import type { Duplex } from "node:stream"
 import { answerPage, refusalOf, wantsHtml } from "./answerPage.ts"
+import { exchangeSimply } from "./exchangeSimply.ts"
 import { type ForwardOptions, mayGoOn, once } from "./ForwardOptions.ts"
 import { type Framing, framingOf, hasBody } from "./Framing.ts"
 import { requestHeaders, trailersOf } from "./forwardedHeaders.ts"
 import type { PreviewPool } from "./PreviewPool.ts"
 import { previewPages } from "./previewPages.ts"
 import { notAnswered, passesOn, pathOf, relay, writeHints } from "./programAnswer.ts"
+import type { Dial } from "./Upstream.ts"
 
 const sendBody = (request: IncomingMessage, sent: ClientRequest, framing: Framing): void => {
   if (!hasBody(framing)) {
@@ -20,6 +23,19 @@ const sendBody = (request: IncomingMessage, sent: ClientRequest, framing: Framin
     sent.end()
   })
 }
+
+/** Whether the connection is kept, new, or one on which the request was sent. */
+type Way = "kept" | "new" | Duplex
+
+const connectionOf = (way: Way, pool: PreviewPool, dial: Dial) =>
+  way === "kept" ? { agent: pool } : { createConnection: way === "new" ? once(dial) : () => way }
+
+const takesHints = (request: IncomingMessage, response: ServerResponse): boolean =>
+  request.httpVersion !== "1.0" && !response.headersSent && !response.destroyed
+
+/** Only such a request can be sent again, and so go on a connection that the program might be closing just now. */
+const canBeRepeated = (method: string, framing: Framing): boolean =>
+  !hasBody(framing) && ["GET", "HEAD", "OPTIONS"].includes(method)
 
 export const forwardRequest = (
   request: IncomingMessage,
@@ -35,7 +51,7 @@ export const forwardRequest = (
     answerPage(request, response, previewPages.malformed(wantsHtml(request)))
     return
   }
-  let outgoing: ClientRequest | null = null
+  let outgoing: { readonly destroy: () => void } | null = null
   let isCut = false
   const release = connections.open({
     ...target,
@@ -56,30 +72,26 @@ export const forwardRequest = (
     return
   }
   const { method = "GET" } = request
-  // Only what can be sent again may go on a connection that the program might be closing just now.
-  const canRepeat = !hasBody(framing) && ["GET", "HEAD", "OPTIONS"].includes(method)
-  const attempt = (isFirst: boolean): void => {
-    const fail = (error: Error) => {
-      if (response.destroyed || isCut) return
-      if (response.headersSent) response.destroy()
-      else answerPage(request, response, refusalOf(error, target.port, wantsHtml(request)))
-    }
-    const sent = sendRequest({
-      method,
-      path,
-      headers: requestHeaders(request, framing, hop),
-      setHost: false,
-      ...(canRepeat && isFirst ? { agent: pool } : { createConnection: once(dial) })
-    })
+  const canRepeat = canBeRepeated(method, framing)
+  const headers = requestHeaders(request, framing, hop)
+  const fail = (error: Error) => {
+    if (response.destroyed || isCut) return
+    if (response.headersSent) response.destroy()
+    else answerPage(request, response, refusalOf(error, target.port, wantsHtml(request)))
+  }
+  const again = (error: Error) => {
+    if (response.headersSent || response.destroyed || isCut) fail(error)
+    else attempt("new")
+  }
+  const attempt = (way: Way): void => {
+    const sent = sendRequest({ method, path, headers, setHost: false, ...connectionOf(way, pool, dial) })
     outgoing = sent
     sent.on("error", (error) => {
-      const again = sent.reusedSocket && canRepeat && isFirst && !response.headersSent
-      if (again && !response.destroyed && !isCut) attempt(false)
+      if (sent.reusedSocket && canRepeat && way === "kept") again(error)
       else fail(error)
     })
     sent.on("information", ({ statusCode, rawHeaders }) => {
-      const takesHints = request.httpVersion !== "1.0" && !response.headersSent && !response.destroyed
-      if (statusCode === 103 && takesHints) writeHints(response, rawHeaders)
+      if (statusCode === 103 && takesHints(request, response)) writeHints(response, rawHeaders)
     })
     // Nobody asked for another protocol. Without a listener the request would end without a word.
     sent.on("upgrade", (_answer, stream) => {
@@ -101,5 +113,14 @@ export const forwardRequest = (
     if (!response.writableFinished) outgoing?.destroy()
   })
   request.on("error", () => outgoing?.destroy())
-  attempt(true)
+  if (!canRepeat) attempt("new")
+  else if (!pool.isSimple) attempt("kept")
+  else {
+    const onOther = (replayed: Duplex) => {
+      pool.noteOther()
+      attempt(replayed)
+    }
+    const onFailure = (error: Error, wasKept: boolean) => (wasKept ? again(error) : fail(error))
+    outgoing = exchangeSimply({ request, response, upstreams: pool.upstreams, path, headers, onOther, onFailure })
+  }
 }

@@ -39,8 +39,14 @@ const pairs = (raw: ReadonlyArray<string>): Array<Pair> => {
   return found
 }
 
+/** Of node:http's message, or as a fast path has read it. */
+type Head = {
+  readonly headers: { readonly connection?: string | undefined; readonly "referrer-policy"?: unknown }
+  readonly rawHeaders: ReadonlyArray<string>
+}
+
 /** A message of known length must not announce trailers: node:http throws. */
-const endToEnd = ({ headers, rawHeaders }: IncomingMessage, framing: Framing): Array<Pair> => {
+const endToEnd = ({ headers, rawHeaders }: Head, framing: Framing): Array<Pair> => {
   const named = new Set((headers.connection ?? "").split(",").map((name) => nameOf(name.trim())))
   return pairs(rawHeaders).filter(([spelled]) => {
     const name = nameOf(spelled)
@@ -112,7 +118,7 @@ const hostOnly = ([name, value]: Pair): Pair => [
 ]
 
 /** The response for the visitor. The address is a capability, so other sites do not get it as a referrer unless the program allows it. */
-export const responseHeaders = (response: IncomingMessage, framing: Framing): RawHeaders => {
+export const responseHeaders = (response: Head, framing: Framing): RawHeaders => {
   const kept = endToEnd(response, framing).flatMap(hostOnly)
   kept.push(...framingHeaders(framing))
   return response.headers["referrer-policy"] === undefined ? [...kept, "Referrer-Policy", "same-origin"] : kept

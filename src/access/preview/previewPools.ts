@@ -3,8 +3,9 @@ import { Effect } from "effect"
 import { worker } from "../../platform/worker/Worker.ts"
 import { LiveConnections, type Release } from "../gateway/LiveConnections.ts"
 import { mayGoOn } from "./ForwardOptions.ts"
-import { type Dial, PreviewPool } from "./PreviewPool.ts"
+import { PreviewPool } from "./PreviewPool.ts"
 import type { PreviewTarget } from "./Previews.ts"
+import type { Dial } from "./Upstream.ts"
 
 const poolIdleMs = 30_000
 

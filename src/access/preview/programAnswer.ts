@@ -57,8 +57,10 @@ export const relay = (answer: IncomingMessage, request: IncomingMessage, respons
   const framing = answerFraming(answer, request)
   response.sendDate = false
   response.writeHead(answer.statusCode ?? 502, reasonOf(answer), responseHeaders(answer, framing))
-  // The head goes at once: a stream of events may send nothing more for long.
-  response.flushHeaders()
+  // A short body goes with the head. A stream of events may send nothing more for long, so the head waits no longer than this turn.
+  setImmediate(() => {
+    if (!response.writableEnded) response.flushHeaders()
+  })
   answer.pipe(response, { end: false })
   answer.once("end", () => {
     const trailers = framing === "chunked" ? trailersOf(answer) : []
