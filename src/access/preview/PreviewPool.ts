@@ -57,7 +57,7 @@ export class PreviewPool extends Agent {
   }
 
   /** Whether the next answer is expected to be a plain one. A program whose last one was not seldom gives one. */
-  get isSimple(): boolean {
+  nextIsSimple(): boolean {
     this.lastUsedAt = Date.now()
     return this.#others-- <= 0
   }

@@ -114,7 +114,7 @@ export const forwardRequest = (
   })
   request.on("error", () => outgoing?.destroy())
   if (!canRepeat) attempt("new")
-  else if (!pool.isSimple) attempt("kept")
+  else if (!pool.nextIsSimple()) attempt("kept")
   else {
     const onOther = (replayed: Duplex) => {
       pool.noteOther()
