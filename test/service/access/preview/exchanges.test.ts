@@ -110,22 +110,26 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a visitor of a preview
       )
   )
 
-  it.effect("never gets bytes that the program sent beyond another answer", () =>
-    withProgram(
-      (connection) =>
+  it.effect("never gets bytes that the program sent beyond another answer: they end their connection", () => {
+    let connections = 0
+    return withProgram(
+      (connection, number) => {
+        connections = number + 1
         onRequest(connection, (path) => {
           connection.write(path === "/late" ? ok("late") : `${ok("first")}${ok("stray")}`)
           if (path === "/late") setTimeout(() => connection.write(ok("stray")), 10)
-        }),
+        })
+      },
       async ({ visit }) => {
         for (const path of ["/more", "/more", "/late"]) {
           assert.notStrictEqual((await visit(path)).body, "stray")
           await new Promise((resolve) => setTimeout(resolve, 30))
         }
         assert.strictEqual((await visit("/more")).body, "first")
+        assert.strictEqual(connections, 4)
       }
     )
-  )
+  })
 
   it.effect("gets an answer although the program has closed a kept connection at the request", () =>
     withProgram(
