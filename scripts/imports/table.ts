@@ -61,6 +61,9 @@ const bundle = "src/platform/bundle/"
 /** Node's compiled code over restarts; knows nothing of what is loaded. */
 const compileCache = "src/platform/compileCache/"
 
+/** The programs as a few files; knows only where they begin. */
+const quickStart = "src/platform/quickStart/"
+
 /** Keeps background work going; knows nothing of what it does. */
 const worker = "src/platform/worker/"
 
@@ -124,6 +127,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: dataFolder, places: [], packages: [] },
   { path: bundle, places: [], packages: ["esbuild"] },
   { path: compileCache, places: [], packages: [] },
+  { path: quickStart, places: [bundle, compileCache], packages: ["esbuild"] },
   { path: worker, places: [metric], packages: ["effect"], builtins: false },
   { path: shutdown, places: [], packages: ["effect"], builtins: false },
   { path: metric, places: [], packages: ["effect"], builtins: false },
@@ -263,7 +267,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/app/Launch.ts", places: [config, "src/app/ReadableLog.ts", "src/app/Traces.ts"] },
   {
     path: "src/main.ts",
-    places: ["src/app/ServiceProgram.ts", "src/app/HostProgram.ts", compileCache],
+    places: ["src/app/ServiceProgram.ts", "src/app/HostProgram.ts", compileCache, quickStart],
     packages: [],
     builtins: false
   },

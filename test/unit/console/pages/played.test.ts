@@ -34,7 +34,7 @@ describe("a list of events", () => {
         ["running", "cancelled"]
       ]
     )
-    assert.deepInclude(attempt, { state: "running", event: events[2] })
+    assert.deepInclude(attempt, { state: "running", event: events[2]! })
   })
 
   it("that is empty changes nothing", () => {
