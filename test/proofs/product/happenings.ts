@@ -260,7 +260,19 @@ export const hostsProcess: Happenings = (product) => {
     label,
     tells: [{ to: "host", event: { type, boot, reason } }]
   })
+  /** `HostJoins.beat`: each heartbeat of a host that does not count as heard of is told. */
+  const beats: ReadonlyArray<Happening<World>> =
+    isHeard && !host.tags.has("heard")
+      ? [
+          {
+            by: "service",
+            label: "a heartbeat of the host is told",
+            tells: [{ to: "host", event: { type: "SEEN", leaseMs: 60_000 } }]
+          }
+        ]
+      : []
   return [
+    ...beats,
     ...(isHeard
       ? [
           { by: "fault" as const, label: "the host is cut off", world: heard({ boot, isHeard: false }) },
