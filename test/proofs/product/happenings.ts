@@ -260,13 +260,13 @@ export const hostsProcess: Happenings = (product) => {
     label,
     tells: [{ to: "host", event: { type, boot, reason } }]
   })
-  /** `HostJoins.beat`: each heartbeat of a host that does not count as heard of is told. */
+  /** `HostJoins.beat`: each heartbeat of a host that does not count as heard of sends SEEN. */
   const beats: ReadonlyArray<Happening<World>> =
     isHeard && !host.tags.has("heard")
       ? [
           {
             by: "service",
-            label: "a heartbeat of the host is told",
+            label: "a heartbeat of the host arrives",
             tells: [{ to: "host", event: { type: "SEEN", leaseMs: 60_000 } }]
           }
         ]
