@@ -128,6 +128,8 @@ export const inProcess: Readonly<Record<string, string>> = {
     "the gateway alone: simulated programs that break off, hang or do not read, whose tunnels it counts",
   "test/service/access/serviceAccess/tunnelRefusal.test.ts": "simulated programs, and a service without TCP access",
   "test/service/access/preview/hostile.test.ts": "simulated programs, which answer byte for byte what it says",
+  "test/service/access/preview/exchanges.test.ts":
+    "the gateway alone: simulated programs, whose connections it counts and cuts",
   "test/service/access/preview/smuggling.test.ts": "simulated programs, which get the clients' bytes one for one",
   "test/service/access/preview/alongside.test.ts": "moves the service's clock, and crashes simulated machines",
   "test/system/access/preview/alongside.test.ts": "moves the service's clock, and crashes simulated machines",

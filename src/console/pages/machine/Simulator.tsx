@@ -125,8 +125,7 @@ export const Simulator = ({ kind }: { kind: SimulatedKind }) => {
               aria-describedby="parameters-hint"
             />
             <p class="hint" id="parameters-hint">
-              JSON; <code>at</code> is now unless you give one. A list of events, each with its <code>type</code>, is
-              sent one by one.
+              JSON; <code>at</code> is now by default. Or a list of whole events.
             </p>
           </div>
           {wrong === null ? null : (
