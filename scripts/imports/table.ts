@@ -240,6 +240,7 @@ export const importTable: ReadonlyArray<Place> = [
       "src/app/Down.ts",
       "src/ops/doctor/",
       "src/ops/backup/",
+      "src/ops/histories/",
       dataFolder
     ]
   },
@@ -259,6 +260,8 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/app/ServiceProcesses.ts", places: ["src/host/linux/", dataFolder, config] },
   { path: "src/app/Down.ts", places: "all" },
   { path: "src/ops/backup/", places: "all" },
+  /** The logs of a database against the machines of this version. */
+  { path: "src/ops/histories/", places: ["machines/", "src/engine/", "src/store/"] },
   { path: doctorApart, places: ["schemas/", "src/ops/doctor/", config] },
   { path: backupFolder, places: ["schemas/", "src/host/linux/", "src/ops/backup/", "src/store/", fileLock, config] },
   { path: "src/app/Traces.ts", places: [trace, config] },

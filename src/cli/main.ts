@@ -27,6 +27,7 @@ import { backup, restore } from "./backup.ts"
 import { credit } from "./credit.ts"
 import { doctor } from "./doctor.ts"
 import { down } from "./down.ts"
+import { histories } from "./histories.ts"
 import { hosts } from "./hosts.ts"
 import { invitations } from "./invitations.ts"
 import { keys } from "./keys.ts"
@@ -54,9 +55,12 @@ const services = Layer.mergeAll(
   Layer.orDie
 )
 
+/** The database as it is: an older version's, maybe. */
+const unmigrated = Database.layer.pipe(Layer.provideMerge(settingsAsServed), Layer.orDie)
+
 const atoll = Command.make("atoll").pipe(
   Command.withDescription(
-    "Manages this Atoll: accounts, invitations, API keys, credit, rates and usage, the hosts of a fleet, the operator's access to the console, backups, shutdown, tunnels into Sandboxes, and checks of this host"
+    "Manages this Atoll: accounts, invitations, API keys, credit, rates and usage, histories, the hosts of a fleet, the operator's access to the console, backups, shutdown, tunnels into Sandboxes, and checks of this host"
   ),
   Command.withSubcommands([
     accounts.pipe(Command.provide(services)),
@@ -64,6 +68,7 @@ const atoll = Command.make("atoll").pipe(
     credit.pipe(Command.provide(services)),
     rates.pipe(Command.provide(services)),
     usage.pipe(Command.provide(services)),
+    histories.pipe(Command.provide(unmigrated)),
     invitations.pipe(Command.provide(services)),
     hosts.pipe(Command.provide(services)),
     operator.pipe(Command.provide(services)),

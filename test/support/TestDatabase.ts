@@ -9,6 +9,7 @@ import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import { inject } from "vitest"
 import { Database } from "../../src/store/Database.ts"
 import { DatabaseServer } from "../../src/store/DatabaseServer.ts"
+import { recordHistories } from "./histories/recordHistories.ts"
 import { testDatabaseUrl } from "./TestPostgres.ts"
 import { testSettings } from "./TestSettings.ts"
 
@@ -57,6 +58,17 @@ function create(template: string) {
     yield* Effect.acquireRelease(sql`create database ${sql(name)} template ${sql(template)} strategy file_copy`, () =>
       Effect.orDie(sql`drop database ${sql(name)} with (force)`)
     )
-    return { name, url: testDatabaseUrl(socketFolder, name) }
+    const url = testDatabaseUrl(socketFolder, name)
+    yield* Effect.addFinalizer(() => recorded(url))
+    return { name, url }
   })
 }
+
+/** Its lives are kept, if the environment asks for that, when all that used it has ended. */
+const recorded = (url: string) =>
+  process.env["ATOLL_RECORD_HISTORIES"] === undefined
+    ? Effect.void
+    : Effect.flatMap(PgClient.PgClient, recordHistories).pipe(
+        Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })),
+        Effect.ignore
+      )

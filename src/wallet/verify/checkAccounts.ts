@@ -4,7 +4,7 @@ import { type SqlClient, SqlSchema } from "effect/sql"
 import { textColumn } from "../../store/Columns.ts"
 import { GrantRow, grantOf } from "../ledgerRows.ts"
 import { AccountReplay, type PostedEntry } from "./AccountReplay.ts"
-import { eachBatch } from "./cursor.ts"
+import { eachBatch } from "../../store/eachBatch.ts"
 import type { Differences } from "./Differences.ts"
 
 const accountsAtOnce = 500

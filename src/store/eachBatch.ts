@@ -1,5 +1,5 @@
 /** Reads any number of rows in batches, inside a transaction. */
-import { Effect } from "effect"
+import { Effect, Fiber } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 
 /**
@@ -17,10 +17,15 @@ export const eachBatch = <Row extends object, E>(
 ): Effect.Effect<void, E | SqlError.SqlError> =>
   Effect.gen(function* () {
     yield* sql.unsafe(`declare ${name} no scroll cursor for ${statement}`, parameters)
+    const fetch = Effect.forkChild(sql.unsafe<Row>(`fetch ${size} from ${name}`))
+    let next = yield* fetch
     while (true) {
-      const rows = yield* sql.unsafe<Row>(`fetch ${size} from ${name}`)
+      const rows = yield* Fiber.join(next)
+      const isLast = rows.length < size
+      // The database works on the next batch during this one.
+      if (!isLast) next = yield* fetch
       if (rows.length > 0) yield* take(rows)
-      if (rows.length < size) break
+      if (isLast) break
     }
     yield* sql.unsafe(`close ${name}`)
   })
