@@ -8,6 +8,7 @@ import { type SandboxInput, sandboxMachine } from "../machines/sandbox.ts"
 import { begin, decide, stamp, store } from "../src/engine/Transition.ts"
 import { verifyHistories } from "../src/ops/histories/verifyHistories.ts"
 import { MaintenanceDatabase } from "../src/store/Database.ts"
+import type { PendingCommand } from "../src/store/JournalRecord.ts"
 import { benchDatabase } from "./BenchDatabase.ts"
 
 const sandboxes = Number(process.env["BENCH_SANDBOXES"] ?? 100_000)
@@ -44,7 +45,9 @@ const events = [
 
 /** One life as the log has it. */
 const life = () => {
-  let { snapshot, commands, deadlines } = begin(sandboxMachine, input)
+  const first = begin(sandboxMachine, input)
+  let { snapshot, deadlines } = first
+  let commands: ReadonlyArray<PendingCommand> = first.commands
   const entries: Array<object> = [
     { revision: 1, event: { type: "CREATE", at: 1 }, from: null, to: snapshot.value, commands }
   ]

@@ -5,7 +5,7 @@ import type { SqlClient, SqlError } from "effect/sql"
 /**
  * No schema checks the rows: they may be millions of log entries.
  *
- * @param name Unique among open cursors.
+ * @param name Unique among all cursors: a connection keeps the shape of the rows of a statement.
  */
 export const eachBatch = <Row extends object, E>(
   sql: SqlClient.SqlClient,

@@ -123,7 +123,7 @@ const foldPage = Effect.fnUntraced(function* (
   const folds = new Map(rows.map((row) => [row.id, new Folded(row)]))
   yield* eachBatch<EntryRow, never>(
     sql,
-    "entries",
+    "history_entries",
     entriesAtOnce,
     entriesStatement,
     [textColumn([...folds.keys()])],

@@ -15,6 +15,7 @@ import { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
 import { Operations } from "../../../src/operation/Operations.ts"
 import { Sandboxes } from "../../../src/sandbox/Sandboxes.ts"
 import { logFaults } from "../ActorLogs.ts"
+import { recordHistories } from "../histories/recordHistories.ts"
 import { storedBooks, storedLogs } from "../wallet/storedBooks.ts"
 import { check } from "../wallet/Witness.ts"
 import type { Connections, DatabaseContext } from "./Connections.ts"
@@ -600,6 +601,7 @@ export class RaceRun {
     )
     await this.#checkMoney()
     for (const fault of await this.#query(logFaults)) this.#witness.fault(fault)
+    await this.#query(Effect.flatMap(SqlClient.SqlClient, recordHistories))
     for (const { request_id, times } of await this.#query(keyedStarts)) {
       if (times > 1) this.#witness.fault(`the start key ${request_id} booted ${times} times`)
     }

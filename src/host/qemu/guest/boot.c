@@ -13,9 +13,9 @@
  */
 #include "system.h"
 
-enum { BOOT_mount = 165, BOOT_sethostname = 170, BOOT_sync = 162, BOOT_socket = 41, BOOT_ioctl = 16 };
+enum { BOOT_sethostname = 170, BOOT_sync = 162, BOOT_socket = 41 };
 enum { LINE_MAX = 4096, WORDS_MAX = 8, PAUSE_MIN_MS = 20, PAUSE_MAX_MS = 160, TIME_BYTES = 16, POLLIN = 1, FOREVER = -1 };
-enum { O_RDWR = 2, O_CREATE = 01 | 0100 | 01000 /* write only, create, truncate */ };
+enum { O_CREATE = 01 | 0100 | 01000 /* write only, create, truncate */ };
 enum { NOSUID = 2, NODEV = 4, NOATIME = 1024, SILENT = 32768 };
 enum { INVALID = 22 };
 enum { AF_INET = 2, SOCK_DGRAM = 2, SIOCADDRT = 0x890b, SIOCSIFFLAGS = 0x8914, SIOCSIFADDR = 0x8916, SIOCSIFNETMASK = 0x891c };
@@ -164,16 +164,16 @@ static long connect_network(void) {
   if (fd < 0) return fd;
   eth0.of.address.family = AF_INET;
   eth0.of.address.ip = ADDRESS(10, 0, 3, 15);
-  if ((error = boot3(ioctl, fd, SIOCSIFADDR, &eth0)) < 0) goto end;
+  if ((error = call3(ioctl, fd, SIOCSIFADDR, &eth0)) < 0) goto end;
   eth0.of.address.ip = ADDRESS(255, 255, 255, 0);
-  if ((error = boot3(ioctl, fd, SIOCSIFNETMASK, &eth0)) < 0) goto end;
+  if ((error = call3(ioctl, fd, SIOCSIFNETMASK, &eth0)) < 0) goto end;
   for (u32 n = 0; n < sizeof eth0.of; n++) eth0.of.rest[n] = 0;
   eth0.of.flags = INTERFACE_UP;
-  if ((error = boot3(ioctl, fd, SIOCSIFFLAGS, &eth0)) < 0) goto end;
+  if ((error = call3(ioctl, fd, SIOCSIFFLAGS, &eth0)) < 0) goto end;
   way.destination.family = way.gateway.family = way.mask.family = AF_INET;
   way.gateway.ip = ADDRESS(10, 0, 3, 2);
   way.flags = ROUTE_UP | ROUTE_GATEWAY;
-  error = boot3(ioctl, fd, SIOCADDRT, &way);
+  error = call3(ioctl, fd, SIOCADDRT, &way);
 end:
   call1(close, fd);
   return error;
@@ -194,7 +194,7 @@ static void identity(void) {
     put("/run/atoll/resolv.conf", O_CREATE);
     if ((error = connect_network()) < 0) return failed("no network: error ", error);
   }
-  error = system_call5(BOOT_mount, (long)"/dev/vdb", (long)"/workspace", (long)"ext4", NOSUID | NODEV | NOATIME | SILENT,
+  error = system_call5(SYS_mount, (long)"/dev/vdb", (long)"/workspace", (long)"ext4", NOSUID | NODEV | NOATIME | SILENT,
                        (long)"noinit_itable,discard");
   if (error < 0) return failed("the volume cannot be mounted: error ", error);
   answer("ready", NULL);
