@@ -63,7 +63,7 @@ const verify = Command.make(
     const fault = faultOf(found)
     const summary = [
       `${counted(found.transitions, "transition")} of ${counted(found.actors, "actor")} folded in ${(tookMs / 1000).toFixed(1)} s.`,
-      ...(fault === null ? ["Each comes to the state that is stored."] : [])
+      ...(fault === null ? ["Each ends in the stored state."] : [])
     ].join(" ")
     yield* answer(proseOf(found, summary), { ...found, tookMs })
     if (fault !== null) yield* new Refused({ message: fault })

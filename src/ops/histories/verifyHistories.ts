@@ -11,7 +11,7 @@ import { textColumn } from "../../store/Columns.ts"
 import { eachBatch } from "../../store/eachBatch.ts"
 import { historyKinds } from "./kinds.ts"
 
-/** Actors whose folds are in memory at once. */
+/** Actors of a page: their folds are in memory together. */
 const actorsAtOnce = 2000
 const entriesAtOnce = 5000
 export const differencesShown = 100

@@ -2,9 +2,9 @@
 import { Effect, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
 import { textColumn } from "../../store/Columns.ts"
+import { eachBatch } from "../../store/eachBatch.ts"
 import { GrantRow, grantOf } from "../ledgerRows.ts"
 import { AccountReplay, type PostedEntry } from "./AccountReplay.ts"
-import { eachBatch } from "../../store/eachBatch.ts"
 import type { Differences } from "./Differences.ts"
 
 const accountsAtOnce = 500

@@ -2,10 +2,10 @@
 
 import { Effect, Option, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
+import { eachBatch } from "../../store/eachBatch.ts"
 import { isGone } from "../billedStates.ts"
 import type { RateCard } from "../RateCard.ts"
 import { checkSegments, readSegments } from "./checkSegments.ts"
-import { eachBatch } from "../../store/eachBatch.ts"
 import type { Differences } from "./Differences.ts"
 import type { LogCost, LogLine } from "./LogCost.ts"
 import { type ReadLog, readLogs } from "./readLogs.ts"

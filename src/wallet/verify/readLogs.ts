@@ -2,8 +2,8 @@
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { textColumn } from "../../store/Columns.ts"
-import type { RateCard } from "../RateCard.ts"
 import { eachBatch } from "../../store/eachBatch.ts"
+import type { RateCard } from "../RateCard.ts"
 import { LogCost, type LogLine } from "./LogCost.ts"
 import type { SandboxRow } from "./SandboxRow.ts"
 
