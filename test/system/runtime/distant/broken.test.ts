@@ -243,7 +243,8 @@ describe.skipIf(skipped(unusable))("a Sandbox on another machine", () => {
       for (const byte of nameFrame(name)) slow.write(Buffer.of(byte))
       yield* Effect.promise(() => once(slow, "readable"))
       expect(slow.read(1)).toEqual(Buffer.of(0))
-      // The agent's end of it is open: it begins with its settings.
+      // The agent's end of it is open: greeted as HTTP/2 wants it, it answers with its settings.
+      slow.write("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
       yield* Effect.promise(async () => {
         while (slow.readableLength === 0) await once(slow, "readable")
       })
