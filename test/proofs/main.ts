@@ -29,6 +29,13 @@ if (asked.length === 0) {
   process.exit(1)
 }
 
+for (const name of ["depth", "seconds", "memory"] as const) {
+  const value = values[name]
+  if (value === undefined || Number(value) > 0) continue
+  console.error(`--${name} is a number above 0, not ${value}.`)
+  process.exit(2)
+}
+
 const stop = new AbortController()
 process.once("SIGINT", () => stop.abort())
 

@@ -39,8 +39,11 @@ export const notRun: ReadonlyArray<NotRun> = [
     why: "It is npm run up with another port; the test runs npm run up, and gives every start a separate port."
   },
   { command: /^npm run --silent atoll --(?: …)?$/, why: "It is how others begin." },
-  { command: /^npm run (?:check|docs|words|shots|machines|clients|release|bench|test:\w+)\b/, why: development },
-  { command: /^(?:ATOLL_KILLS=all )?npm test\b/, why: development }
+  {
+    command: /^npm run (?:check|docs|words|shots|machines|histories|explore|clients|release|bench|test:\w+)\b/,
+    why: development
+  },
+  { command: /^(?:ATOLL_KILLS=all |ATOLL_RECORD_HISTORIES=FOLDER )?npm test\b/, why: development }
 ]
 
 export const reasonsFor = ({ command }: Shown) => notRun.filter((one) => one.command.test(command))

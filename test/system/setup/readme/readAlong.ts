@@ -19,6 +19,7 @@ const expected: ReadonlyArray<readonly [command: RegExp, said: RegExp]> = [
   [/NAME:8080/, page],
   [/^curl -sS -H "\$A" "\$U\/.*path=\/workspace\/index\.html"$/, page],
   [/usage verify/, /Everything agrees/],
+  [/histories verify/, /Each ends in the stored state/],
   [/ doctor$/, /Atoll works here/],
   [/tools\/call/, /"exitCode":3/],
   [/healthz$/, /"workers"/],
