@@ -116,13 +116,6 @@ const patient: ReadonlyArray<string> = ["attend", "followProcess", "holdConnecti
 const isIdle = ({ commands, late }: ActorView): boolean =>
   late.length === 0 && commands.every(({ type }) => patient.includes(type))
 
-/**
- * Known, and to be mended in the machine: a grant that is stored after its Sandbox has closed what it had, and whose seconds are over before its first
- * look, waits for connections that it never let in, in a fleet for ever. Taken out of here, the exploration of "access" finds it.
- */
-export const isForgottenGrant = ({ kind, context, commands }: ActorView): boolean =>
-  kind === "connectionGrant" && context.connectedAt === null && commands.some(({ type }) => type === "holdConnections")
-
 const isOpen = ({ kind, tags }: ActorView) => !["sandbox", "host", "wallet"].includes(kind) && tags.has("open")
 
 const isUnsettled = ({ kind, tags, context }: ActorView) =>
@@ -133,44 +126,36 @@ const isClosing = ({ kind, tags }: ActorView) =>
 
 const isEmpty = ({ world }: ProductView<World>) => world.machine === null && !world.hasVolume && world.lateBoot === null
 
-/** With open actors that are excused. */
-const isAllDeleted =
-  (isExcused: (actor: ActorView) => boolean) =>
-  (product: ProductView<World>): boolean =>
-    sandboxOf(product).tags.has("gone") &&
-    isEmpty(product) &&
-    !product.actors.some((actor) => isOpen(actor) && !isExcused(actor)) &&
-    isIdle(sandboxOf(product))
+const isAllDeleted = (product: ProductView<World>): boolean =>
+  sandboxOf(product).tags.has("gone") && isEmpty(product) && !product.actors.some(isOpen) && isIdle(sandboxOf(product))
 
-const deletable = (isExcused: (actor: ActorView) => boolean): Goal => ({
+const deletable: Goal = {
   sentence: "From every state there is a way to deleted, with nothing left at the host and nothing open.",
   from: () => true,
-  to: isAllDeleted(isExcused),
+  to: isAllDeleted,
   by: [...alone, "client"]
-})
+}
 
-const neverStuck = (isExcused: (actor: ActorView) => boolean): Goal => ({
+const neverStuck: Goal = {
   sentence:
     "A deletion ends without anybody's help: the Sandbox is deleted, the host empty, and what lived in it is over.",
   from: (product) => sandboxOf(product).tags.has("volumeless") && !sandboxOf(product).tags.has("ended"),
-  to: isAllDeleted(isExcused),
+  to: isAllDeleted,
   by: alone
-})
+}
 
 const isLeftBehind = (actor: ActorView, product: ProductView<World>): boolean => {
   const { tags, context } = sandboxOf(product)
   return isOpen(actor) && !(tags.has("inhabited") && context.generation === actor.context.generation)
 }
 
-const nothingIsLeftBehind = (isExcused: (actor: ActorView) => boolean): Goal => {
-  const isAnyLeft = (product: ProductView<World>) =>
-    product.actors.some((actor) => isLeftBehind(actor, product) && !isExcused(actor))
-  return {
-    sentence: "What lives in a generation that has ended ends, too.",
-    from: isAnyLeft,
-    to: (product) => !isAnyLeft(product),
-    by: alone
-  }
+const isAnyLeft = (product: ProductView<World>) => product.actors.some((actor) => isLeftBehind(actor, product))
+
+const nothingIsLeftBehind: Goal = {
+  sentence: "What lives in a generation that has ended ends, too.",
+  from: isAnyLeft,
+  to: (product) => !isAnyLeft(product),
+  by: alone
 }
 
 const isUnderway = ({ tags }: ActorView) => tags.has("counted") && (!tags.has("notStarting") || tags.has("volumeless"))
@@ -239,10 +224,10 @@ const lostHostsEmpty: Goal = {
   by: ["service", "time"]
 }
 
-const always = (isExcused: (actor: ActorView) => boolean): ReadonlyArray<Goal> => [
-  deletable(isExcused),
-  neverStuck(isExcused),
-  nothingIsLeftBehind(isExcused),
+const always: ReadonlyArray<Goal> = [
+  deletable,
+  neverStuck,
+  nothingIsLeftBehind,
   waysEnd,
   commandsEnd,
   treesSettle,
@@ -251,12 +236,8 @@ const always = (isExcused: (actor: ActorView) => boolean): ReadonlyArray<Goal> =
   deathsAreSeen
 ]
 
-/** @param isExcused Open actors of which it is known that they may stay. */
-export const livenessOf = (
-  kinds: ReadonlyArray<string>,
-  isExcused: (actor: ActorView) => boolean
-): ReadonlyArray<Goal> => [
-  ...always(isExcused),
+export const livenessOf = (kinds: ReadonlyArray<string>): ReadonlyArray<Goal> => [
+  ...always,
   ...(kinds.includes("wallet") ? [creditHolds] : []),
   ...(kinds.includes("host") ? [lostHostsEmpty] : [])
 ]

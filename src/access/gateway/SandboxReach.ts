@@ -38,6 +38,8 @@ export class SandboxReach extends Context.Service<
     readonly obstacle: (boot: Boot) => Effect.Effect<PublicReason | null>
     /** The same as the result of the command `confirmSandbox`. */
     readonly confirmation: (boot: Boot) => Effect.Effect<Confirmation>
+    /** True once that boot has ended. */
+    readonly isOver: (boot: Boot) => Effect.Effect<boolean>
     /** Its guest; a sleeping Sandbox wakes, unless its account is suspended or has no credit left. */
     readonly guest: (boot: Boot) => Effect.Effect<Guest, GuestUnavailable>
     /** One TCP connection to a port, closed with the scope; wakes a sleeping Sandbox, like `guest`. */
@@ -123,6 +125,7 @@ export class SandboxReach extends Context.Service<
             (reason): Confirmation =>
               reason === null ? { type: "SANDBOX_CONFIRMED" } : { type: "SANDBOX_REFUSED", reason }
           ),
+        isOver: (boot) => Effect.map(statusOf(boot), (status) => status === null),
         guest,
         dial: (boot, port) => Effect.flatMap(guest(boot), (found) => found.dial(port)),
         hasSettled: Effect.fn("SandboxReach.hasSettled")(function* (boot) {

@@ -121,7 +121,13 @@ export const accessCommands: Table = {
 
 export const grantCommands: Table = {
   confirmSandbox: { lane: "connections", outcomes: confirms },
-  /** With several services the count of connections may never reach zero. */
-  holdConnections: { lane: "connections", outcomes: () => [] },
+  /** With several services the count of connections may never reach zero: it ends with its Sandbox. */
+  holdConnections: {
+    lane: "connections",
+    outcomes: (self, _, product) =>
+      isInhabited(product, self.context.generation as number)
+        ? []
+        : [{ label: "finds its Sandbox gone", answer: { type: "CONNECTIONS_OVER" } }]
+  },
   endConnections: { lane: "connections", outcomes: () => [{ label: "ends them" }], isUrgent: true }
 }

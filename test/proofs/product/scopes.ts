@@ -9,7 +9,7 @@ import { serviceAccessMachine } from "../../../machines/serviceAccess.ts"
 import { walletMachine } from "../../../machines/wallet.ts"
 import { NOW } from "../../../src/proofs/explore/canonical.ts"
 import type { ActorKind, ActorView, Product } from "../../../src/proofs/explore/Product.ts"
-import { edgeInvariants, isForgottenGrant, livenessOf, stateInvariants } from "../../invariants/ofProduct.ts"
+import { edgeInvariants, livenessOf, stateInvariants } from "../../invariants/ofProduct.ts"
 import { accessCommands, grantCommands, operationCommands, previewCommands } from "./dependentCommands.ts"
 import {
   accounts,
@@ -214,12 +214,7 @@ export type ScopeName = keyof typeof scopes
 export const scopeNames = Object.keys(scopes) as ReadonlyArray<ScopeName>
 export const sentenceOf = (name: ScopeName): string => scopes[name].sentence
 
-/** @param isExcused Open actors of which it is known that they may outlive their Sandbox. */
-export const productOf = (
-  name: ScopeName,
-  machines: Machines = ourMachines,
-  isExcused: (actor: ActorView) => boolean = isForgottenGrant
-): Product<World> => {
+export const productOf = (name: ScopeName, machines: Machines = ourMachines): Product<World> => {
   const { parts, lateMax, ...rest } = scopes[name] as Scope
   const happenings = [...parts.flatMap((part) => part.happenings), ...(rest.more ?? [])]
   const kinds = parts.map(({ kind }) => kind(machines))
@@ -232,9 +227,6 @@ export const productOf = (
     lateMax,
     states: stateInvariants,
     edges: edgeInvariants,
-    liveness: livenessOf(
-      kinds.map(({ machine }) => machine.id),
-      isExcused
-    )
+    liveness: livenessOf(kinds.map(({ machine }) => machine.id))
   }
 }
