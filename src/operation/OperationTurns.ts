@@ -12,6 +12,7 @@ import type { OperationContext } from "../../schemas/contexts/Operation.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
 import { quotedStates, taggedStates } from "../engine/taggedStates.ts"
 import { Actors } from "../store/Actors.ts"
+import { openIn } from "../store/openActors.ts"
 import { generationOf } from "../store/SnapshotFields.ts"
 import type { OperationPayload } from "./OperationPayload.ts"
 
@@ -24,11 +25,11 @@ interface Row {
   readonly before_revision: bigint | null
 }
 
-/** A partial index has the open operations, which are few; `materialized` keeps the planner from scanning all by age. */
+/** `materialized` keeps the planner from scanning all by age. */
 const statement = `
   with queued as materialized (
     select id, revision, created_at from actors
-    where sandbox_id = $2 and kind = 'operation' and status in (${quotedStates(taggedStates(operationMachine, "waiting"))}) and (pending <> '[]'::jsonb or due_at is not null)
+    where ${openIn("actors")} = $2 and kind = 'operation' and status in (${quotedStates(taggedStates(operationMachine, "waiting"))})
       and ${generationOf("actors")} = $3
   )
   select own.payload, earlier.id as before_id, earlier.revision as before_revision

@@ -7,6 +7,7 @@ import type { PublicReason } from "../../schemas/PublicText.ts"
 import type { AnyEvent } from "../engine/ActorDefinition.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
+import { openIn } from "../store/openActors.ts"
 import { generationOf } from "../store/SnapshotFields.ts"
 
 export interface DependentKind {
@@ -44,8 +45,7 @@ export class Dependents extends Context.Service<
         Result: Schema.Struct({ id: Schema.String, revision: Int8 }),
         execute: ({ sandboxId, generation, kind, openStates }) => sql`
           select id, revision from actors
-          where sandbox_id = ${sandboxId} and kind = ${kind} and status = any(${textColumn(openStates)}::text[])
-            and (pending <> '[]'::jsonb or due_at is not null)
+          where ${sql.literal(openIn("actors"))} = ${sandboxId} and kind = ${kind} and status = any(${textColumn(openStates)}::text[])
             and ${sql.literal(generationOf("actors"))} <= ${generation}
           order by created_at desc, id desc`
       })

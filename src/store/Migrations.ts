@@ -49,6 +49,7 @@ import operatorSessions from "./migrations/0052_operator_sessions.ts"
 import reached from "./migrations/0054_reached.ts"
 import generations from "./migrations/0055_generations.ts"
 import auditOfAll from "./migrations/0056_audit_of_all.ts"
+import openActors from "./migrations/0057_open_actors.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -92,7 +93,8 @@ export const migrations: MigrationRecord = {
   "0052_operator_sessions": operatorSessions,
   "0054_reached": reached,
   "0055_generations": generations,
-  "0056_audit_of_all": auditOfAll
+  "0056_audit_of_all": auditOfAll,
+  "0057_open_actors": openActors
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

@@ -7,6 +7,7 @@ import { previewsListed } from "../../../schemas/Limits.ts"
 import type { ListedPreview } from "../../../schemas/Preview.ts"
 import { taggedStates } from "../../engine/taggedStates.ts"
 import { textColumn } from "../../store/Columns.ts"
+import { openIn } from "../../store/openActors.ts"
 import { fieldOf } from "../../store/SnapshotFields.ts"
 
 const openStates = taggedStates(previewMachine, "open")
@@ -25,8 +26,7 @@ export const previewRows = (sql: SqlClient.SqlClient) => {
     Result: Schema.Struct({ id: Schema.String, port: Schema.Finite, expiresAt: Schema.Finite }),
     execute: (sandboxId) => sql`
       select id, ${sql.literal(fieldOf("actors", "port", "float8"))} as "port", ${sql.literal(fieldOf("actors", "expiresAt", "float8"))} as "expiresAt" from actors
-      where sandbox_id = ${sandboxId} and kind = 'preview' and status = any(${textColumn(openStates)}::text[])
-        and (pending <> '[]'::jsonb or due_at is not null)`
+      where ${sql.literal(openIn("actors"))} = ${sandboxId} and kind = 'preview' and status = any(${textColumn(openStates)}::text[])`
   })
 
   const findLatest = SqlSchema.findAll({

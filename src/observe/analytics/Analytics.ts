@@ -16,6 +16,7 @@ import { ownSandbox } from "../../sandbox/ownSandbox.ts"
 import { Actors } from "../../store/Actors.ts"
 import { Int8 } from "../../store/Columns.ts"
 import { ExecutionLog } from "../../store/ExecutionLog.ts"
+import { openIn } from "../../store/openActors.ts"
 import { fieldOf } from "../../store/SnapshotFields.ts"
 import { foldLifecycle } from "./LifecycleFold.ts"
 import { countRequest } from "./RateWindow.ts"
@@ -165,7 +166,7 @@ export class Analytics extends Context.Service<
           ), open as (
             -- What has not ended always waits for something.
             select count(*) as started from actors
-            where sandbox_id = ${sandboxId} and kind = 'operation' and (pending <> '[]'::jsonb or due_at is not null) and ended_at is null
+            where ${sql.literal(openIn("actors"))} = ${sandboxId} and kind = 'operation' and ended_at is null
               and ${sql.literal(fieldOf("actors", "startedAt", "numeric"))} >= ${from} and ${sql.literal(fieldOf("actors", "startedAt", "numeric"))} < ${to}
               and (${generation}::int8 is null or generation = ${generation}::int8)
           ), durations as (

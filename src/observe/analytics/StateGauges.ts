@@ -12,6 +12,7 @@ import { refreshed } from "../../platform/metric/refreshed.ts"
 import { Runtime } from "../../runtime/Runtime.ts"
 import { inhabitedStates, removedStates } from "../../sandbox/sandboxStates.ts"
 import { textColumn } from "../../store/Columns.ts"
+import { isOpen } from "../../store/openActors.ts"
 import { contextOf } from "../../store/SnapshotFields.ts"
 
 const freshForMs = 15_000
@@ -68,7 +69,7 @@ const findOperations = (sql: SqlClient.SqlClient) =>
     Result: Schema.Struct({ status: Schema.String, count: Schema.Int }),
     execute: () => sql`
       select status, count(*)::int4 as count from actors
-      where (pending <> '[]'::jsonb or due_at is not null) and kind = 'operation' and status = any(${textColumn(operationStates)}::text[])
+      where ${sql.literal(isOpen("actors"))} and kind = 'operation' and status = any(${textColumn(operationStates)}::text[])
       group by 1`
   })
 
