@@ -12,6 +12,7 @@ import { followOperation } from "./followOperation.ts"
 import { disbelieved, forgotten, lost, unlessDisbelieved } from "./lostOperation.ts"
 import { operationSecrets } from "./operationSecrets.ts"
 import { outOfMemory } from "./outOfMemory.ts"
+import { StartedHere } from "./StartedHere.ts"
 import { startProcess } from "./startProcess.ts"
 import { whileSandboxRuns } from "./whileSandboxRuns.ts"
 
@@ -20,14 +21,15 @@ type OperationScope = CommandScope<OperationContext, OperationEvent>
 
 export const operationDefinition = Effect.gen(function* () {
   const runtime = yield* Runtime
-  const start = yield* startProcess
+  const started = new StartedHere()
+  const start = yield* startProcess(started)
   const follow = yield* followOperation
   const end = yield* endProcess
   const dropSecrets = yield* operationSecrets
   const whileRuns = yield* whileSandboxRuns
 
   const followProcess = (context: OperationContext) => {
-    const followed = follow(context).pipe(
+    const followed = Effect.suspend(() => follow(context, started.isFirstFollow(context.operationId))).pipe(
       Effect.map(({ exited, processTree }): OperationEvent => {
         if (exited === null) return forgotten
         // The guest was given no time-out that could pass.
@@ -43,7 +45,7 @@ export const operationDefinition = Effect.gen(function* () {
   const forgetProcess = (scope: OperationScope) =>
     Effect.gen(function* () {
       const { operationId, sandboxId, generation } = scope.state().context
-      yield* dropSecrets(operationId)
+      if (!started.endsWithoutSecrets(operationId)) yield* dropSecrets(operationId)
       yield* Effect.flatMap(runtime.guest(sandboxId, generation), (guest) => guest.processes.forget(operationId)).pipe(
         Effect.ignore
       )

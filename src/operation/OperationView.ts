@@ -2,10 +2,13 @@
 import { shownProcessTree } from "../../machines/operation.ts"
 import type { OperationContext } from "../../schemas/contexts/Operation.ts"
 import type { Operation } from "../../schemas/Operation.ts"
-import type { ActorRecord } from "../store/Actors.ts"
+import type { ActorRecord, ReadActor } from "../store/Actors.ts"
 import type { OperationPayload } from "./OperationPayload.ts"
 
 export type OperationRecord = ActorRecord<OperationContext, OperationPayload>
+
+/** One that was read alone, with the ends of its output. */
+export type ReadOperation = ReadActor<OperationContext, OperationPayload>
 
 const instantOrNull = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
 
@@ -27,3 +30,5 @@ export const operationView = (
   output: { stdoutBytes: stored.stdout, stderrBytes: stored.stderr },
   processTree: shownProcessTree(status, context)
 })
+
+export const readView = (read: ReadOperation): Operation => operationView(read, read.stored)

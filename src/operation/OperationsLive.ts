@@ -17,7 +17,7 @@ import { declinedEvents } from "./DeclinedEvents.ts"
 import { Executions } from "./Executions.ts"
 import { openOperationStates, operationDefinition, queuedOperationStates } from "./OperationDefinition.ts"
 import { Operations } from "./Operations.ts"
-import { type OperationRecord, operationView } from "./OperationView.ts"
+import { type OperationRecord, operationView, readView } from "./OperationView.ts"
 import { outputReadings } from "./OutputReading.ts"
 import { operationOutput } from "./operationOutput.ts"
 import { ownOperations } from "./ownOperations.ts"
@@ -51,7 +51,7 @@ const make = Effect.gen(function* () {
   const declined = yield* registerOperations
   const readingOf = yield* outputReadings
   const findRunning = yield* runningForOperation
-  const { find, view } = yield* ownOperations
+  const { find } = yield* ownOperations
 
   return Operations.of({
     execute: Effect.fn("Operations.execute")(
@@ -63,7 +63,7 @@ const make = Effect.gen(function* () {
       (effect, _, sandboxId) => uses.during(sandboxId)(effect)
     ),
     start: yield* startOperation,
-    get: (accountId, sandboxId, operationId) => Effect.flatMap(find(accountId, sandboxId, operationId), view),
+    get: (accountId, sandboxId, operationId) => Effect.map(find(accountId, sandboxId, operationId), readView),
     list: Effect.fn("Operations.list")(function* (accountId, sandboxId, page) {
       yield* ownSandbox(actors, accountId, sandboxId)
       const listing: ListBinding = [accountId, "operations", sandboxId]
@@ -93,7 +93,7 @@ const make = Effect.gen(function* () {
           MailboxFull: unavailable
         })
       )
-      return yield* view(yield* find(accountId, sandboxId, operationId))
+      return readView(yield* find(accountId, sandboxId, operationId))
     }),
     transitions: Effect.fn("Operations.transitions")(function* (accountId, sandboxId, operationId, page) {
       const record = yield* find(accountId, sandboxId, operationId)

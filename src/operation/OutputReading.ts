@@ -10,7 +10,7 @@ import { ActorHost } from "../engine/ActorHost.ts"
 import { Actors } from "../store/Actors.ts"
 import { Output } from "../store/Output.ts"
 import type { OutputPage, OutputStreamName } from "../store/OutputChunk.ts"
-import { type OperationRecord, operationView } from "./OperationView.ts"
+import { type ReadOperation, readView } from "./OperationView.ts"
 import { type PullStream, pullStream } from "./pullStream.ts"
 
 /** Interval of the poll for output whose report from another process was lost. */
@@ -88,7 +88,7 @@ export const outputReadings = Effect.gen(function* () {
       }
       while (true) {
         // The status is read first: if it was terminal before the read, no output follows.
-        const record = (yield* actors.read(operationId)) as OperationRecord | null
+        const record = (yield* actors.read(operationId)) as ReadOperation | null
         if (record === null) return null
         let isRead = true
         for (const stream of streams) {
@@ -98,7 +98,7 @@ export const outputReadings = Effect.gen(function* () {
         }
         if (isSettled(record.status, record.context) && isRead) {
           isOver = true
-          return { type: "operation", operation: operationView(record, yield* output.offsets(operationId)), at }
+          return { type: "operation", operation: readView(record), at }
         }
         const now = yield* elapsedMs
         toldAt ??= now

@@ -42,9 +42,13 @@ export interface FollowOptions {
   readonly source: OutputSource
   /** How much of each stream is kept. */
   readonly retainBytes: number
+  /** Probably nothing is stored yet: the store is not asked. It refuses the first chunk where that is wrong, and then it is asked. */
+  readonly isNew?: boolean
 }
 
 const streams: ReadonlyArray<OutputStream> = ["stdout", "stderr"]
+
+const nothing: StoredOffsets = { stdout: 0, stderr: 0 }
 
 /** No process writes so much: nothing more from its guest is trusted. */
 const untellable: Followed = { exited: null, processTree: "unconfirmed" }
@@ -77,8 +81,8 @@ const cutsOf = (
 ]
 
 const followOnce = Effect.fnUntraced(
-  function* ({ guest, output, key, sandboxId, source, retainBytes }: FollowOptions) {
-    const stored = yield* output.offsets(key)
+  function* ({ guest, output, key, sandboxId, source, retainBytes, isNew = false }: FollowOptions) {
+    const stored = isNew ? nothing : yield* output.offsets(key)
     const splits = { stdout: new OutputSplit(stored.stdout), stderr: new OutputSplit(stored.stderr) }
     const trimmedAt = { stdout: stored.stdout, stderr: stored.stderr }
     const frames = yield* Queue.bounded<ProcessFrame, ProcessUnknown | GuestUnavailable | Cause.Done>(framesMax)
@@ -163,7 +167,7 @@ const followOnce = Effect.fnUntraced(
 /** Returns once the process has ended, all its output is on disk, and the guest has settled its tree. */
 export const followProcess = (options: FollowOptions): Effect.Effect<Followed, ProcessUnknown | GuestUnavailable> =>
   // A killed process's last write arrived after its offsets were read, or the database crashed and lost some: continue from the present offsets.
-  Effect.catchTag(followOnce(options), "Overtaken", () => followProcess(options))
+  Effect.catchTag(followOnce(options), "Overtaken", () => followProcess({ ...options, isNew: false }))
 
 const sizeOf = (batch: ReadonlyArray<ProcessFrame>) =>
   batch.reduce((sum, frame) => sum + (frame.type === "output" ? frame.bytes.length : 0), 0)

@@ -11,7 +11,8 @@ export const followOperation = Effect.gen(function* () {
   const output = yield* Output
   const { outputRetentionBytes } = yield* Settings
 
-  return (context: OperationContext) =>
+  /** @param isNew Nothing of its output is stored yet, as far as this process knows. */
+  return (context: OperationContext, isNew = false) =>
     Effect.gen(function* () {
       const guest = yield* runtime.guest(context.sandboxId, context.generation)
       return yield* followProcess({
@@ -20,7 +21,8 @@ export const followOperation = Effect.gen(function* () {
         key: context.operationId,
         sandboxId: context.sandboxId,
         source: "process",
-        retainBytes: outputRetentionBytes
+        retainBytes: outputRetentionBytes,
+        isNew
       })
     })
 })

@@ -1,13 +1,11 @@
-/** Finds the operations of an account's Sandbox, and shows them with the totals of their output. */
+/** Finds an operation of an account's Sandbox. */
 import { Effect } from "effect"
 import { NotFound } from "../../schemas/Errors.ts"
 import { Actors } from "../store/Actors.ts"
-import { Output } from "../store/Output.ts"
-import { type OperationRecord, operationView } from "./OperationView.ts"
+import type { ReadOperation } from "./OperationView.ts"
 
 export const ownOperations = Effect.gen(function* () {
   const actors = yield* Actors
-  const output = yield* Output
 
   /** NotFound: another account's, another Sandbox's, or none. */
   const find = Effect.fnUntraced(function* (accountId: string, sandboxId: string, operationId: string) {
@@ -20,11 +18,7 @@ export const ownOperations = Effect.gen(function* () {
     ) {
       return yield* new NotFound()
     }
-    return record as OperationRecord
+    return record as ReadOperation
   })
-
-  const view = (record: OperationRecord) =>
-    Effect.map(output.offsets(record.id), (stored) => operationView(record, stored))
-
-  return { find, view }
+  return { find }
 })

@@ -5,18 +5,18 @@ import { operationMachine } from "../../machines/operation.ts"
 import { NotFound, RateLimited } from "../../schemas/Errors.ts"
 import type { StartOperationRequest } from "../../schemas/Operation.ts"
 import { millisecondsOf } from "../../schemas/Seconds.ts"
-import { takenKey } from "../account/idempotency/IdempotencyKeys.ts"
+import { takenKeyBeside } from "../account/idempotency/IdempotencyKeys.ts"
 import { Settings } from "../Config.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
 import { newOperationId } from "../platform/identifier/newId.ts"
 import { SandboxUse } from "../sandbox/SandboxUse.ts"
 import { Actors } from "../store/Actors.ts"
 import { textColumn } from "../store/Columns.ts"
+import { openIn } from "../store/openActors.ts"
 import { queuedOperationStates } from "./OperationDefinition.ts"
 import type { OperationPayload } from "./OperationPayload.ts"
 import type { Operations } from "./Operations.ts"
-import { type OperationRecord, operationView } from "./OperationView.ts"
-import { ownOperations } from "./ownOperations.ts"
+import { operationView, type ReadOperation, readView } from "./OperationView.ts"
 import { runningForOperation } from "./runningForOperation.ts"
 
 const keyKind = "operation.start"
@@ -38,35 +38,39 @@ export const startOperation = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { operationsQueued: queuedMax } = yield* Settings
   const findRunning = yield* runningForOperation
-  const { view } = yield* ownOperations
 
-  const replay = Effect.fnUntraced(function* (accountId: string, key: string, fingerprint: string) {
-    const known = yield* takenKey(sql, { accountId, kind: keyKind, key }, fingerprint)
-    if (known === null) return null
-    const record = yield* actors.read(known.targetId)
+  /** How many operations of the Sandbox wait for their turn. */
+  const queuedOf = (sandboxId: string) => sql`(
+    select count(*)::int4 from actors
+    where ${sql.literal(openIn("actors"))} = ${sandboxId} and kind = 'operation'
+      and status = any(${textColumn(queuedOperationStates)}::text[]))`
+
+  /** The operation of an earlier request with this key, or how many operations wait. */
+  const replay = Effect.fnUntraced(function* (accountId: string, sandboxId: string, key: string, fingerprint: string) {
+    const identity = { accountId, kind: keyKind, key }
+    const { taken, beside } = yield* takenKeyBeside(sql, identity, fingerprint, queuedOf(sandboxId))
+    if (taken === null) return { replayed: null, queued: beside as number }
+    const record = yield* actors.read(taken.targetId)
     if (record === null) return yield* new NotFound()
-    return yield* view(record as OperationRecord)
+    return { replayed: readView(record as ReadOperation), queued: 0 }
   })
 
   /** Concurrent requests may all find the last place free; their number is limited by what all processes serve concurrently. */
-  const requireRoom = Effect.fnUntraced(function* (sandboxId: string) {
-    const [{ queued } = { queued: 0 }] = yield* sql<{ readonly queued: number }>`
-      select count(*)::int4 as queued from actors
-      where sandbox_id = ${sandboxId} and kind = 'operation' and status = any(${textColumn(queuedOperationStates)}::text[])
-        and (pending <> '[]'::jsonb or due_at is not null)`.pipe(Effect.orDie)
-    if (queued < queuedMax) return
-    return yield* new RateLimited({
-      message: `${queued} operations of this Sandbox wait for their turn, which is the limit. Start it again when some of them have begun, with the same Idempotency-Key.`,
-      details: { retryAfterSeconds: queueRetrySeconds }
-    })
-  })
+  const requireRoom = (queued: number) =>
+    queued < queuedMax
+      ? Effect.void
+      : new RateLimited({
+          message: `${queued} operations of this Sandbox wait for their turn, which is the limit. Start it again when some of them have begun, with the same Idempotency-Key.`,
+          details: { retryAfterSeconds: queueRetrySeconds }
+        })
 
   const start: Operations["Service"]["start"] = Effect.fn("Operations.start")(
     function* (accountId, sandboxId, { requestId, exhaustedAt, idempotencyKey, fingerprint, request }) {
-      const replayed = yield* replay(accountId, idempotencyKey, fingerprint)
+      const again = replay(accountId, sandboxId, idempotencyKey, fingerprint)
+      const { replayed, queued } = yield* again
       if (replayed !== null) return replayed
       const { generation, env: kept } = yield* findRunning(accountId, sandboxId, exhaustedAt)
-      yield* requireRoom(sandboxId)
+      yield* requireRoom(queued)
       const operationId = newOperationId()
       const at = yield* Clock.currentTimeMillis
       const payload = payloadOf(request, kept?.version ?? null)
@@ -81,7 +85,7 @@ export const startOperation = Effect.gen(function* () {
         requestId,
         idempotency: { kind: keyKind, key: idempotencyKey, fingerprint }
       })
-      if (created === null) return (yield* replay(accountId, idempotencyKey, fingerprint))!
+      if (created === null) return (yield* again).replayed!
       // No output before the first run.
       return operationView({ status: created.value, context: created.context, payload }, { stdout: 0, stderr: 0 })
     },

@@ -10,6 +10,7 @@ import { Runtime } from "../runtime/Runtime.ts"
 import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { disbelieved, lost, unlessDisbelieved } from "./lostOperation.ts"
 import { operationTurns } from "./OperationTurns.ts"
+import type { StartedHere } from "./StartedHere.ts"
 import { whileSandboxRuns } from "./whileSandboxRuns.ts"
 
 type OperationEvent = EventOf<typeof operationMachine>
@@ -18,7 +19,7 @@ type OperationEvent = EventOf<typeof operationMachine>
 const guestTimeoutSlackMs = 10_000
 const windowBytes = 2 * 1024 * 1024
 
-export const startProcess = Effect.gen(function* () {
+export const startProcess = Effect.fnUntraced(function* (started: StartedHere) {
   const runtime = yield* Runtime
   const envs = yield* SandboxEnvs
   const turnOf = yield* operationTurns
@@ -39,6 +40,7 @@ export const startProcess = Effect.gen(function* () {
         turnsMax: operationsRunning
       }
       yield* guest.processes.start(context.operationId, spec)
+      started.note(context.operationId, payload.stdin !== null || Object.keys(payload.env ?? {}).length > 0)
       return { type: "STARTED" } as const
     }).pipe(
       Effect.catchTag("SpawnRefused", (refused) =>

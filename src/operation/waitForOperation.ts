@@ -7,6 +7,7 @@ import { taggedStates } from "../engine/taggedStates.ts"
 import { Shutdown } from "../platform/shutdown/Shutdown.ts"
 import { Output } from "../store/Output.ts"
 import type { Operations } from "./Operations.ts"
+import { readView } from "./OperationView.ts"
 import { ownOperations } from "./ownOperations.ts"
 
 const askEveryMs = 500
@@ -16,7 +17,7 @@ export const waitForOperation = Effect.gen(function* () {
   const host = yield* ActorHost
   const output = yield* Output
   const shutdown = yield* Shutdown
-  const { find, view } = yield* ownOperations
+  const { find } = yield* ownOperations
 
   const wait: Operations["Service"]["wait"] = Effect.fn("Operations.wait")(
     function* (accountId, sandboxId, operationId, request) {
@@ -42,7 +43,7 @@ export const waitForOperation = Effect.gen(function* () {
       const end = (yield* elapsedMs) + millisecondsOf(request.timeoutSeconds)
       let record = first
       while (true) {
-        const operation = yield* view(record)
+        const operation = readView(record)
         const left = end - (yield* elapsedMs)
         const isOver =
           left <= 0 ||

@@ -12,6 +12,7 @@ import { MaintenanceDatabase } from "./Database.ts"
 import { forAMoment } from "./DatabaseFault.ts"
 import { DatabaseWatch } from "./DatabaseWatch.ts"
 import type { PendingCommand } from "./JournalRecord.ts"
+import type { OutputStreamName, StoredOffsets } from "./OutputChunk.ts"
 import { stillPendingOf } from "./StillPending.ts"
 import { transitionEra } from "./TransitionEra.ts"
 
@@ -25,6 +26,11 @@ export interface ActorRecord<C = unknown, P = unknown> {
   readonly createdAt: number
   readonly context: C
   readonly payload: P
+}
+
+/** An actor that was read alone, with the ends of its output at the same instant: zero for all but operations. */
+export interface ReadActor<C = unknown, P = unknown> extends ActorRecord<C, P> {
+  readonly stored: StoredOffsets
 }
 
 export interface LogEntry {
@@ -53,6 +59,11 @@ export interface ActorFilter {
   readonly limit: number | null
 }
 
+interface RawRead extends Raw {
+  readonly stdout_end: bigint | null
+  readonly stderr_end: bigint | null
+}
+
 interface Raw {
   readonly id: string
   readonly kind: string
@@ -77,15 +88,28 @@ const toRecord = (raw: Raw): ActorRecord => ({
   payload: raw.payload
 })
 
+const toRead = (raw: RawRead): ReadActor => ({
+  ...toRecord(raw),
+  stored: { stdout: Number(raw.stdout_end ?? 0), stderr: Number(raw.stderr_end ?? 0) }
+})
+
 const columns =
   "id, kind, account_id, sandbox_id, revision, status, created_at, snapshot -> 'context' as context, payload"
 const batchMax = 256
 
+const endOf = (stream: OutputStreamName): string =>
+  `case when a.kind = 'operation' then (select o.next_offset from outputs o where o.owner_id = a.id and o.stream = '${stream}') end as ${stream}_end`
+
+const readColumns = (known: string): string => `
+  a.id, a.kind, a.account_id, a.sandbox_id, a.revision, a.status, a.created_at,
+  case when a.revision = ${known} then null else a.snapshot -> 'context' end as context, a.payload, ${endOf("stdout")}, ${endOf("stderr")}`
+
 /** Sandboxes are read far more often than they change. The database is always asked, but does not send again the revision that this process already has. */
 const readStatement = `
-  select a.id, a.kind, a.account_id, a.sandbox_id, a.revision, a.status, a.created_at,
-    case when a.revision = known.revision then null else a.snapshot -> 'context' end as context, a.payload
-  from unnest($1::text[], $2::int8[]) as known (id, revision) join actors a on a.id = known.id`
+  select ${readColumns("known.revision")}
+  from unnest((select $1::text[]), (select $2::int8[])) as known (id, revision) join actors a on a.id = known.id`
+/** In both, the planner sees no length of an array: by that it would plan anew at each call, which costs more than the read. */
+const readOneStatement = `select ${readColumns("$2::int8")} from actors a where a.id = $1::text`
 const rememberedKind = "sandbox"
 const rememberedMax = 512
 
@@ -105,7 +129,7 @@ export class Actors extends Context.Service<
   Actors,
   {
     /** Two reads of one revision of a Sandbox may give the same record. */
-    readonly read: (id: string) => Effect.Effect<ActorRecord | null>
+    readonly read: (id: string) => Effect.Effect<ReadActor | null>
     /** Newest first. */
     readonly list: (filter: ActorFilter) => Effect.Effect<ReadonlyArray<ActorRecord>>
     /** Oldest first, after a revision. */
@@ -122,11 +146,11 @@ export class Actors extends Context.Service<
       const { patiently } = yield* DatabaseWatch
       const asked = yield* Queue.unbounded<{
         readonly id: string
-        readonly answer: (record: ActorRecord | null) => void
+        readonly answer: (record: ReadActor | null) => void
         readonly fail: (fault: unknown) => void
       }>()
-      const remembered = new BoundedMap<string, ActorRecord>(rememberedMax)
-      const remember = (record: ActorRecord): ActorRecord => {
+      const remembered = new BoundedMap<string, ReadActor>(rememberedMax)
+      const remember = (record: ReadActor): ReadActor => {
         if (record.kind === rememberedKind) remembered.set(record.id, record)
         return record
       }
@@ -136,19 +160,20 @@ export class Actors extends Context.Service<
       const readBatch = Queue.takeBetween(asked, 1, batchMax).pipe(
         Effect.flatMap((batch) => {
           const known = new Map(batch.map(({ id }) => [id, remembered.get(id) ?? null]))
-          const rows = Effect.suspend(() =>
-            sql.unsafe<Raw>(readStatement, [
+          const revisionOf = (record: ReadActor | null) => BigInt(record?.revision ?? 0)
+          const rows = Effect.suspend(() => {
+            const [[id, record] = ["", null]] = known
+            if (known.size === 1) return sql.unsafe<RawRead>(readOneStatement, [id, revisionOf(record)])
+            return sql.unsafe<RawRead>(readStatement, [
               textColumn([...known.keys()]),
-              int8Column([...known.values()].map((record) => BigInt(record?.revision ?? 0)))
+              int8Column([...known.values()].map(revisionOf))
             ])
-          )
+          })
           return rows.pipe(
             Effect.retry(forAMoment),
             Effect.map(
               (rows) =>
-                new Map(
-                  rows.map((row) => [row.id, remember(row.context === null ? known.get(row.id)! : toRecord(row))])
-                )
+                new Map(rows.map((row) => [row.id, remember(row.context === null ? known.get(row.id)! : toRead(row))]))
             ),
             Effect.matchCauseEffect({
               onFailure: (cause) => Effect.sync(() => batch.forEach(({ fail }) => fail(Cause.squash(cause)))),
@@ -162,7 +187,7 @@ export class Actors extends Context.Service<
       return Actors.of({
         era: eraOf(maintenance),
         read: (id) =>
-          patiently<ActorRecord | null, never>((resume) => {
+          patiently<ReadActor | null, never>((resume) => {
             Queue.offerUnsafe(asked, {
               id,
               answer: (record) => resume(Effect.succeed(record)),

@@ -4,7 +4,7 @@
  * A key is written in the statement or transaction that makes its thing: `Journal.ts` for actors, `Idempotency.ts` for rows.
  */
 import { Effect, Schema } from "effect"
-import { type SqlClient, SqlSchema } from "effect/sql"
+import { type SqlClient, SqlSchema, type Statement } from "effect/sql"
 import { IdempotencyConflict } from "../../../schemas/Errors.ts"
 
 export interface TakenBy {
@@ -15,10 +15,12 @@ export interface TakenBy {
 }
 
 const Taken = Schema.Struct({
-  fingerprint: Schema.String,
-  targetId: Schema.String,
+  /** Null: the key is free. */
+  fingerprint: Schema.NullOr(Schema.String),
+  targetId: Schema.NullOr(Schema.String),
   /** As it was answered then, by whichever version. Null where the answer is read from the target. */
-  response: Schema.Unknown
+  response: Schema.Unknown,
+  beside: Schema.Unknown
 })
 
 const isThisKey = (sql: SqlClient.SqlClient, { accountId, kind, key }: TakenBy) =>
@@ -35,16 +37,27 @@ export const isKeyTaken = (sql: SqlClient.SqlClient, key: TakenBy): Effect.Effec
   )
 
 /** What an earlier call with this key made. Null: the key is free. IdempotencyConflict: another request took it. */
-export const takenKey = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, key: TakenBy, fingerprint: string) {
+export const takenKey = (sql: SqlClient.SqlClient, key: TakenBy, fingerprint: string) =>
+  Effect.map(takenKeyBeside(sql, key, fingerprint, sql`null`), ({ taken }) => taken)
+
+/** The same, and the value of an expression, in one statement. */
+export const takenKeyBeside = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  key: TakenBy,
+  fingerprint: string,
+  beside: Statement.Fragment
+) {
   const found = yield* Effect.orDie(
-    SqlSchema.findAll({
+    SqlSchema.findOne({
       Request: Schema.Void,
       Result: Taken,
       execute: () => sql`
-        select fingerprint, target_id as "targetId", response from idempotency_keys where ${isThisKey(sql, key)}`
+        select fingerprint, target_id as "targetId", response, ${beside} as beside
+        from (values (1)) as one left join idempotency_keys on ${isThisKey(sql, key)}`
     })()
   )
-  const taken = found[0]
-  if (taken === undefined) return null
-  return taken.fingerprint === fingerprint ? taken : yield* new IdempotencyConflict()
+  const { targetId, response } = found
+  if (found.fingerprint === null || targetId === null) return { taken: null, beside: found.beside }
+  if (found.fingerprint !== fingerprint) return yield* new IdempotencyConflict()
+  return { taken: { targetId, response }, beside: found.beside }
 })

@@ -78,6 +78,35 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
     })
   )
 
+  it.effect("goes on from what is stored though it was told that nothing is", () =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const key = "op_followed_before"
+      const stdout = digits(200)
+      const { guest, asked } = guestThatWrote(stdout)
+      const stored = { ownerId: key, stream: "stdout" as const, sandboxId: "sbx", source: "process" as const, at: 1 }
+      yield* output.append([{ ...stored, follows: 0, offset: 0, bytes: stdout.subarray(0, 40) }])
+      const options = { guest, output, key, sandboxId: "sbx", source: "process" as const, retainBytes: 1024 }
+      const followed = yield* followProcess({ ...options, isNew: true })
+      assert.strictEqual(followed.exited?.exitCode, 0)
+      assert.deepStrictEqual(asked, [0, 40])
+      const page = yield* output.read(key, "stdout", 0, 1000)
+      assert.deepStrictEqual(Buffer.from(page.bytes), stdout)
+    })
+  )
+
+  it.effect("asks the store for nothing where it is told that nothing is stored", () =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const { guest } = guestThatWrote(digits(50))
+      const unasked = Output.of({ ...output, offsets: () => Effect.die("asked") })
+      const options = { guest, output: unasked, sandboxId: "sbx", source: "process" as const, retainBytes: 1024 }
+      const followed = yield* followProcess({ ...options, key: "op_followed_first", isNew: true })
+      assert.strictEqual(followed.exited?.exitCode, 0)
+      assert.strictEqual((yield* output.offsets("op_followed_first")).stdout, 50)
+    })
+  )
+
   for (const { what, kept } of [
     { what: "the last bytes", kept: 70 },
     { what: "all of it", kept: 0 }

@@ -41,6 +41,28 @@ layer(Actors.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
     })
   )
 
+  it.effect("an operation is read with the ends of its output, alone and among others", () =>
+    Effect.gen(function* () {
+      const actors = yield* Actors
+      const sql = yield* SqlClient.SqlClient
+      for (const id of ["op_written", "op_silent"]) yield* insert(id, "operation", {})
+      yield* insert("sbx_written", "sandbox", {})
+      for (const [owner, stream, end] of [
+        ["op_written", "stdout", 70_000_000_000],
+        ["op_written", "stderr", 3],
+        ["sbx_written", "stdout", 9]
+      ] as const)
+        yield* sql`
+          insert into outputs (owner_id, stream, sandbox_id, source, next_offset, retained_offset)
+          values (${owner}, ${stream}, 'sbx', 'process', ${BigInt(end)}, 0)`
+      const endsOf = (id: string) => Effect.map(actors.read(id), (record) => record?.stored)
+      const expected = [{ stdout: 70_000_000_000, stderr: 3 }, { stdout: 0, stderr: 0 }, { stdout: 0, stderr: 0 }]
+      const ids = ["op_written", "op_silent", "sbx_written"]
+      assert.deepStrictEqual(yield* Effect.forEach(ids, endsOf), expected)
+      assert.deepStrictEqual(yield* Effect.forEach(ids, endsOf, { concurrency: "unbounded" }), expected)
+    })
+  )
+
   it.effect(
     "a restored copy has another era: a log's next page is not read there, for its revisions may be others",
     () =>

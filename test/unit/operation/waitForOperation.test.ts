@@ -14,8 +14,8 @@ class World {
   stdoutBytes = 0
   isOwn = true
   reads = 0
-  /** Called after each read of the operation, or of its offsets, before the reader has the answer. */
-  afterRead = (_what: "operation" | "offsets") => {}
+  /** Called after each read of the operation, before the reader has the answer. */
+  afterRead = () => {}
   readonly listeners = new Set<() => void>()
   readonly followers = new Set<{ readonly after: number; readonly listener: () => void }>()
   readonly readers = new Set<() => void>()
@@ -68,20 +68,15 @@ class World {
       Effect.sync(() => {
         this.reads++
         const { status, revision } = this
-        this.afterRead("operation")
+        const stored = { stdout: this.stdoutBytes, stderr: 0 }
+        this.afterRead()
         const context = { operationId, sandboxId, createdAt: 1, startedAt: 1, finishedAt: null, processTree: "running" }
         const record = { id: operationId, kind: "operation", accountId, sandboxId, revision, status, createdAt: 1 }
-        return { ...record, context, payload: { argv: ["true"], cwd: "/" } }
+        return { ...record, context, payload: { argv: ["true"], cwd: "/" }, stored }
       })
   } as never)
 
   readonly #output = Layer.succeed(Output, {
-    offsets: () =>
-      Effect.sync(() => {
-        const { stdoutBytes } = this
-        this.afterRead("offsets")
-        return { stdout: stdoutBytes, stderr: 0 }
-      }),
     onAppend: (_id: string, reader: () => void) => {
       this.readers.add(reader)
       return () => this.readers.delete(reader)
@@ -89,10 +84,9 @@ class World {
   } as never)
 }
 
-/** Something that happens after the first such read. */
-const once = (world: World, what: "operation" | "offsets", happens: () => void) => {
-  world.afterRead = (read) => {
-    if (read !== what) return
+/** Something that happens after the first read. */
+const once = (world: World, happens: () => void) => {
+  world.afterRead = () => {
     world.afterRead = () => {}
     happens()
   }
@@ -100,23 +94,21 @@ const once = (world: World, what: "operation" | "offsets", happens: () => void) 
 
 // The clock of these tests stands still, so nothing is found by the wait's own poll.
 for (const isOwn of [true, false]) {
-  for (const read of ["operation", "offsets"] as const) {
-    it.effect(`sees a commit of ${isOwn ? "this" : "another"} process right after its first read of the ${read}`, () =>
-      Effect.gen(function* () {
-        const world = new World()
-        world.isOwn = isOwn
-        once(world, read, () => world.commit())
-        assert.strictEqual((yield* world.wait({ stdoutOffset: null })).status, "completed")
-        assert.deepStrictEqual([world.reads, world.listeners.size, world.followers.size], [2, 0, 0])
-      })
-    )
-  }
+  it.effect(`sees a commit of ${isOwn ? "this" : "another"} process right after its first read`, () =>
+    Effect.gen(function* () {
+      const world = new World()
+      world.isOwn = isOwn
+      once(world, () => world.commit())
+      assert.strictEqual((yield* world.wait({ stdoutOffset: null })).status, "completed")
+      assert.deepStrictEqual([world.reads, world.listeners.size, world.followers.size], [2, 0, 0])
+    })
+  )
 }
 
 it.effect("sees output that was stored right after its first read", () =>
   Effect.gen(function* () {
     const world = new World()
-    once(world, "offsets", () => world.append())
+    once(world, () => world.append())
     assert.strictEqual((yield* world.wait({ stdoutOffset: 0 })).output.stdoutBytes, 1)
     assert.strictEqual(world.readers.size, 0)
   })
