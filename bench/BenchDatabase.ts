@@ -3,6 +3,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
 import { Settings } from "../src/Config.ts"
 import { EmbeddedPostgres } from "../src/ops/postgres/EmbeddedPostgres.ts"
 import { Database } from "../src/store/Database.ts"
@@ -31,6 +32,17 @@ const server = Layer.unwrap(Effect.map(EmbeddedPostgres, ({ socketFolder }) => s
 /** The database of a running service, beside that service. */
 export const databaseOf = (socketFolder: string) =>
   Database.layerOn.pipe(Layer.provide(serverAt(socketFolder)), Layer.provide(Settings.layer))
+
+/** Asks the embedded database of a running service, on a connection of its own. */
+export const query = <A extends object>(
+  service: { readonly databaseSocketFolder: string },
+  text: string
+): Promise<ReadonlyArray<A>> =>
+  Effect.runPromise(
+    Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe<A>(text)).pipe(
+      Effect.provide(databaseOf(service.databaseSocketFolder))
+    )
+  )
 
 export const benchDatabase = Migrations.layer.pipe(
   Layer.provideMerge(Database.layerOn),

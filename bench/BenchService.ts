@@ -31,13 +31,15 @@ export interface BenchServiceOptions {
 export const newKey = () => `atoll_live_${randomBytes(32).toString("hex").slice(0, 43)}`
 
 export class BenchService {
-  readonly #child: ChildProcess
+  #child: ChildProcess
+  readonly #startChild: () => ChildProcess
   readonly #folder: string
   readonly #key: string
   readonly base: string
 
-  private constructor(child: ChildProcess, folder: string, key: string, port: number) {
-    this.#child = child
+  private constructor(startChild: () => ChildProcess, folder: string, key: string, port: number) {
+    this.#startChild = startChild
+    this.#child = startChild()
     this.#folder = folder
     this.#key = key
     this.base = `http://127.0.0.1:${port}/api/v2`
@@ -48,27 +50,33 @@ export class BenchService {
     await chmod(folder, 0o711)
     const port = await freePort()
     const key = environment["ATOLL_BOOTSTRAP_API_KEY"] ?? newKey()
-    const child = spawn(process.execPath, ["src/main.ts"], {
-      cwd: sources,
-      env: {
-        ...process.env,
-        ATOLL_DATA_DIR: join(folder, "data"),
-        ATOLL_PORT: String(port),
-        ATOLL_BOOTSTRAP_API_KEY: key,
-        ATOLL_LOG_LEVEL: "warn",
-        ...environment
-      },
-      stdio: ["ignore", "ignore", "inherit"]
-    })
-    const service = new BenchService(child, folder, key, port)
+    const startChild = () =>
+      spawn(process.execPath, ["src/main.ts"], {
+        cwd: sources,
+        env: {
+          ...process.env,
+          ATOLL_DATA_DIR: join(folder, "data"),
+          ATOLL_PORT: String(port),
+          ATOLL_BOOTSTRAP_API_KEY: key,
+          ATOLL_LOG_LEVEL: "warn",
+          ...environment
+        },
+        stdio: ["ignore", "ignore", "inherit"]
+      })
+    const service = new BenchService(startChild, folder, key, port)
+    await service.#firstAnswer(50)
+    return service
+  }
+
+  async #firstAnswer(lookEveryMs: number): Promise<void> {
     const giveUpAt = Date.now() + 180_000
     while (Date.now() < giveUpAt) {
-      if (child.exitCode !== null) throw new Error(`The service ended with ${child.exitCode}`)
-      const answer = await fetch(`${service.base}/openapi.json`).catch(() => null)
-      if (answer?.ok) return service
-      await new Promise((resolve) => setTimeout(resolve, 50))
+      if (this.#child.exitCode !== null) throw new Error(`The service ended with ${this.#child.exitCode}`)
+      const answer = await fetch(`${this.base}/openapi.json`).catch(() => null)
+      if (answer?.ok) return
+      await new Promise((resolve) => setTimeout(resolve, lookEveryMs))
     }
-    child.kill()
+    this.#child.kill()
     throw new Error("The service did not answer within 180 s")
   }
 
@@ -162,6 +170,14 @@ export class BenchService {
     const ended = once(this.#child, "exit")
     this.#child.kill("SIGKILL")
     await ended
+  }
+
+  /** After `kill`: on the same folder and port. Milliseconds to its first answer. */
+  async startAgain(): Promise<number> {
+    const began = performance.now()
+    this.#child = this.#startChild()
+    await this.#firstAnswer(5)
+    return performance.now() - began
   }
 
   /** Ends the service and removes everything it made. */

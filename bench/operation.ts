@@ -1,16 +1,19 @@
 /**
  * What one operation of `true` costs: a client starts it and waits for its end over HTTP, in a Sandbox of the namespace runtime.
  * The CPU of the service and of all processes of its database, and the bytes of write-ahead log, for each operation: for one client,
- * and for 20 clients. BENCH_SOURCES names the folder of another version to measure.
+ * and for 20 clients, in three rounds; the figures of 20 clients are the headline. BENCH_SOURCES names the folder of another version to measure.
  */
 import { join } from "node:path"
 import { type BenchPostgres, withPostgres } from "./BenchPostgres.ts"
 import { BenchService, quantile } from "./BenchService.ts"
+import { headlines } from "./Headline.ts"
 
 const sources = process.env["BENCH_SOURCES"] ?? join(import.meta.dirname, "..")
 const seconds = Number(process.env["BENCH_SECONDS"] ?? 10)
 const warmUpSeconds = 3
-const clientCounts = [1, 20]
+const manyClients = 20
+const clientCounts = [1, manyClients]
+const rounds = 3
 
 interface Answer {
   readonly operation: { readonly id: string; readonly finishedAt: string | null; readonly exitCode: number | null }
@@ -67,21 +70,44 @@ await withPostgres((database) =>
         // A page's first change after a checkpoint is logged as a whole page; which pages that are depends on when the last one was.
         await database.rows("checkpoint")
         await load(service, sandboxId, clients, 1)
-        const before = await used(service, database)
-        const took = await load(service, sandboxId, clients, seconds)
-        const after = await used(service, database)
-        const each = (key: keyof typeof after) => (after[key] - before[key]) / took.length
-        rows.push({
-          clients,
-          "operations/s": Math.round(took.length / seconds),
-          "p50 ms": Number(quantile(took, 0.5).toFixed(1)),
-          "service CPU ms": Number((1000 * each("service")).toFixed(2)),
-          "Postgres CPU ms": Number((1000 * each("database")).toFixed(2)),
-          "WAL kB": Number((each("wal") / 1000).toFixed(1)),
-          transitions: Number(each("transitions").toFixed(1))
-        })
+        for (let round = 0; round < rounds; round++) {
+          const before = await used(service, database)
+          const took = await load(service, sandboxId, clients, seconds / rounds)
+          const after = await used(service, database)
+          const each = (key: keyof typeof after) => (after[key] - before[key]) / took.length
+          rows.push({
+            clients,
+            "operations/s": Math.round((took.length / seconds) * rounds),
+            "p50 ms": Number(quantile(took, 0.5).toFixed(1)),
+            "service CPU ms": Number((1000 * each("service")).toFixed(2)),
+            "Postgres CPU ms": Number((1000 * each("database")).toFixed(2)),
+            "WAL kB": Number((each("wal") / 1000).toFixed(1)),
+            transitions: Number(each("transitions").toFixed(1))
+          })
+        }
       }
       console.table(rows)
+      const name = `an operation of true, ${manyClients} clients`
+      headlines(
+        rows.filter(({ clients }) => clients === manyClients),
+        [
+          {
+            name: `${name}: CPU of the service`,
+            unit: "ms",
+            better: "lower",
+            column: "service CPU ms",
+            aim: { value: 2.5 }
+          },
+          {
+            name: `${name}: CPU of Postgres`,
+            unit: "ms",
+            better: "lower",
+            column: "Postgres CPU ms",
+            aim: { value: 1.8 }
+          },
+          { name: `${name}: write-ahead log`, unit: "kB", better: "lower", column: "WAL kB", aim: { value: 7 } }
+        ]
+      )
     },
     { sources }
   )

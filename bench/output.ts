@@ -6,9 +6,21 @@
 import { Agent, get, type IncomingMessage } from "node:http"
 import { type BenchPostgres, withPostgres } from "./BenchPostgres.ts"
 import { BenchService } from "./BenchService.ts"
+import { type ColumnHeadline, headlines } from "./Headline.ts"
 
 const megabytes = 100
 const rounds = Number(process.env["BENCH_ROUNDS"] ?? 3)
+
+type Column = "stored MB/s" | "read through MB/s" | "log bytes a byte" | "memory peak MB"
+
+const name = "output of 100 MB, followed"
+const figures: ReadonlyArray<ColumnHeadline<Column>> = [
+  { name: `${name}: stored`, unit: "MB/s", better: "higher", column: "stored MB/s", aim: { value: 90 } },
+  { name: `${name}: read`, unit: "MB/s", better: "higher", column: "read through MB/s", aim: { value: 80 } },
+  { name: `${name}: WAL a byte`, unit: "B", better: "lower", column: "log bytes a byte", aim: { value: 1.3 } },
+  { name: `${name}: memory at its peak`, unit: "MB", better: "lower", column: "memory peak MB", aim: { value: 300 } }
+]
+
 /** How a client may read output as it comes; each gives how many bytes arrived. */
 const readersOf = (service: BenchService, sandboxId: string) => {
   const connection = new Agent({ keepAlive: true, maxSockets: 1 })
@@ -108,7 +120,7 @@ const measure = async (service: BenchService, database: BenchPostgres) => {
         round,
         reader,
         "stored MB/s": Math.round(megabytes / ((stored - start) / 1000)),
-        "read through MB/s": reading === null ? null : Math.round(megabytes / ((finished - start) / 1000)),
+        "read through MB/s": reading === null ? Number.NaN : Math.round(megabytes / ((finished - start) / 1000)),
         "service CPU ms a MB": Number(((cpuUsed * 1000) / megabytes).toFixed(1)),
         "database CPU ms a MB": Number(((databaseCpuUsed * 1000) / megabytes).toFixed(1)),
         "log bytes a byte": Number((loggedBytes / 1e6 / megabytes).toFixed(3)),
@@ -118,6 +130,11 @@ const measure = async (service: BenchService, database: BenchPostgres) => {
     }
   }
   console.table(table)
+  // As pages and as events alike. The first round runs code that is not compiled yet.
+  headlines(
+    table.filter(({ round, reader }) => round > 0 && reader !== "none"),
+    figures
+  )
 }
 
 await withPostgres((database) => {

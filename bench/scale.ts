@@ -13,8 +13,9 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Settings } from "../src/Config.ts"
 import { Reservations } from "../src/fleet/Reservations.ts"
-import { databaseOf } from "./BenchDatabase.ts"
+import { databaseOf, query } from "./BenchDatabase.ts"
 import { BenchService, quantile } from "./BenchService.ts"
+import { copySandboxes } from "./SandboxCopies.ts"
 
 const lives = 200
 const repeated = 2000
@@ -22,17 +23,9 @@ const hosts = 1000
 const placed = 500
 const together = 20
 const copies = Number(process.env["BENCH_SANDBOXES"] ?? 1_000_000)
-const piece = 50_000
 const idleSeconds = 60
 const slowMs = 10
 const ticksPerSecond = 100
-
-const query = <A extends object>(service: BenchService, text: string): Promise<ReadonlyArray<A>> =>
-  Effect.runPromise(
-    Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe<A>(text)).pipe(
-      Effect.provide(databaseOf(service.databaseSocketFolder))
-    )
-  )
 
 interface Sizes {
   readonly wal: number
@@ -133,30 +126,6 @@ const place = async (service: BenchService): Promise<ReadonlyArray<number>> => {
   return took
 }
 
-const copy = async (service: BenchService, model: string): Promise<void> => {
-  const named = await query<{ column_name: string }>(
-    service,
-    "select column_name from information_schema.columns where table_name = 'actors' and is_generated = 'NEVER' order by ordinal_position"
-  )
-  const columns = named.map(({ column_name }) => column_name)
-  const far = Date.now() + 10 * 86_400_000
-  for (let from = 0; from < copies; from += piece) {
-    const values = columns.map((name) =>
-      name === "id" || name === "sandbox_id"
-        ? `'sbx_' || md5('copy' || i)`
-        : name === "due_at"
-          ? String(far)
-          : name === "deadlines"
-            ? `'{"deletion": ${far}}'::jsonb`
-            : name
-    )
-    await query(
-      service,
-      `insert into actors (${columns.join(", ")}) select ${values.join(", ")} from actors, generate_series(${from + 1}, ${Math.min(copies, from + piece)}) as i where id = '${model}'`
-    )
-  }
-}
-
 await BenchService.use(
   {
     ATOLL_RUNTIME: "simulated",
@@ -245,7 +214,12 @@ await BenchService.use(
     )
 
     const began = performance.now()
-    await copy(service, model)
+    await copySandboxes((text) => query(service, text), {
+      model,
+      tag: "copy",
+      count: copies,
+      dueAt: Date.now() + 10 * 86_400_000
+    })
     const filled = await sizes(service)
     const bytes = filled.tables.get("actors")! - after.tables.get("actors")!
     console.log(

@@ -10,6 +10,8 @@ import { get } from "node:http"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { freePort, newKey, quantile } from "./BenchService.ts"
+import { headline } from "./Headline.ts"
+import { inRounds } from "./Rounds.ts"
 
 const times = Number(process.env["BENCH_TIMES"] ?? 10)
 /** The folder of the version that is started. */
@@ -90,6 +92,14 @@ try {
     "most ms": Math.round(Math.max(...values))
   })
   console.table({ "npm start of the service, warm": row(ours), "npm start of an empty server": row(theirs) })
+  headline({
+    name: "npm start to the first answer, warm",
+    unit: "ms",
+    better: "lower",
+    values: inRounds(ours),
+    other: { name: "npm start of an empty server", values: inRounds(theirs) },
+    aim: { value: 1200 }
+  })
   console.log(`first start of a fresh data folder: ${Math.round(first)} ms`)
 } finally {
   await rm(folder, { recursive: true, force: true })

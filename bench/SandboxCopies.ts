@@ -1,0 +1,40 @@
+/** Many stored Sandboxes from one: a service that meets a database of a million need not have made each. */
+
+const piece = 50_000
+
+/** @param tag Makes the ids: those of another tag are others. */
+export interface Copies {
+  readonly model: string
+  readonly tag: string
+  readonly count: number
+  /** Unix ms of each copy's one deadline, its deletion. */
+  readonly dueAt: number
+}
+
+/** The id of the copy with that number, from 1. */
+export const copyIdSql = (tag: string, number: string): string => `'sbx_' || md5('${tag}' || ${number})`
+
+/** Copies the row of the model, which must be stopped and have no command pending. */
+export const copySandboxes = async (
+  query: <A extends object>(text: string) => Promise<ReadonlyArray<A>>,
+  { model, tag, count, dueAt }: Copies
+): Promise<void> => {
+  const named = await query<{ column_name: string }>(
+    "select column_name from information_schema.columns where table_name = 'actors' and is_generated = 'NEVER' order by ordinal_position"
+  )
+  const columns = named.map(({ column_name }) => column_name)
+  for (let from = 0; from < count; from += piece) {
+    const values = columns.map((name) =>
+      name === "id" || name === "sandbox_id"
+        ? copyIdSql(tag, "i")
+        : name === "due_at"
+          ? String(dueAt)
+          : name === "deadlines"
+            ? `'{"deletion": ${dueAt}}'::jsonb`
+            : name
+    )
+    await query(
+      `insert into actors (${columns.join(", ")}) select ${values.join(", ")} from actors, generate_series(${from + 1}, ${Math.min(count, from + piece)}) as i where id = '${model}'`
+    )
+  }
+}
