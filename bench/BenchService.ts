@@ -27,6 +27,9 @@ export interface BenchServiceOptions {
   readonly leavesSandboxes?: boolean
 }
 
+/** BENCH_NODE_FLAGS: for a profile (`--cpu-prof`), or to compare settings of V8. */
+const nodeFlags = (process.env["BENCH_NODE_FLAGS"] ?? "").split(" ").filter((flag) => flag !== "")
+
 /** A full-scope key of an account. */
 export const newKey = () => `atoll_live_${randomBytes(32).toString("hex").slice(0, 43)}`
 
@@ -51,7 +54,7 @@ export class BenchService {
     const port = await freePort()
     const key = environment["ATOLL_BOOTSTRAP_API_KEY"] ?? newKey()
     const startChild = () =>
-      spawn(process.execPath, ["src/main.ts"], {
+      spawn(process.execPath, [...nodeFlags, "src/main.ts"], {
         cwd: sources,
         env: {
           ...process.env,

@@ -3,6 +3,7 @@
  * Sandboxes made and deleted, files, previews, tunnels, lists and logs. The time is divided into six windows; the figures are the median of
  * each but the first, in which the service grows to its load, and how much larger the last is than the second.
  */
+import { request } from "node:http"
 import { setTimeout as sleep } from "node:timers/promises"
 import { BenchService, quantile } from "./BenchService.ts"
 import { BenchTunnel } from "./BenchTunnel.ts"
@@ -64,7 +65,6 @@ const work: Readonly<Record<string, { readonly clients: number; readonly run: (p
   preview: {
     clients: 4,
     run: async ({ service, previewHost }) => {
-      const { request } = await import("node:http")
       await new Promise<void>((resolve, reject) => {
         const { port } = new URL(service.base)
         request(
@@ -97,7 +97,7 @@ await BenchService.use(
   },
   async (service) => {
     const workspaceId = await service.workspace()
-    const sandboxId = await service.sandbox(workspaceId)
+    const sandboxId = await service.sandbox(workspaceId, true)
     const tunnel = await BenchTunnel.into(service, sandboxId)
     const { preview } = await service.call<{ preview: { hostname: string } }>(
       "POST",

@@ -17,16 +17,23 @@ export const RuntimeBinding = {
     Effect.gen(function* () {
       const { driver } = yield* Runtime
       const sql = yield* SqlClient.SqlClient
-      const find = SqlSchema.findOne({
+      const findDriver = SqlSchema.findOne({
         Request: Schema.Void,
-        Result: Schema.Struct({ driver: Schema.NullOr(Schema.String), count: Schema.Int }),
-        execute: () => sql`
-          select driver, (select count(*) from actors where kind = 'sandbox' and status = any(${textColumn(countedStates)}::text[]))::int4 as count
-          from installation`
+        Result: Schema.Struct({ driver: Schema.NullOr(Schema.String) }),
+        execute: () => sql`select driver from installation`
       })
-      const { driver: bound, count } = yield* Effect.orDie(find())
+      const findCount = SqlSchema.findOne({
+        Request: Schema.Void,
+        Result: Schema.Struct({ count: Schema.Int }),
+        execute: () => sql`
+          select count(*)::int4 as count from actors
+          where kind = 'sandbox' and sandbox_status = any(${textColumn(countedStates)}::text[])`
+      })
+      const { driver: bound } = yield* Effect.orDie(findDriver())
       if (bound === driver) return
-      if (bound !== null && count > 0) {
+      // Only then: a million Sandboxes are not soon counted.
+      const { count } = bound === null ? { count: 0 } : yield* Effect.orDie(findCount())
+      if (count > 0) {
         return yield* new RuntimeMismatch({
           message: `${count} Sandboxes exist on the ${bound} runtime, which the ${driver} runtime cannot reach. Set ATOLL_RUNTIME=${bound}, or delete them there first.`
         })

@@ -56,7 +56,7 @@ export const sandboxQuota = Effect.gen(function* () {
                  filter (where workspace_id = ${workspaceId}), 0)::int8 as bytes,
                ${keyIsTaken(sql, key)} as key_taken
         from actors
-        where account_id = ${key.accountId} and kind = 'sandbox' and status = any(${textColumn(countedStates)}::text[])`,
+        where account_id = ${key.accountId} and kind = 'sandbox' and sandbox_status = any(${textColumn(countedStates)}::text[])`,
       ([used]) => used!
     )
 

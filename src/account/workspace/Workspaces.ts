@@ -107,7 +107,7 @@ export class Workspaces extends Context.Service<
           from workspaces w
           join accounts a on a.id = w.account_id
           left join actors s on s.account_id = w.account_id and s.kind = 'sandbox' and s.workspace_id = w.id
-                            and s.status = any(${textColumn(countedStates)}::text[])
+                            and s.sandbox_status = any(${textColumn(countedStates)}::text[])
           where w.account_id = ${accountId} and (${id}::text is null or w.id = ${id})
           group by w.id, a.id
           order by w.id desc`
