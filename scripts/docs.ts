@@ -1,6 +1,7 @@
 /**
  * `npm run docs`: writes the settings table of docs/settings.md from src/Config.ts, docs/rules.md from scripts/rules/, and
- * the figures of README.md from bench/figures.json (`npm run bench -- --save bench/figures.json`).
+ * the figures of README.md from bench/figures.json (`npm run bench -- --save bench/figures.json`) and the table of docs/proofs.md from
+ * docs/proved.json (`npm run prove -- --save docs/proved.json`).
  * With `--check`: fails if one is stale, or if a rule names a symbol or a test that does not exist.
  */
 import { readFileSync, writeFileSync } from "node:fs"
@@ -8,6 +9,7 @@ import { join } from "node:path"
 import { readRun } from "../bench/BenchRun.ts"
 import { figuresText } from "../bench/HeadlineTable.ts"
 import { settings } from "../src/Config.ts"
+import { provedTable, readProved } from "../src/proofs/Proved.ts"
 import { ruleFaults } from "./rules/checkRules.ts"
 import { rulesPage } from "./rules/rulesPage.ts"
 import { table as rules } from "./rules/table.ts"
@@ -35,6 +37,12 @@ const block = (path: string, name: string, content: () => string) => (text: stri
 const figures = "bench/figures.json"
 const benchFigures = () => figuresText(readRun(join(root, figures)))
 
+const proofs = "docs/proved.json"
+const provedText = () => {
+  const { date, commit, rows } = readProved(join(root, proofs))
+  return `${provedTable(rows)}\n\nOn ${date}, commit ${commit}.\n`
+}
+
 const pages = [
   {
     path: "docs/settings.md",
@@ -42,7 +50,8 @@ const pages = [
     fresh: block("docs/settings.md", "settings", () => settingsTable)
   },
   { path: "docs/rules.md", source: "scripts/rules/table/", fresh: () => rulesPage(rules) },
-  { path: "README.md", source: figures, fresh: block("README.md", "figures", benchFigures) }
+  { path: "README.md", source: figures, fresh: block("README.md", "figures", benchFigures) },
+  { path: "docs/proofs.md", source: proofs, fresh: block("docs/proofs.md", "proofs", provedText) }
 ]
 
 for (const { path, source, fresh } of pages) {

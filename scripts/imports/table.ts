@@ -140,6 +140,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/engine/", places: ["schemas/", "machines/", "src/store/", peer, metric, trace, worker, config] },
   /** Explores products of machines: of ours it knows the engine's decision. */
   { path: "src/proofs/explore/", places: ["src/engine/"], packages: ["xstate"], builtins: false },
+  { path: "src/proofs/Proved.ts", places: [], packages: ["effect"] },
   { path: peer, places: [worker, config] },
 
   /** Runs inside a Sandbox. The other end of its wire may use what it says about the wire. */

@@ -5,6 +5,7 @@
 import { parseArgs } from "node:util"
 import { type Explored, explore } from "../../src/proofs/explore/explore.ts"
 import { coverageText, progressLine, summaryLine, violationText } from "../../src/proofs/explore/summary.ts"
+import { state } from "../../src/proofs/Proved.ts"
 import { productOf, type ScopeName, scopeNames, sentenceOf } from "./product/scopes.ts"
 
 const tellEveryMs = 2_000
@@ -52,7 +53,8 @@ for (const name of asked) {
   if (stop.signal.aborted) break
   console.log(`${name}: ${sentenceOf(name)}`)
   let toldAt = performance.now()
-  const explored = await explore(productOf(name), limits, (progress) => {
+  const product = productOf(name)
+  const explored = await explore(product, limits, (progress) => {
     if (performance.now() - toldAt < tellEveryMs) return
     toldAt = performance.now()
     console.log(`  ${progressLine(name, progress, seconds)}`)
@@ -60,6 +62,25 @@ for (const name of asked) {
   console.log(summaryLine(explored))
   for (const violation of explored.violations) console.log(`\n${violationText(violation)}\n`)
   all.push(explored)
+  state({
+    type: "product",
+    name,
+    sentence: sentenceOf(name),
+    machines: product.kinds.map(({ machine }) => machine.id),
+    states: explored.states,
+    edges: explored.edges,
+    depth: explored.depth,
+    isAll: explored.end === "exhausted",
+    invariants: [...product.states, ...product.edges, ...product.liveness].map(({ sentence }) => sentence)
+  })
 }
+const sum = (of: (explored: Explored) => number) => all.reduce((total, explored) => total + of(explored), 0)
+state({
+  type: "row",
+  what: `${all.length} products of the machines, explored`,
+  amount: `${sum(({ states }) => states).toLocaleString("en-US")} states, ${sum(({ edges }) => edges).toLocaleString("en-US")} edges`,
+  seed: null,
+  violations: sum(({ violations }) => violations.length)
+})
 console.log(coverageText(all))
 process.exitCode = all.every(({ violations }) => violations.length === 0) ? 0 : 1

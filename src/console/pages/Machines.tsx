@@ -1,4 +1,5 @@
 /** Every state machine of the service: its diagram, its transition table, and a simulator. */
+import { Explored } from "./machine/Explored.tsx"
 import { kinds } from "./machine/kinds.ts"
 import { Simulator } from "./machine/Simulator.tsx"
 import { TransitionTable } from "./machine/TransitionTable.tsx"
@@ -34,6 +35,10 @@ export const Machines = ({ kind }: { kind: string | null }) => {
       <section class="pane" aria-labelledby="table">
         <h2 id="table">Transition table</h2>
         <TransitionTable chart={shown.chart} />
+      </section>
+      <section class="pane" aria-labelledby="explored">
+        <h2 id="explored">Explored</h2>
+        <Explored kind={shown.kind} />
       </section>
     </>
   )

@@ -56,7 +56,11 @@ layer(Actors.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
           insert into outputs (owner_id, stream, sandbox_id, source, next_offset, retained_offset)
           values (${owner}, ${stream}, 'sbx', 'process', ${BigInt(end)}, 0)`
       const endsOf = (id: string) => Effect.map(actors.read(id), (record) => record?.stored)
-      const expected = [{ stdout: 70_000_000_000, stderr: 3 }, { stdout: 0, stderr: 0 }, { stdout: 0, stderr: 0 }]
+      const expected = [
+        { stdout: 70_000_000_000, stderr: 3 },
+        { stdout: 0, stderr: 0 },
+        { stdout: 0, stderr: 0 }
+      ]
       const ids = ["op_written", "op_silent", "sbx_written"]
       assert.deepStrictEqual(yield* Effect.forEach(ids, endsOf), expected)
       assert.deepStrictEqual(yield* Effect.forEach(ids, endsOf, { concurrency: "unbounded" }), expected)
