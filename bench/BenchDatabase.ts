@@ -33,7 +33,7 @@ const server = Layer.unwrap(Effect.map(EmbeddedPostgres, ({ socketFolder }) => s
 export const databaseOf = (socketFolder: string) =>
   Database.layerOn.pipe(Layer.provide(serverAt(socketFolder)), Layer.provide(Settings.layer))
 
-/** Asks the embedded database of a running service, on a connection of its own. */
+/** Asks the embedded database of a running service, on a separate connection. */
 export const query = <A extends object>(
   service: { readonly databaseSocketFolder: string },
   text: string

@@ -10,7 +10,7 @@ const max = 10_000
 export class StartedHere {
   readonly #started = new BoundedMap<string, { readonly hasSecrets: boolean; isFollowed: boolean }>(max)
 
-  /** The guest has been asked to start it. `hasSecrets`: it was given an environment or input of its own. */
+  /** The guest has been asked to start it. `hasSecrets`: it was given an environment or input. */
   note(operationId: string, hasSecrets: boolean): void {
     if (this.#started.get(operationId) === undefined) this.#started.set(operationId, { hasSecrets, isFollowed: false })
   }

@@ -1,5 +1,5 @@
 /**
- * What a run of proofs has shown: the rows of its table, and the products that it explored. A part of a run is a program of its own; it appends its
+ * What a run of proofs has shown: the rows of its table, and the products that it explored. A part of a run is a separate program; it appends its
  * lines to the file that PROVE_LINES names. A part that was started alone prints them only.
  */
 import { appendFileSync, readFileSync } from "node:fs"

@@ -108,7 +108,7 @@ const readColumns = (known: string): string => `
 const readStatement = `
   select ${readColumns("known.revision")}
   from unnest((select $1::text[]), (select $2::int8[])) as known (id, revision) join actors a on a.id = known.id`
-/** In both, the planner sees no length of an array: by that it would plan anew at each call, which costs more than the read. */
+/** In both, the planner sees no length of an array: by that it would plan again at each call, which costs more than the read. */
 const readOneStatement = `select ${readColumns("$2::int8")} from actors a where a.id = $1::text`
 const rememberedKind = "sandbox"
 const rememberedMax = 512

@@ -95,7 +95,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
     })
   )
 
-  it.effect("asks the store for nothing where it is told that nothing is stored", () =>
+  it.effect("asks the store for nothing where nothing is stored by its caller's word", () =>
     Effect.gen(function* () {
       const output = yield* Output
       const { guest } = guestThatWrote(digits(50))
