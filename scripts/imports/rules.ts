@@ -6,12 +6,13 @@
 import { globSync, readFileSync } from "node:fs"
 import { dirname, join, relative } from "node:path"
 import { parseSync, Visitor } from "oxc-parser"
-import { importTable, type Place } from "./table.ts"
+import { importTable, type Place, standAlone } from "./table.ts"
 
-const roots = ["schemas", "machines", "src", "clients/typescript/src", "test", "bench", "scripts"]
+const roots = ["schemas", "machines", "src", "clients/typescript/src", "examples", "test", "bench", "scripts"]
 
 /** A package as its importers see it, by one name. */
-const packageEntries: ReadonlySet<string> = new Set(["clients/typescript/src/index.ts"])
+const isPackageEntry = (path: string): boolean =>
+  path === "clients/typescript/src/index.ts" || path.startsWith("src/exports/")
 
 interface Module {
   readonly imports: ReadonlyArray<string>
@@ -42,8 +43,10 @@ const read = (path: string): Module => {
   return { imports: [...new Set(imports)], barrel: passesOn.length > 0 && rest.length === 0 }
 }
 
-const placeOf = (path: string): Place | undefined =>
-  importTable
+type Table = ReadonlyArray<Place>
+
+const placeOf = (table: Table, path: string): Place | undefined =>
+  table
     .filter((place) => path === place.path || (place.path.endsWith("/") && path.startsWith(place.path)))
     .toSorted((a, b) => b.path.length - a.path.length)[0]
 
@@ -58,8 +61,8 @@ const wholes: Readonly<Record<string, string>> = {
   "@effect/platform-node": "it loads a client of Redis, 650 unused files"
 }
 
-const importFault = (path: string, specifier: string): string | null => {
-  const from = placeOf(path)
+const importFault = (table: Table, path: string, specifier: string): string | null => {
+  const from = placeOf(table, path)
   if (from === undefined) return null
   if (specifier.startsWith("node:")) {
     return from.builtins === false ? `${path} may not import ${specifier}: ${from.path} is pure` : null
@@ -71,7 +74,7 @@ const importFault = (path: string, specifier: string): string | null => {
       : `${path} may not import the package ${specifier}`
   }
   const target = join(dirname(path), specifier)
-  const to = placeOf(target)
+  const to = placeOf(table, target)
   if (to === undefined) return target.endsWith(".json") ? null : `${path} imports ${target}, which belongs to no place`
   return to === from || from.places === "all" || from.places.includes(to.path)
     ? null
@@ -100,12 +103,31 @@ const cycles = (edges: ReadonlyMap<string, ReadonlyArray<string>>): ReadonlyArra
   return found
 }
 
+const isIn = (path: string, places: ReadonlyArray<string>): boolean =>
+  places.some((place) => path === place || (place.endsWith("/") && path.startsWith(place)))
+
+/** One sentence for each file that `standAlone` reaches and may not, with the way there. */
+const reachFaults = (edges: ReadonlyMap<string, ReadonlyArray<string>>): ReadonlyArray<string> => {
+  const ways = new Map<string, ReadonlyArray<string>>(
+    [...edges.keys()].filter((path) => isIn(path, standAlone.entries)).map((path) => [path, [path]])
+  )
+  const faults: Array<string> = []
+  for (const [path, way] of ways) {
+    if (!isIn(path, standAlone.reach)) {
+      faults.push(`${way.join(" imports ")}, which developers with other machines should not need`)
+      continue
+    }
+    for (const next of edges.get(path) ?? []) if (!ways.has(next)) ways.set(next, [...way, next])
+  }
+  return faults
+}
+
 /**
  * Every breach below a folder, one sentence each.
  *
  * @param folder The repository, or a folder laid out like it.
  */
-export const importFaults = (folder: string): ReadonlyArray<string> => {
+export const importFaults = (folder: string, table: Table = importTable): ReadonlyArray<string> => {
   const paths = roots.flatMap((root) => globSync(`${root}/**/*.{ts,tsx}`, { cwd: folder })).toSorted()
   const modules = new Map(paths.map((path) => [path, read(join(folder, path))]))
   const edges = new Map(
@@ -119,14 +141,15 @@ export const importFaults = (folder: string): ReadonlyArray<string> => {
   )
   return [
     ...paths.flatMap((path) =>
-      placeOf(path) === undefined ? [`${path} belongs to no place of scripts/imports/table.ts`] : []
+      placeOf(table, path) === undefined ? [`${path} belongs to no place of scripts/imports/table.ts`] : []
     ),
     ...[...modules].flatMap(([path, { imports }]) =>
-      imports.flatMap((specifier) => importFault(path, specifier) ?? [])
+      imports.flatMap((specifier) => importFault(table, path, specifier) ?? [])
     ),
     ...[...modules].flatMap(([path, { barrel }]) =>
-      barrel && !packageEntries.has(path) ? [`${path} is a barrel: it only passes on what other files export`] : []
+      barrel && !isPackageEntry(path) ? [`${path} is a barrel: it only passes on what other files export`] : []
     ),
+    ...reachFaults(edges),
     ...cycles(edges).map((files) => `these import each other in a circle: ${files.join(", ")}`)
   ]
 }

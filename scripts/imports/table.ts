@@ -95,10 +95,20 @@ const distant = "src/runtime/distant/"
 const backupFolder = "src/ops/backup/folder/"
 const doctorApart = "src/ops/doctor/apart/"
 
+/** What a state says of events: the engine's convention, which knows no machine. */
+const stateMeta = "machines/meta.ts"
+
+/** Pages and cursors of the API's lists, and an actor's log as such a list. */
+const lists = "src/lists/"
+
+/** What the package `atoll` shows to other repositories. */
+const shown = "src/exports/"
+
 const belowResources = [
   "schemas/",
   "machines/",
   "src/engine/",
+  lists,
   "src/runtime/",
   "src/store/",
   metric,
@@ -112,10 +122,13 @@ const belowResources = [
 
 export const importTable: ReadonlyArray<Place> = [
   { path: "schemas/", places: [], packages: ["effect"], builtins: false },
-  { path: "machines/", places: ["schemas/"], packages: ["xstate"], builtins: false },
+  { path: stateMeta, places: [], packages: [], builtins: false },
+  { path: "machines/", places: ["schemas/", stateMeta], packages: ["xstate"], builtins: false },
 
   /** Machines as data, text and pictures: for the service, for browsers and for the build. */
-  { path: "src/statechart/", places: ["machines/"], packages: ["xstate"], builtins: false },
+  { path: "src/statechart/", places: [stateMeta], packages: ["xstate"], builtins: false },
+  /** Where everything of a drawing is: for the build, and for programs that draw machines of others. */
+  { path: "src/statechart/layout/", places: ["src/statechart/"], packages: ["elkjs"] },
 
   { path: config, places: [setting] },
   { path: setting, places: [], packages: ["effect"] },
@@ -135,9 +148,10 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/ops/postgres/", places: [dataFolder, fileLock, worker, config] },
   {
     path: "src/store/",
-    places: ["schemas/", "src/ops/postgres/", dataFolder, fileLock, metric, trace, worker, config]
+    places: ["src/ops/postgres/", dataFolder, fileLock, metric, trace, worker, config]
   },
-  { path: "src/engine/", places: ["schemas/", "machines/", "src/store/", peer, metric, trace, worker, config] },
+  { path: "src/engine/", places: [stateMeta, "src/store/", peer, metric, trace, worker, config] },
+  { path: lists, places: ["schemas/", "src/engine/", "src/store/"] },
   /** Explores products of machines: of ours it knows the engine's decision. */
   { path: "src/proofs/explore/", places: ["src/engine/"], packages: ["xstate"], builtins: false },
   { path: "src/proofs/Proved.ts", places: [], packages: ["effect"] },
@@ -202,7 +216,7 @@ export const importTable: ReadonlyArray<Place> = [
   /** What runs in a browser. Of schemas and machines it takes types, and what is pure. */
   {
     path: "src/console/pages/",
-    places: ["schemas/", "machines/", "src/statechart/"],
+    places: ["schemas/", "machines/", stateMeta, "src/statechart/"],
     packages: ["preact", "@preact/signals", "xstate", "@xterm/xterm", "@xterm/addon-fit", "uplot"],
     builtins: false
   },
@@ -306,7 +320,35 @@ export const importTable: ReadonlyArray<Place> = [
     packages: []
   },
 
+  {
+    path: shown,
+    places: [stateMeta, "src/engine/", "src/store/", "src/proofs/explore/", "src/statechart/", "src/statechart/layout/"]
+  },
+  /** Written as in another repository: of ours it knows what the package shows. */
+  { path: "examples/", places: [], packages: ["atoll", "effect", "@effect/sql-pg", "xstate"] },
+
   { path: "test/", places: "all" },
   { path: "bench/", places: "all" },
   { path: "scripts/", places: "all" }
 ]
+
+/**
+ * What developers with machines of their own use, and all that it may reach: nothing here knows a Sandbox, a resource or a driver.
+ * The rules follow each import from `entries`, so a row of the table that opens another way is found, too.
+ */
+export const standAlone = {
+  entries: [shown, "src/engine/", "src/proofs/", "examples/"],
+  reach: [
+    shown,
+    "examples/",
+    "src/engine/",
+    "src/proofs/",
+    "src/store/",
+    "src/statechart/",
+    stateMeta,
+    peer,
+    "src/ops/postgres/",
+    "src/platform/",
+    config
+  ]
+}

@@ -1,11 +1,11 @@
 /** What stands below `docs/machines/`: each machine of `machines/` as JSON, Mermaid and SVG; and the tags of all, for browsers. */
 import { join } from "node:path"
 import { describe } from "../../src/statechart/describe.ts"
+import { layOut } from "../../src/statechart/layout/layout.ts"
 import { mermaidOf } from "../../src/statechart/mermaid.ts"
 import type { Statechart } from "../../src/statechart/Statechart.ts"
 import { svgOf } from "../../src/statechart/svg.ts"
 import { machineSources } from "../../test/support/machines/MachineSource.ts"
-import { layOut } from "./layout.ts"
 import { implementationDocs } from "./machineDocs.ts"
 
 const machines = join(import.meta.dirname, "../../machines")

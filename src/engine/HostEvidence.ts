@@ -1,6 +1,6 @@
 /**
- * Whether this process reaches the hosts of Sandboxes, as far as it knows. Of two services that do not reach each other, the one with a wrong
- * secret or certificate reaches no host.
+ * Whether this process reaches the hosts that its actors' commands work on, as far as it knows; others leave the default. Of two processes that do
+ * not reach each other, the one with a wrong secret or certificate reaches no host.
  */
 import { Context } from "effect"
 

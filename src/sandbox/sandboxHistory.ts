@@ -7,7 +7,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { type InnerTransition, innerKinds, type SandboxHistory } from "../../schemas/Transition.ts"
-import { type ListBinding, openCursor, pageOf } from "../engine/Paging.ts"
+import { type ListBinding, openCursor, pageOf } from "../lists/Paging.ts"
 import { forAMoment } from "../store/DatabaseFault.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
 import { stillPendingOf } from "../store/StillPending.ts"

@@ -100,7 +100,7 @@ const anyState = ({ x, y, width, height }: Box) =>
     `<text class="anyname" x="${x + width / 2}" y="${y + measures.state.paddingY + measures.row.baseline}">${anyStateText}</text>`
   ].join("")
 
-export const svgOf = ({ kind, description, initial, states, drawing }: Statechart): string => {
+export const svgOf = ({ kind, description, initial, states, drawing }: Omit<Statechart, "overview">): string => {
   const { width, height } = drawing
   const first = drawing.initial[0]!
   const boxes = new Map(drawing.states.map((box) => [box.name, box]))

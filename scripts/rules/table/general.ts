@@ -155,7 +155,7 @@ export const general: Section = {
     },
     {
       rule: "A cursor is good only in the list that made it.",
-      decidedBy: "src/engine/Paging.ts#openCursor",
+      decidedBy: "src/lists/Paging.ts#openCursor",
       heldBy:
         "http/cursors.test.ts#is refused everywhere except in the list or stream that gave it, and after any change"
     },

@@ -187,7 +187,7 @@ export const sandboxes: Section = {
     },
     {
       rule: "The transition endpoints page the log and list what may happen next.",
-      decidedBy: "src/engine/TransitionLog.ts#transitionLog",
+      decidedBy: "src/lists/TransitionLog.ts#transitionLog",
       heldBy:
         "http/sandboxes.test.ts#the transition log is paged from the first revision on, and lists the events that may come next"
     }

@@ -1,7 +1,7 @@
 /** What the lists of audit events have in common: their positions, and the check of an action's name. */
 import { Effect } from "effect"
 import type { AuditPosition } from "../../account/AuditRows.ts"
-import { type ListBinding, openCursor } from "../../engine/Paging.ts"
+import { type ListBinding, openCursor } from "../../lists/Paging.ts"
 import { invalidRequest } from "./ErrorResponse.ts"
 import { unknownName } from "./UnknownName.ts"
 

@@ -15,7 +15,7 @@ import { balanceDocument } from "../../console/server/operating/balanceDocument.
 import { grantCredit } from "../../console/server/operating/moneyActs.ts"
 import { accountsOverview, accountsSum, operatorActs } from "../../console/server/operating/overview.ts"
 import { future, int4Max, limit, storageMax, usd } from "../../console/server/operating/values.ts"
-import { type ListBinding, openCursor, pageOf } from "../../engine/Paging.ts"
+import { type ListBinding, openCursor, pageOf } from "../../lists/Paging.ts"
 import { removedStates } from "../../sandbox/sandboxStates.ts"
 import { Ledger } from "../../wallet/Ledger.ts"
 import { leanGroup } from "./LeanContext.ts"

@@ -5,7 +5,7 @@ import { installationCommands, type OperatedAudit } from "../../../schemas/conso
 import { OperatorApi } from "../../../schemas/console/OperatorApi.ts"
 import { Audit } from "../../account/Audit.ts"
 import { knownAccount } from "../../console/server/operating/accountActs.ts"
-import { type ListBinding, pageOf } from "../../engine/Paging.ts"
+import { type ListBinding, pageOf } from "../../lists/Paging.ts"
 import { textColumn } from "../../store/Columns.ts"
 import { knownActions } from "./AuditedEndpoint.ts"
 import { auditPosition, knownAction, openAuditPosition } from "./AuditQuery.ts"

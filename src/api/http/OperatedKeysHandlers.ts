@@ -6,7 +6,7 @@ import { keyPage } from "../../account/keyPage.ts"
 import { knownAccount } from "../../console/server/operating/accountActs.ts"
 import { createKey, keyDocument, parseScopes, revokeKey } from "../../console/server/operating/keyActs.ts"
 import { future } from "../../console/server/operating/values.ts"
-import { type ListBinding, openCursor, pageOf } from "../../engine/Paging.ts"
+import { type ListBinding, openCursor, pageOf } from "../../lists/Paging.ts"
 import { leanGroup } from "./LeanContext.ts"
 import { acting, operatorServices, refused, unkept } from "./OperatorActs.ts"
 

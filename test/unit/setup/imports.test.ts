@@ -3,6 +3,7 @@ import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { importFaults } from "../../../scripts/imports/rules.ts"
+import { importTable } from "../../../scripts/imports/table.ts"
 
 describe("the import rules", () => {
   let folder = ""
@@ -24,12 +25,32 @@ describe("the import rules", () => {
       "schemas/Sandbox.ts": 'import { Schema } from "effect"\nexport const a = Schema.String',
       "machines/sandbox.ts":
         'import { setup } from "xstate"\nimport type { a } from "../schemas/Sandbox.ts"\nexport type B = typeof a',
-      "src/store/Journal.ts": 'import { a } from "../../schemas/Sandbox.ts"\nexport const j = a',
+      "machines/meta.ts": "export interface M {}",
+      "src/store/Journal.ts": "export const j = 1",
       "src/engine/Host.ts":
-        'import { j } from "../store/Journal.ts"\nimport * as m from "../../machines/sandbox.ts"\nexport const h = [j, m]',
-      "src/app/Atoll.ts": 'import { h } from "../engine/Host.ts"\nconsole.log(h)'
+        'import { j } from "../store/Journal.ts"\nimport type * as m from "../../machines/meta.ts"\nexport const h: m.M = j',
+      "src/sandbox/Sandbox.ts":
+        'import { h } from "../engine/Host.ts"\nimport type { B } from "../../machines/sandbox.ts"\nexport const s: B = h',
+      "src/app/Atoll.ts": 'import { s } from "../sandbox/Sandbox.ts"\nconsole.log(s)'
     })
     assert.deepStrictEqual(faults, [])
+  })
+
+  it("find what the actors of others would need of Atoll, even where a row of the table allows each step", () => {
+    const opened = importTable.map((place) =>
+      place.path === "src/store/" && place.places !== "all"
+        ? { ...place, places: [...place.places, "machines/"] }
+        : place
+    )
+    plant({
+      "machines/sandbox.ts": "export const sandboxMachine = 1",
+      "src/store/Journal.ts":
+        'import { sandboxMachine } from "../../machines/sandbox.ts"\nexport const j = sandboxMachine',
+      "src/engine/Host.ts": 'import { j } from "../store/Journal.ts"\nexport const h = j'
+    })
+    assert.deepStrictEqual(importFaults(folder, opened), [
+      "src/engine/Host.ts imports src/store/Journal.ts imports machines/sandbox.ts, which developers with other machines should not need"
+    ])
   })
 
   const breaches: ReadonlyArray<readonly [string, Record<string, string>, RegExp]> = [

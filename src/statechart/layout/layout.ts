@@ -1,11 +1,11 @@
 /** Where everything of a machine's diagram is, found by ELK's layered algorithm (https://eclipse.dev/elk/). */
 import { createRequire } from "node:module"
 import type { ELK, ElkExtendedEdge, ElkNode, ElkPoint, LayoutOptions } from "elkjs"
-import { edgesOf, innerOf, type Level } from "../../src/statechart/edges.ts"
-import { cross, segmentsOf } from "../../src/statechart/geometry.ts"
-import { measures } from "../../src/statechart/measures.ts"
-import { anyStateText, rowsOf, rowText, stateRows } from "../../src/statechart/rows.ts"
-import type { Box, ChartState, Description, Drawing, DrawnLine, Point } from "../../src/statechart/Statechart.ts"
+import { edgesOf, innerOf, type Level } from "../edges.ts"
+import { cross, segmentsOf } from "../geometry.ts"
+import { measures } from "../measures.ts"
+import { anyStateText, rowsOf, rowText, stateRows } from "../rows.ts"
+import type { Box, ChartState, Description, Drawing, DrawnLine, Point } from "../Statechart.ts"
 import { straighten } from "./straighten.ts"
 import { textWidth } from "./textSize.ts"
 

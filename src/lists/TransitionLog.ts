@@ -3,9 +3,9 @@ import { Effect } from "effect"
 import type { AnyMachineSnapshot, AnyStateMachine } from "xstate"
 import { getNextTransitions } from "xstate"
 import type { TransitionList } from "../../schemas/Transition.ts"
+import { restore } from "../engine/Transition.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"
 import { type ListBinding, openCursor, pageOf } from "./Paging.ts"
-import { restore } from "./Transition.ts"
 
 /** The events that the guards accept now from an unnamed client. */
 const nextEvents = (snapshot: AnyMachineSnapshot): ReadonlyArray<string> => {

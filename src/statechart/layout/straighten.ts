@@ -2,7 +2,7 @@
  * Removes small steps next to the ends of an edge: ELK gives a label and a state's border their own middles, which may
  * differ by a few units, and a line between them that steps aside by so little looks like a mistake.
  */
-import type { Point } from "../../src/statechart/Statechart.ts"
+import type { Point } from "../Statechart.ts"
 
 /** Shorter steps are removed; in SVG user units. Ends of edges at one border are further apart than that. */
 const stepMax = 8
