@@ -18,6 +18,7 @@ const rooms = [
   "src/cli/",
   "clients/typescript/src/",
   "clients/typescript/src/cli/",
+  "examples/lease/",
   "bench/",
   "scripts/",
   "scripts/clients/python/",

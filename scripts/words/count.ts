@@ -25,6 +25,7 @@ const places = [
   "docs",
   "scripts",
   "test",
+  "examples",
   "README.md",
   "ARCHITECTURE.md",
   "CONTRIBUTING.md"

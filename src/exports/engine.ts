@@ -1,0 +1,12 @@
+/** `atoll/engine`: durable actors. docs/actors.md shows how they are used. */
+export type { StateMeta } from "../../machines/meta.ts"
+export type { ActorDefinition, ActorState, CommandHandler, CommandScope } from "../engine/ActorDefinition.ts"
+export { ActorNotFound, EventRefused, MailboxFull } from "../engine/ActorError.ts"
+export { ActorHost, type ActorHostOptions } from "../engine/ActorHost.ts"
+export { ActorDatabase, ActorSystem } from "../engine/ActorSystem.ts"
+export { defineActor } from "../engine/defineActor.ts"
+export { readActor } from "../engine/readActor.ts"
+export { replay } from "../engine/Transition.ts"
+export { isTagged, taggedStates } from "../engine/taggedStates.ts"
+export { Actors } from "../store/Actors.ts"
+export { JournalDatabase } from "../store/Database.ts"
