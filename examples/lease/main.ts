@@ -1,5 +1,5 @@
 /**
- * `node examples/lease/main.ts [--data FOLDER] [--port N] [--lease-ms N]`: two clients want one lock. It ends when both leases are over.
+ * `node examples/lease/main.ts [--data FOLDER] [--port N] [--lease-ms N]`: two clients want one lock. It ends when both leases are over, or by Ctrl-C.
  *
  * Kill it with SIGKILL and start it again: the lock is still held, by the same token, and the lease ends when it would have ended.
  */
@@ -77,6 +77,8 @@ const program = Effect.gen(function* () {
       if (state.context.holder === null) Deferred.doneUnsafe(over, Effect.void)
     })
   )
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => Deferred.doneUnsafe(over, Effect.void))
   yield* chart(listeners, () => present)
   if (before.context.holder === null) {
     yield* host.send(lockMachine, id, { type: "ACQUIRE", client: "ann" }, byClient)

@@ -2,7 +2,7 @@
  * `node examples/lease/prove.ts [--seconds S] [--runs N] [--seed N]`: explores the lock with three clients to the end, then sweeps random scenarios with a
  * crash at each effect, until the time is over or so many scenarios are swept. Ctrl-C says what was seen.
  */
-import { mkdtempSync, rmSync } from "node:fs"
+import { chmodSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
@@ -54,6 +54,8 @@ const sweeps = Effect.gen(function* () {
 })
 
 const folder = mkdtempSync(join(tmpdir(), "lease-"))
+// As root, the server runs as another user.
+chmodSync(folder, 0o711)
 try {
   await Effect.runPromise(
     sweeps.pipe(

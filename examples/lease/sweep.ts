@@ -163,6 +163,7 @@ const faultsOf = Effect.fnUntraced(function* (outside: Outside, id: string) {
 
 export interface Swept {
   readonly effects: number
+  /** Fewer than effects where a later life went at another pace, and had fewer. */
   readonly crashes: number
   /** With the number of the effect at which the life ended. */
   readonly faults: ReadonlyArray<string>

@@ -38,9 +38,17 @@ export const notRun: ReadonlyArray<NotRun> = [
     command: /^ATOLL_PORT=8081 npm run up$/,
     why: "It is npm run up with another port; the test runs npm run up, and gives every start a separate port."
   },
+  {
+    command: /^node examples\/lease\/prove\.ts /,
+    why: "It takes a minute; test/system/examples/ sweeps one scenario, and runs the example itself."
+  },
   { command: /^npm run --silent atoll --(?: …)?$/, why: "It is how others begin." },
   {
+<<<<<<< HEAD
     command: /^npm run (?:check|docs|words|shots|machines|histories|explore|prove|clients|release|bench|test:\w+)\b/,
+=======
+    command: /^npm run (?:check|docs|words|shots|machines|histories|explore|clients|release|pack|bench|test:\w+)\b/,
+>>>>>>> 40cef816 (docs: from an empty file to a durable actor, and a package of the engine)
     why: development
   },
   { command: /^(?:ATOLL_KILLS=all |ATOLL_RECORD_HISTORIES=FOLDER )?npm test\b/, why: development }
