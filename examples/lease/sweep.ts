@@ -9,6 +9,7 @@ import { type Grant, lockMachine } from "./lock.ts"
 import { Clients, lockActors } from "./lockActor.ts"
 
 const leaseMs = 40
+const lifeMaxMs = 20_000
 const clients = ["ann", "ben", "eve"] as const
 type Client = (typeof clients)[number]
 export type Act = readonly [client: Client, does: "ACQUIRE" | "RENEW" | "RELEASE" | "LEAVE"]
@@ -180,7 +181,11 @@ const playedTwice = Effect.fnUntraced(function* (id: string, acts: ReadonlyArray
   const outside = new Outside(crashAt)
   yield* Effect.provide(playOrCrash(outside, id, acts), lifeOf(outside, actors), { local: true })
   outside.life = 2
-  const again = Effect.andThen(play(outside, id, acts), faultsOf(outside, id))
+  const again = play(outside, id, acts).pipe(
+    Effect.timeout(lifeMaxMs),
+    Effect.andThen(faultsOf(outside, id)),
+    Effect.catchTag("TimeoutError", () => Effect.succeed([`The lock was not free after ${lifeMaxMs} ms.`]))
+  )
   const faults = yield* Effect.provide(again, lifeOf(outside, actors), { local: true })
   return { effects: outside.effects, hasCrashed: outside.effects >= crashAt, faults }
 })

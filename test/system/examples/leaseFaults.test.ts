@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
 import { type AnyStateMachine, assign, createMachine } from "xstate"
 import { drawLock } from "../../../examples/lease/chart.ts"
 import { lockMachine } from "../../../examples/lease/lock.ts"
@@ -99,6 +100,16 @@ const hasty = Layer.provide(
   )
 )
 
+/** Lives that begin by this statement, which damages what the life before them left. */
+const damagedBy = (damage: Effect.Effect<unknown, SqlError.SqlError>) =>
+  lockActors.pipe(Layer.provideMerge(Layer.effectDiscard(Effect.orDie(damage))))
+
+const sweepOne = (actors: typeof lockActors) =>
+  Effect.map(
+    sweep([["ann", "ACQUIRE"]], () => {}, actors),
+    ({ faults }) => faults.join("\n")
+  )
+
 layer(TestDatabase.layer, { excludeTestServices: true })("a sweep", (it) => {
   it.effect("finds nothing in the lock", () =>
     Effect.gen(function* () {
@@ -114,6 +125,31 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a sweep", (it) => {
       const { faults } = yield* sweep(acts, () => {}, hasty)
       assert.isNotEmpty(faults)
       for (const fault of faults) assert.match(fault, /^effect \d+: \w+ got the token \d+, and never heard of it\.$/)
+    })
+  )
+
+  it.effect("finds a state that is not what its log says", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const damaged = damagedBy(
+        sql`update actors set snapshot = jsonb_set(snapshot, '{context,leaseMs}', '41') where revision > 1`
+      )
+      assert.match(yield* sweepOne(damaged), /The log, folded, is not what is stored\./)
+    })
+  )
+
+  it.effect("finds an answer whose transition is gone", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      // As a database would be that answers a commit before it is on the disk.
+      const damaged = damagedBy(
+        sql`with lost as (delete from transitions where revision > 1)
+          update actors set revision = 1, pending = '[]', deadlines = '{}', due_at = null,
+            snapshot = '{"value":"free","context":{"leaseMs":40,"holder":null,"token":0,"expiresAt":null,"waiting":[]}}'`
+      )
+      const faults = yield* sweepOne(damaged)
+      assert.match(faults, /An answer named revision 2: it is gone\./)
+      assert.match(faults, /ann heard of the token 1, which it never got\./)
     })
   )
 })

@@ -107,7 +107,11 @@ describe("the package atoll, outside of this repository", () => {
 
   it("runs the lock, which is still held after kill -9, and ends when its lease ends", async () => {
     const first = start()
+    const [, page] = await first.line(/chart: (\S+)/)
     const [, until] = await first.line(/held by ann with token 1 until (\S+), waiting: ben/)
+    assert.include(await (await fetch(page!)).text(), 'data-state="held"')
+    const told = await (await fetch(`${page}states`)).body!.getReader().read()
+    assert.include(new TextDecoder().decode(told.value), '"state":"held"')
     await first.end("SIGKILL")
 
     const second = start()

@@ -31,6 +31,11 @@ describe("the lock of examples/lease", () => {
     assert.deepStrictEqual(unanswered, [])
   })
 
+  it("is explored in the lane of its interpreter", () => {
+    const [, lane] = /tellHolder: \{\s*lane: "(\w+)"/.exec(read("lockActor.ts"))!
+    assert.strictEqual(lockProduct(lockMachine, ["ann"]).kinds[0]!.commands["tellHolder"]!.lane, lane)
+  })
+
   it("is what docs/actors.md shows: each block stands in one of its files", () => {
     const page = readFileSync(join(folder, "../../docs/actors.md"), "utf8")
     const blocks = Array.from(page.matchAll(/^```ts\n([\s\S]*?)^```$/gm), ([, block]) => block!)
