@@ -155,6 +155,8 @@ export const importTable: ReadonlyArray<Place> = [
   /** Explores products of machines: of ours it knows the engine's decision. */
   { path: "src/proofs/explore/", places: ["src/engine/"], packages: ["xstate"], builtins: false },
   { path: "src/proofs/Proved.ts", places: [], packages: ["effect"] },
+  /** Checks histories of calls against a specification; knows neither. */
+  { path: "src/proofs/linear/", places: [], packages: [], builtins: false },
   { path: peer, places: [worker, config] },
 
   /** Runs inside a Sandbox. The other end of its wire may use what it says about the wire. */

@@ -1,0 +1,45 @@
+/**
+ * A sequential specification, and what clients saw of the thing that it specifies.
+ *
+ * The specification may be nondeterministic: a step may lead to several states, and silent steps happen by themselves. A state is plain data.
+ */
+
+/** One call of one client. Times are of one monotonic clock. */
+export interface Call<C, A> {
+  readonly client: string
+  readonly does: C
+  readonly invokedAt: number
+  /** Null: the client lost it. It may have taken effect at any time since, or never. */
+  readonly answered: { readonly at: number; readonly answer: A } | null
+}
+
+export type History<C, A> = ReadonlyArray<Call<C, A>>
+
+export interface Model<S, C, A> {
+  /** The states in which it may begin. */
+  readonly first: ReadonlyArray<S>
+  /**
+   * The states after this moment of the call; none: it cannot have happened in this state, or not with this answer.
+   *
+   * @param answer Null: it is unknown.
+   * @param moment From 0 to `moments` - 1.
+   */
+  readonly step: (state: S, does: C, answer: A | null, moment: number) => ReadonlyArray<S>
+  /** The states to which it may change by itself, by one change each. */
+  readonly silent: (state: S) => ReadonlyArray<S>
+  /** How many moments a call has, which happen in this order between its begin and its answer. Most have one. */
+  readonly moments: (does: C) => number
+  /** It never changes a state. */
+  readonly isRead: (does: C) => boolean
+  /** Two states are the same if their keys are. */
+  readonly keyOf: (state: S) => string
+  /** For people. */
+  readonly callText: (does: C, answer: A | null) => string
+  readonly stateText: (state: S) => string
+}
+
+/** The calls of each key, in their order: histories of things that do not depend on each other are checked one by one. */
+export const partitioned = <C, A>(
+  history: History<C, A>,
+  keyOf: (does: C) => string
+): ReadonlyMap<string, History<C, A>> => Map.groupBy(history, ({ does }) => keyOf(does))
