@@ -18,6 +18,7 @@ const fleet = () => {
 const wanted = {
   "test/system/crash/main.ts": args.some((word) => word.startsWith("--money-rounds")) ? [] : [setUp],
   "test/system/flood/main.ts": [setUp],
+  "test/system/linear/main.ts": [setUp],
   "test/system/fleet/main.ts": fleet()
 }
 

@@ -29,13 +29,19 @@ export interface Model<S, C, A> {
   readonly silent: (state: S) => ReadonlyArray<S>
   /** How many moments a call has, which happen in this order between its begin and its answer. Most have one. */
   readonly moments: (does: C) => number
-  /** It never changes a state. */
-  readonly isRead: (does: C) => boolean
+  /** In no state does this moment of the call, so answered, change anything; it may only tell which of several states it is. */
+  readonly isRead: (does: C, answer: A | null, moment: number) => boolean
   /** Two states are the same if their keys are. */
   readonly keyOf: (state: S) => string
   /** For people. */
   readonly callText: (does: C, answer: A | null) => string
   readonly stateText: (state: S) => string
+}
+
+export const isReadCall = <S, C, A>(model: Model<S, C, A>, { does, answered }: Call<C, A>): boolean => {
+  const answer = answered?.answer ?? null
+  for (let moment = 0; moment < model.moments(does); moment++) if (!model.isRead(does, answer, moment)) return false
+  return true
 }
 
 /** The calls of each key, in their order: histories of things that do not depend on each other are checked one by one. */

@@ -46,6 +46,7 @@ interface Entry<C, A> {
   /** The entry of the moment before; -1: it is the first. */
   readonly after: number
   readonly answeredAt: number
+  readonly isRead: boolean
 }
 
 /** A node of the search: an order of moments, and what may follow. */
@@ -78,11 +79,14 @@ class Search<S, C, A> {
     this.#sets = new StateSets(model)
     const entries: Array<Entry<C, A>> = []
     for (const call of history.toSorted((one, other) => one.invokedAt - other.invokedAt)) {
-      // It would change nothing, whenever it took place.
-      if (call.answered === null && model.isRead(call.does)) continue
+      const answer = call.answered?.answer ?? null
+      let after = -1
       for (let moment = 0; moment < model.moments(call.does); moment++) {
-        const after = moment === 0 ? -1 : entries.length - 1
-        entries.push({ call, moment, after, answeredAt: call.answered?.at ?? Number.POSITIVE_INFINITY })
+        const isRead = model.isRead(call.does, answer, moment)
+        // Whenever it took place, or if it did not, nothing is different.
+        if (call.answered === null && isRead) continue
+        const answeredAt = call.answered?.at ?? Number.POSITIVE_INFINITY
+        after = entries.push({ call, moment, after, answeredAt, isRead }) - 1
       }
     }
     this.entries = entries
@@ -160,14 +164,13 @@ class Search<S, C, A> {
       firstAnswerAt = Math.min(firstAnswerAt, answeredAt)
       if (this.#isOpen(entry)) found.push(entry)
     }
-    // What is possible now and changes nothing may as well be done now: an order that has it later has it here, too.
-    const idle = found.find((entry) => this.#after(entry, states) === states)
+    // A read that is possible now and tells nothing new may as well be done now: an order that has it later may have it here.
+    const idle = found.find((entry) => this.entries[entry]!.isRead && this.#after(entry, states) === states)
     if (idle !== undefined) return [idle]
-    found.sort((one, other) => this.entries[one]!.answeredAt - this.entries[other]!.answeredAt)
     const lost = this.#lost.filter(
       (entry) => this.entries[entry]!.call.invokedAt <= firstAnswerAt && this.#isOpen(entry)
     )
-    return [...found, ...lost]
+    return [...found.sort((one, other) => this.entries[one]!.answeredAt - this.entries[other]!.answeredAt), ...lost]
   }
 
   order(last: Node | null): ReadonlyArray<Placed<S, C, A>> {

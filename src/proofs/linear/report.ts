@@ -37,21 +37,20 @@ export const historyText = <S, C, A>(
 /** @param begin What counts as 0 ms: the first call of the whole history. */
 export const refusalText = <S, C, A>(
   model: Model<S, C, A>,
-  { history, leftOut, isProof }: Shrunk<C, A>,
+  { history, wrong, isRightAtAnotherTime }: Shrunk<C, A>,
   begin?: number
 ) => {
   const verdict = linearize(model, history)
-  const momentText = ({ call, moment }: { readonly call: Call<C, A>; readonly moment: number }) => {
-    const text = model.callText(call.does, call.answered?.answer ?? null)
-    return `${call.client.padEnd(4)} ${text}${model.moments(call.does) > 1 ? ` [moment ${moment + 1}]` : ""}`
-  }
+  const textOf = ({ client, does, answered }: Call<C, A>) =>
+    `${client.padEnd(4)} ${model.callText(does, answered?.answer ?? null)}`
+  const momentText = ({ call, moment }: { readonly call: Call<C, A>; readonly moment: number }) =>
+    `${textOf(call)}${model.moments(call.does) > 1 ? ` [moment ${moment + 1}]` : ""}`
   const states = verdict.order.at(-1)?.states ?? model.first
   return [
     "No order explains these calls (ms since the first call; begin, answer, client):",
     historyText(model, history, begin),
-    ...(leftOut === 0
-      ? []
-      : [`${leftOut} changes are left out: ${isProof ? "none of them explains it" : "no order with them was found"}.`]),
+    ...(wrong === null ? [] : [`Wrong: ${textOf(wrong)}`]),
+    isRightAtAnotherTime ? "It would be right at another time." : "It is right at no time.",
     "The longest order that was found:",
     ...verdict.order.map((placed) => `  ${momentText(placed)}`),
     "after which it is one of:",

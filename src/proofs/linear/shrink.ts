@@ -1,64 +1,62 @@
 /**
  * A smaller history that no order explains either: its shortest beginning that is refused, without the calls that play no part in it.
  *
- * Without a read, a history asks for less. Without a change it may be refused for another reason, because the change is what an answer shows. So a
- * change is left out only where the history is still not explained when that change is put back as a lost one, which may have taken effect at any
- * time or never.
+ * The answer that ends this beginning is wrong, because everything before it is explained. Most wrong answers are right at another time: a stale
+ * read, a change that was lost. Then a call is left out only where the answer stays wrong, and stays right at another time, so that the smaller
+ * history has the same fault and no other. An answer that is right at no time keeps all changes beside it, and only reads are left out.
  */
 import { linearize, type SearchLimits } from "./linearize.ts"
-import type { Call, History, Model } from "./Model.ts"
+import { type Call, type History, isReadCall, type Model } from "./Model.ts"
 
 export interface Shrunk<C, A> {
   readonly history: History<C, A>
-  /** The changes that were left out. */
-  readonly leftOut: number
-  /** Whether the search with all of them put back was complete: then its refusal is a proof about the whole history. */
-  readonly isProof: boolean
+  /** The answer that is wrong; null: the limits were reached before it was found. */
+  readonly wrong: Call<C, A> | null
+  /** With other times it would be right. */
+  readonly isRightAtAnotherTime: boolean
 }
 
 const shrinkMs = 20_000
 const trial: SearchLimits = { msMax: 2_000, seenMax: 500_000 }
-/** An order that needs a lost call is found quickly, or not at all. */
-const withLost: SearchLimits = { msMax: 500, seenMax: 20_000 }
-
-const forgotten = <C, A>(call: Call<C, A>): Call<C, A> => ({ ...call, answered: null })
 
 /** As it was known at that moment. */
 const until = <C, A>(history: History<C, A>, at: number): History<C, A> =>
   history
     .filter(({ invokedAt }) => invokedAt <= at)
-    .map((call) => (call.answered !== null && call.answered.at > at ? forgotten(call) : call))
+    .map((call) => (call.answered !== null && call.answered.at > at ? { ...call, answered: null } : call))
+
+/** With that call at any time. */
+const atAnyTime = <C, A>(history: History<C, A>, one: Call<C, A>): History<C, A> =>
+  history.map((call) =>
+    call === one && call.answered !== null
+      ? { ...call, invokedAt: -Number.MAX_VALUE, answered: { ...call.answered, at: Number.MAX_VALUE } }
+      : call
+  )
 
 export const shrink = <S, C, A>(model: Model<S, C, A>, history: History<C, A>, msMax = shrinkMs): Shrunk<C, A> => {
   const endAt = performance.now() + msMax
   const isRefused = (tried: History<C, A>) =>
     performance.now() < endAt && linearize(model, tried, trial).is === "refused"
+  const isExplained = (tried: History<C, A>) => linearize(model, tried, trial).is === "linearizable"
 
   const whole = shortestBeginning(history, isRefused)
+  const lastAt = Math.max(...whole.map(({ answered }) => answered?.at ?? 0))
+  const wrong = whole.find(({ answered }) => answered?.at === lastAt) ?? null
+  const isRightAtAnotherTime = wrong !== null && isExplained(atAnyTime(whole, wrong))
+
+  const isTheSame = (tried: History<C, A>) =>
+    isRefused(tried) && (!isRightAtAnotherTime || isExplained(atAnyTime(tried, wrong)))
+  const mayGo = (call: Call<C, A>) => call !== wrong && (isRightAtAnotherTime || isReadCall(model, call))
+
   let least = whole
-  let changes: History<C, A> = []
   for (let size = Math.ceil(whole.length / 2); size >= 1; size = size === 1 ? 0 : Math.ceil(size / 2)) {
     for (let at = Math.max(0, least.length - size); ; at = Math.max(0, at - size)) {
-      const rest = [...least.slice(0, at), ...least.slice(at + size)]
-      const left = [
-        ...changes,
-        ...least
-          .slice(at, at + size)
-          .filter(({ does }) => !model.isRead(does))
-          .map(forgotten)
-      ]
-      const isSmaller =
-        isRefused(rest) &&
-        (left.length === changes.length || linearize(model, [...rest, ...left], withLost).is !== "linearizable")
-      if (isSmaller) {
-        least = rest
-        changes = left
-      }
+      const rest = least.filter((call, place) => place < at || place >= at + size || !mayGo(call))
+      if (rest.length < least.length && isTheSame(rest)) least = rest
       if (at === 0) break
     }
   }
-  const isProof = linearize(model, [...least, ...changes], trial).is === "refused"
-  return { history: least, leftOut: changes.length, isProof }
+  return { history: least, wrong, isRightAtAnotherTime }
 }
 
 const shortestBeginning = <C, A>(

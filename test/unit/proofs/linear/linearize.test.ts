@@ -2,7 +2,7 @@
 import { assert, describe, it } from "vitest"
 import { linearize } from "../../../../src/proofs/linear/linearize.ts"
 import { partitioned } from "../../../../src/proofs/linear/Model.ts"
-import { door, fallingRegister, historyOf, put, queue, read, recorded, register, take, write } from "./models.ts"
+import { door, fallingRegister, historyOf, latch, put, queue, read, recorded, register, take, write } from "./models.ts"
 
 describe("a register", () => {
   it("may be read before or after a concurrent write", () => {
@@ -134,6 +134,15 @@ describe("a call of two moments", () => {
     ])
     assert.strictEqual(linearize(door, history).is, "linearizable")
   })
+})
+
+it("a change that would do nothing now may be what is needed later", () => {
+  const history = historyOf([
+    ["a", 0, 10, "press" as const, "done"],
+    ["b", 1, 9, "arm" as const, "done"],
+    ["c", 11, 12, "look" as const, "open"]
+  ])
+  assert.strictEqual(linearize(latch, history).is, "linearizable")
 })
 
 describe("limits and parts", () => {

@@ -40,9 +40,21 @@ export const door: Model<{ readonly open: boolean }, "toggle" | "look", boolean>
   moments: (does) => (does === "toggle" ? 2 : 1),
   step: ({ open }, does, answer, moment) =>
     does === "toggle" && moment === 0 ? [{ open: !open }] : answer === null || answer === open ? [{ open }] : [],
-  isRead: (does) => does === "look",
+  isRead: (does, _, moment) => does === "look" || moment === 1,
   keyOf: ({ open }) => String(open),
   stateText: ({ open }) => (open ? "open" : "closed"),
+  callText: (does, answer) => `${does} ${answer}`
+}
+
+/** A latch: a press opens it if it is armed, and does nothing otherwise; its answer does not tell. */
+export const latch: Model<string, "arm" | "press" | "look", string> = {
+  ...always,
+  first: ["idle"],
+  step: (state, does, answer) => {
+    if (does === "look") return answer === state ? [state] : []
+    return [does === "arm" ? "armed" : state === "armed" ? "open" : state]
+  },
+  isRead: (does) => does === "look",
   callText: (does, answer) => `${does} ${answer}`
 }
 

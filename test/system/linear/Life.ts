@@ -1,0 +1,60 @@
+/** One Sandbox of a recorded run, as its clients know it: what they have learnt, and what they have seen. */
+import { createHash } from "node:crypto"
+import type { History } from "../../../src/proofs/linear/Model.ts"
+import type { Answer, Does } from "../../proofs/linear/calls.ts"
+
+const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
+
+export class Life {
+  /** The Idempotency-Key of its create. */
+  readonly key: string
+  readonly history: Array<History<Does, Answer>[number]> = []
+  /** Null: no answer has told it. */
+  id: string | null = null
+  isDeleted = false
+  /** Requests that wait for their answer. */
+  inFlight = 0
+  /** The ids of its commands that are known, by their names. */
+  readonly commands = new Map<string, string>()
+  /** By path, what some client has seen there last. */
+  readonly seenTexts = new Map<string, string>()
+  /** All texts that were ever sent, by their digest. */
+  readonly #texts = new Map<string, string>()
+  #made = 0
+
+  constructor(key: string) {
+    this.key = key
+  }
+
+  /** A text that was never used. */
+  newText(): string {
+    const text = `text-${++this.#made}`
+    this.#texts.set(sha256(text), text)
+    return text
+  }
+
+  /** A name that was never used. */
+  newName(): string {
+    return `name-${++this.#made}`
+  }
+
+  digestOf(text: string): string {
+    return sha256(text)
+  }
+
+  textOf(digest: string): string {
+    return this.#texts.get(digest) ?? `no text of ours: ${digest}`
+  }
+
+  /** What later calls can use of an answer. */
+  learn(does: Does, answer: Answer): void {
+    if (answer.is === "sandbox") this.id ??= answer.sandbox.id
+    if (answer.is === "sandboxes") this.id ??= answer.sandboxes[0]?.id ?? null
+    const commands = answer.is === "command" ? [answer.command] : answer.is === "commands" ? answer.commands : []
+    for (const { by, id } of commands) this.commands.set(by, id)
+    if (does.type === "delete" && answer.is === "done") this.isDeleted = true
+    if (does.type === "read" && answer.is === "text") this.seenTexts.set(does.path, answer.text)
+    if ((does.type === "write" || does.type === "edit") && answer.is === "done")
+      this.seenTexts.set(does.path, does.text)
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * `npm run test:linear -- [--seconds S] [--seed N] [--clients N] [--sandboxes N]`: clients of a real service that is killed, frozen and cut
+ * off from its database, and whether the contract explains all that they saw. Ctrl-C ends it early, with the verdict about what was seen.
+ */
+import { parseArgs } from "node:util"
+import { ServiceProcess } from "../../support/crash/ServiceProcess.ts"
+import { unusable } from "../../support/host/namespace/TestHost.ts"
+import { RecordedRun, summaryText } from "./recordedRun.ts"
+
+const { values } = parseArgs({
+  options: {
+    seconds: { type: "string", default: "60" },
+    seed: { type: "string", default: String(Date.now() % 1_000_000) },
+    clients: { type: "string", default: "8" },
+    sandboxes: { type: "string", default: "3" },
+    calls: { type: "string", default: "120" },
+    "fault-every": { type: "string", default: "2500" }
+  }
+})
+const numbers = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, Number(value)]))
+for (const [name, value] of Object.entries(numbers)) {
+  if (value > 0) continue
+  console.error(`--${name} is a number above 0, not ${values[name as keyof typeof values]}.`)
+  process.exit(2)
+}
+if (unusable !== null) {
+  console.error(unusable)
+  process.exit(1)
+}
+
+const stop = new AbortController()
+process.once("SIGINT", () => stop.abort())
+
+console.log(`seed ${values.seed}`)
+const service = await ServiceProcess.make()
+try {
+  await service.start()
+  const run = await RecordedRun.of(service, {
+    seed: numbers["seed"]!,
+    seconds: numbers["seconds"]!,
+    clients: numbers["clients"]!,
+    sandboxes: numbers["sandboxes"]!,
+    callsEach: numbers["calls"]!,
+    faultEveryMs: numbers["fault-every"]!,
+    signal: stop.signal,
+    progress: (present) => console.log(`  ${summaryText(present)}, of ${values.seconds} s`)
+  })
+  for (const refusal of run.refusals) console.log(`\n${refusal}\n`)
+  console.log(summaryText(run))
+  process.exitCode = run.refusals.length + run.undecided === 0 ? 0 : 1
+  await service.deleteSandboxes()
+} finally {
+  await service.kill()
+  service.killPostgres()
+  service.remove()
+}

@@ -1,0 +1,160 @@
+/** A run: clients of a few Sandboxes, faults under them, and the verdict about each Sandbox as soon as its life is over. */
+import { setTimeout as sleep } from "node:timers/promises"
+import { linearize } from "../../../src/proofs/linear/linearize.ts"
+import { refusalText } from "../../../src/proofs/linear/report.ts"
+import { shrink } from "../../../src/proofs/linear/shrink.ts"
+import { contract } from "../../proofs/linear/contract.ts"
+import type { ServiceProcess } from "../../support/crash/ServiceProcess.ts"
+import { anyFault, type FaultName, inflict } from "./faults.ts"
+import { Life } from "./Life.ts"
+import { lastReads, nextOf, randomOf } from "./plan.ts"
+import { RecordedClients } from "./RecordedClients.ts"
+
+export interface RunPlan {
+  readonly seed: number
+  readonly seconds: number
+  readonly clients: number
+  /** Sandboxes that live concurrently. */
+  readonly sandboxes: number
+  /** Calls to a Sandbox before it is deleted. */
+  readonly callsEach: number
+  /** Null: none. */
+  readonly faultEveryMs: number | null
+  readonly signal?: AbortSignal
+  /** Where clients send their calls, if not to the service itself. */
+  readonly origin?: string
+  readonly progress?: (run: RecordedRun) => void
+}
+
+const afterDelete = 25
+const progressEveryMs = 2_000
+const lastClient = "last"
+
+export class RecordedRun {
+  readonly plan: RunPlan
+  readonly clients: RecordedClients
+  readonly faults: Partial<Record<FaultName, number>> = {}
+  /** Sandboxes whose history is explained. */
+  explained = 0
+  undecided = 0
+  /** A text for each Sandbox whose history is not. */
+  readonly refusals: Array<string> = []
+  readonly beganAt = performance.now()
+  readonly #service: ServiceProcess
+  readonly #lives: Array<Life> = []
+  #made = 0
+  #isOver = false
+
+  private constructor(service: ServiceProcess, plan: RunPlan, workspaceId: string) {
+    this.#service = service
+    this.plan = plan
+    this.clients = new RecordedClients({ origin: () => plan.origin ?? service.origin, key: service.key, workspaceId })
+  }
+
+  static async of(service: ServiceProcess, plan: RunPlan): Promise<RecordedRun> {
+    const { body } = await service.ask("POST", "/workspaces", { name: `linear ${plan.seed}` }, `w${plan.seed}`)
+    const run = new RecordedRun(service, plan, body.workspace.id)
+    await run.#go()
+    return run
+  }
+
+  get kills(): number {
+    return Object.values(this.faults).reduce((sum, count) => sum + count, 0)
+  }
+
+  get seconds(): number {
+    return (performance.now() - this.beganAt) / 1000
+  }
+
+  get #isTimeUp(): boolean {
+    return this.seconds > this.plan.seconds || this.plan.signal?.aborted === true || this.refusals.length > 0
+  }
+
+  async #go(): Promise<void> {
+    const { seed, clients, sandboxes, progress } = this.plan
+    for (let slot = 0; slot < sandboxes; slot++) this.#lives.push(this.#newLife())
+    const ticking = progress === undefined ? null : setInterval(() => progress(this), progressEveryMs)
+    try {
+      const asking = Array.from({ length: clients }, (_, client) => this.#ask(`c${client}`, seed * 1000 + client))
+      await Promise.all([...asking, this.#disturb()])
+    } finally {
+      this.#isOver = true
+      if (ticking !== null) clearInterval(ticking)
+    }
+    for (const life of this.#lives) await this.#end(life)
+  }
+
+  #newLife(): Life {
+    return new Life(`l${this.plan.seed}-${this.#made++}`)
+  }
+
+  async #ask(client: string, seed: number): Promise<void> {
+    const random = randomOf(seed)
+    while (!this.#isTimeUp) {
+      const slot = Math.floor(random() * this.#lives.length)
+      const life = this.#lives[slot]!
+      const { callsEach } = this.plan
+      if (life.history.length > callsEach + afterDelete && life.isDeleted) {
+        this.#lives[slot] = this.#newLife()
+        await this.#end(life)
+      } else await this.clients.call(client, life, nextOf(random, life, life.history.length > callsEach))
+    }
+  }
+
+  async #disturb(): Promise<void> {
+    const { seed, faultEveryMs } = this.plan
+    if (faultEveryMs === null) return
+    const random = randomOf(seed * 1000 + 999)
+    while (!this.#isTimeUp) {
+      await sleep((0.5 + random()) * faultEveryMs)
+      if (this.#isTimeUp) return
+      const fault = anyFault(random)
+      this.faults[fault] = (this.faults[fault] ?? 0) + 1
+      await inflict(fault, this.#service, random)
+    }
+  }
+
+  /** The last reads of a Sandbox that no client uses any more, and the verdict. */
+  async #end(life: Life): Promise<void> {
+    while (life.inFlight > 0) await sleep(5)
+    for (const does of lastReads(life)) await this.clients.certainly(lastClient, life, does)
+    const verdict = linearize(contract, life.history)
+    if (verdict.is === "linearizable") this.explained++
+    else if (verdict.is === "undecided") this.undecided++
+    else this.refusals.push(await this.#refusalOf(life))
+    if (!life.isDeleted && life.id !== null && !this.#isOver) {
+      await this.#service.ask("DELETE", `/sandboxes/${life.id}`).catch(() => null)
+    }
+  }
+
+  async #refusalOf(life: Life): Promise<string> {
+    const log = await this.#service.ask("GET", `/sandboxes/${life.id}/transitions?limit=1000`).catch(() => null)
+    const rows: ReadonlyArray<Record<string, unknown>> = log?.body.transitions ?? []
+    return [
+      `seed ${this.plan.seed}, Sandbox ${life.key} (${life.id}), ${life.history.length} calls:`,
+      refusalText(contract, shrink(contract, life.history), life.history[0]?.invokedAt),
+      "Its committed log:",
+      ...rows.map(({ revision, at, event, from, to }) => `  ${revision} ${at} ${JSON.stringify(event)} ${from} → ${to}`)
+    ].join("\n")
+  }
+}
+
+export const summaryText = ({
+  clients,
+  faults,
+  kills,
+  explained,
+  undecided,
+  refusals,
+  seconds,
+  plan
+}: RecordedRun): string => {
+  const verdict = refusals.length > 0 ? "NOT linearizable" : undecided > 0 ? `${undecided} undecided` : "linearizable"
+  const { calls, lost, outages } = clients
+  const named = Object.entries(faults).map(([name, count]) => `${count} ${name}`)
+  return [
+    `${calls} calls, ${kills} kills, ${verdict}`,
+    ` (${explained} Sandboxes, ${lost} calls lost, ${outages} refused in outages, ${Math.round(calls / seconds)} calls/s,`,
+    ` ${Math.round(seconds)} s${named.length === 0 ? "" : `; ${named.join(", ")}`}; seed ${plan.seed})`
+  ].join("")
+}
