@@ -12,7 +12,7 @@ const timesText = ({ invokedAt, answered }: Call<unknown, unknown>, begin: numbe
 
 /** When a call went on, as a bar. */
 const bar = ({ invokedAt, answered }: Call<unknown, unknown>, begin: number, end: number): string => {
-  const place = (at: number) => Math.round(((at - begin) / Math.max(end - begin, 1e-9)) * (width - 1))
+  const place = (at: number) => Math.round(Math.max(0, (at - begin) / Math.max(end - begin, 1e-9)) * (width - 1))
   const from = place(invokedAt)
   const to = answered === null ? width - 1 : place(answered.at)
   const line = answered === null ? `├${"╌".repeat(to - from)}` : to === from ? "│" : `├${"─".repeat(to - from - 1)}┤`

@@ -26,7 +26,7 @@ describe.skipIf(skipped(unusable))("the API", () => {
     }
   })
 
-  const plan: RunPlan = { seed, seconds: 8, clients: 6, sandboxes: 2, callsEach: 60, faultEveryMs: 2_500 }
+  const plan: RunPlan = { seed, seconds: 7, clients: 6, sandboxes: 2, callsEach: 60, faultEveryMs: 2_000 }
 
   it("is linearizable while its service and database are killed", async () => {
     const run = await RecordedRun.of(service, plan)
@@ -37,24 +37,27 @@ describe.skipIf(skipped(unusable))("the API", () => {
     assert.isAbove(run.clients.calls, 30)
   })
 
-  it.each<ProxyFault>(["staleReads", "earlyAnswers", "lostChanges"])("is seen not to be, behind a proxy with %s", async (fault) => {
-    const proxy = await FaultyProxy.to(service.origin, fault)
-    try {
-      const { seed: _, ...rest } = plan
-      const run = await RecordedRun.of(service, {
-        ...rest,
-        seed: seed + 1 + fault.length,
-        // It ends with the first Sandbox that is refused.
-        seconds: 20,
-        callsEach: 40,
-        faultEveryMs: null,
-        origin: proxy.origin
-      })
-      console.info(`${proxy.faults} ${fault}: ${summaryText(run)}\n${run.refusals[0]}`)
-      assert.isAbove(proxy.faults, 0)
-      assert.isAbove(run.refusals.length, 0)
-    } finally {
-      proxy.close()
+  it.each<ProxyFault>(["staleReads", "earlyAnswers", "lostChanges"])(
+    "is seen not to be, behind a proxy with %s",
+    async (fault) => {
+      const proxy = await FaultyProxy.to(service.origin, fault)
+      try {
+        const { seed: _, ...rest } = plan
+        const run = await RecordedRun.of(service, {
+          ...rest,
+          seed: seed + 1 + fault.length,
+          // It ends with the first Sandbox that is refused.
+          seconds: 20,
+          callsEach: 30,
+          faultEveryMs: null,
+          origin: proxy.origin
+        })
+        console.info(`${proxy.faults} ${fault}: ${summaryText(run)}\n${run.refusals[0]}`)
+        assert.isAbove(proxy.faults, 0)
+        assert.isAbove(run.refusals.length, 0)
+      } finally {
+        proxy.close()
+      }
     }
-  })
+  )
 })

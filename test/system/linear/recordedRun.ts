@@ -26,7 +26,7 @@ export interface RunPlan {
   readonly progress?: (run: RecordedRun) => void
 }
 
-const afterDelete = 25
+const afterDelete = 15
 const progressEveryMs = 2_000
 const lastClient = "last"
 
@@ -130,9 +130,10 @@ export class RecordedRun {
   async #refusalOf(life: Life): Promise<string> {
     const log = await this.#service.ask("GET", `/sandboxes/${life.id}/transitions?limit=1000`).catch(() => null)
     const rows: ReadonlyArray<Record<string, unknown>> = log?.body.transitions ?? []
+    const beganAt = Math.min(...life.history.map(({ invokedAt }) => invokedAt))
     return [
       `seed ${this.plan.seed}, Sandbox ${life.key} (${life.id}), ${life.history.length} calls:`,
-      refusalText(contract, shrink(contract, life.history), life.history[0]?.invokedAt),
+      refusalText(contract, shrink(contract, life.history), beganAt),
       "Its committed log:",
       ...rows.map(({ revision, at, event, from, to }) => `  ${revision} ${at} ${JSON.stringify(event)} ${from} → ${to}`)
     ].join("\n")
