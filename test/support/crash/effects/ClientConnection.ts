@@ -1,0 +1,92 @@
+/** Requests of a client to a service in this process: real HTTP by Node, over pairs of streams instead of sockets, so that no kernel decides the order. */
+import { request as httpRequest, type Server } from "node:http"
+import { type Duplex, duplexPair } from "node:stream"
+
+export interface Request {
+  readonly method: string
+  readonly path: string
+  readonly body?: unknown
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export interface Answer {
+  readonly status: number
+  // biome-ignore lint/suspicious/noExplicitAny: answers have every shape.
+  readonly json: any
+}
+
+/** What node:http asks of a connection beyond a stream. */
+const asConnection = (stream: Duplex): Duplex => {
+  const same = () => stream
+  return Object.assign(stream, { remoteAddress: "127.0.0.1", setTimeout: same, setNoDelay: same, setKeepAlive: same })
+}
+
+const jsonOf = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
+}
+
+/**
+ * Null: the connection ended before the whole answer was here.
+ * @param mayAnswer Asked once, before the first byte of the answer leaves the service.
+ * @param connections Those that end with the service.
+ */
+export const ask = (
+  server: Server,
+  { method, path, body, headers }: Request,
+  mayAnswer: () => boolean,
+  connections: Set<Duplex>
+): Promise<Answer | null> => {
+  const [near, far] = duplexPair()
+  for (const end of [near, far]) end.on("error", () => {})
+  let isAsked = false
+  const { write } = far
+  far.write = ((...args: Array<never>) => {
+    if (!isAsked) {
+      isAsked = true
+      if (!mayAnswer()) return false
+    }
+    return far.destroyed ? false : Reflect.apply(write, far, args)
+  }) as Duplex["write"]
+  connections.add(far)
+  far.once("close", () => {
+    connections.delete(far)
+    near.destroy()
+  })
+  near.once("close", () => far.destroy())
+  server.emit("connection", asConnection(far))
+  return new Promise((resolve) => {
+    const bytes = body === undefined ? undefined : JSON.stringify(body)
+    const asked = httpRequest(
+      {
+        method,
+        path,
+        host: "127.0.0.1",
+        createConnection: () => asConnection(near) as never,
+        headers: {
+          connection: "close",
+          ...(bytes === undefined
+            ? {}
+            : { "content-type": "application/json", "content-length": Buffer.byteLength(bytes) }),
+          ...headers
+        }
+      },
+      (response) => {
+        let text = ""
+        response.setEncoding("utf8")
+        response.on("data", (chunk: string) => {
+          text += chunk
+        })
+        response.on("end", () => resolve({ status: response.statusCode!, json: jsonOf(text) }))
+        response.on("error", () => resolve(null))
+        response.on("close", () => resolve(null))
+      }
+    )
+    asked.on("error", () => resolve(null))
+    asked.on("close", () => resolve(null))
+    asked.end(bytes)
+  })
+}

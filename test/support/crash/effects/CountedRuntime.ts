@@ -1,0 +1,53 @@
+/** The simulated runtime for one run of the service: each call is an effect before it is done and after, each frame of a guest before it arrives. */
+import { Effect, Stream } from "effect"
+import { simulatedRuntime } from "../../../../src/host/simulated/SimulatedRuntime.ts"
+import type { SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts"
+import type { Guest, GuestProcesses } from "../../../../src/runtime/Guest.ts"
+import type { Runtime } from "../../../../src/runtime/Runtime.ts"
+
+/** Goes on, or never does. */
+export type Pass = (effect: string) => Effect.Effect<void>
+
+const around =
+  (pass: Pass, call: string) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    pass(`before ${call}`).pipe(
+      Effect.andThen(effect),
+      Effect.tap(() => pass(`after ${call}`))
+    )
+
+const countedProcesses = (processes: GuestProcesses, pass: Pass): GuestProcesses => {
+  const framed = <A extends { readonly type: string }, E>(frames: Stream.Stream<A, E>): Stream.Stream<A, E> =>
+    Stream.mapEffect(frames, (frame) => Effect.as(pass(`before frame ${frame.type}`), frame))
+  return {
+    ...processes,
+    start: (key, spec) => around(pass, "start")(processes.start(key, spec)),
+    kill: (key, options) => around(pass, "kill")(processes.kill(key, options)),
+    forget: (key) => around(pass, "forget")(processes.forget(key)),
+    acknowledge: (key, upTo) => around(pass, "acknowledge")(processes.acknowledge(key, upTo)),
+    execute: (key, spec) => around(pass, "execute")(processes.execute(key, spec)),
+    endOne: (process, options) => around(pass, "endOne")(processes.endOne(process, options)),
+    attach: (key, from) => Stream.unwrap(Effect.as(pass("before attach"), framed(processes.attach(key, from)))),
+    run: (key, spec) => Stream.unwrap(Effect.as(pass("before run"), framed(processes.run(key, spec))))
+  }
+}
+
+const countedGuest = (guest: Guest, pass: Pass): Guest => ({
+  ...guest,
+  processes: countedProcesses(guest.processes, pass),
+  dial: (port) => around(pass, "dial")(guest.dial(port))
+})
+
+export const countedRuntime = (world: SimulatedWorld, pass: Pass): Runtime["Service"] => {
+  const runtime = simulatedRuntime(world)
+  return {
+    ...runtime,
+    provision: (spec, turn) => around(pass, "provision")(runtime.provision(spec, turn)),
+    stop: (sandboxId, generation) => around(pass, "stop")(runtime.stop(sandboxId, generation)),
+    destroy: (sandboxId) => around(pass, "destroy")(runtime.destroy(sandboxId)),
+    suspend: (sandboxId, generation) => around(pass, "suspend")(runtime.suspend(sandboxId, generation)),
+    guest: (sandboxId, generation) =>
+      Effect.map(runtime.guest(sandboxId, generation), (guest) => countedGuest(guest, pass)),
+    downs: Stream.mapEffect(runtime.downs, (down) => Effect.as(pass("before report of an end"), down))
+  }
+}

@@ -1,0 +1,349 @@
+/**
+ * One run of a scenario. At its target, the service ends (or loses an answer of the database), a new one starts on the same database and machines, and
+ * its clients ask again what they have no answer to. Then all must be as without it.
+ */
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Clock, Context, Effect, References, Tracer } from "effect"
+import type { SqlClient } from "effect/sql"
+import { SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts"
+import { ManualClock } from "../../race/ManualClock.ts"
+import { Stillness, turn } from "../../race/Stillness.ts"
+import type { Answer } from "./ClientConnection.ts"
+import { apiKey, CrashLife, type Strike } from "./CrashLife.ts"
+import { Effects } from "./Effects.ts"
+import type { Plant } from "./plants.ts"
+import { RunChecks } from "./RunChecks.ts"
+import type { AskStep, Scenario, ScenarioStep } from "./scenarios.ts"
+import { clear, endOf, onlyAccount } from "./stored.ts"
+
+const epochMs = 1_700_000_000_000
+/** Of the run's time. */
+const settleWithinMs = 120_000
+const lookEveryMs = 1500
+/** Of the run's time, after the last step: events of the audit log, charges, the wallet. */
+const tailMs = 3000
+const triesMax = 30
+/** Real time: a run takes a second. */
+const stuckAfterMs = 60_000
+
+/** How a run without a strike ends: what any other must end as. */
+export interface Reference {
+  readonly effects: ReadonlyArray<string>
+  readonly end: ReadonlyArray<string>
+  readonly afterDeletion: ReadonlyArray<string>
+  /** Names of requests that the audit log has. */
+  readonly audited: ReadonlySet<string>
+}
+
+export interface RunOptions {
+  readonly database: Context.Context<SqlClient.SqlClient>
+  readonly databaseName: string
+  readonly scenario: Scenario
+  readonly strike: Strike
+  /** Null: nothing happens, and the run is the reference of others. */
+  readonly target: string | null
+  readonly reference: Reference | null
+  /** A fault that is to be found; null: the service as it is. */
+  readonly plant: Plant | null
+}
+
+export interface RunResult {
+  readonly wasStruck: boolean
+  readonly faults: ReadonlyArray<string>
+  readonly reference: Reference
+}
+
+export class CrashRun {
+  readonly #options: RunOptions
+  readonly #effects: Effects
+  readonly #clock = new ManualClock(epochMs)
+  readonly #world: SimulatedWorld
+  readonly #folder = mkdtempSync(join(tmpdir(), "atoll-effects-"))
+  readonly #checks: RunChecks
+  readonly #ids = new Map<string, string>()
+  #stillness = new Stillness()
+  #life: CrashLife | null = null
+  #lives = 0
+  #tries = 0
+  #place = "the start"
+
+  private constructor(options: RunOptions, world: SimulatedWorld) {
+    this.#options = options
+    this.#world = world
+    this.#effects = new Effects(options.target)
+    this.#checks = new RunChecks((effect) => this.#query(effect), world)
+    chmodSync(this.#folder, 0o711)
+  }
+
+  static async of(options: RunOptions): Promise<RunResult> {
+    const run = new CrashRun(options, await Effect.runPromise(SimulatedWorld.make))
+    let timer: NodeJS.Timeout | undefined
+    const stuck = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`Stuck at ${run.#place}.`)), stuckAfterMs)
+    })
+    const reference: { -readonly [K in keyof Reference]: Reference[K] } = {
+      effects: run.#effects.names,
+      end: [],
+      afterDeletion: [],
+      audited: new Set()
+    }
+    const faults = run.#checks.faults
+    try {
+      await Promise.race([run.#all(reference), stuck])
+    } catch (error) {
+      faults.push(`${run.#place}: ${(error as Error).stack ?? error}`)
+    } finally {
+      clearTimeout(timer)
+      await run.#bury().catch((error) => faults.push(`${error}`))
+      rmSync(run.#folder, { recursive: true, force: true })
+    }
+    return { wasStruck: run.#effects.wasStruck, faults, reference }
+  }
+
+  async #all(result: { -readonly [K in keyof Reference]: Reference[K] }): Promise<void> {
+    await this.#query(clear)
+    await this.#start()
+    const accountId = await this.#query(onlyAccount)
+    this.#effects.begin()
+    const { scenario, reference } = this.#options
+    for (const step of scenario.steps) {
+      this.#place = step.name
+      await this.#do(step)
+      await this.#checks.look(step.name)
+    }
+    this.#place = "the time after the last step"
+    await this.#pass(tailMs)
+    this.#effects.end()
+    this.#place = "the end"
+    await this.#checks.look("the end")
+    result.end = await this.#settle(reference?.end ?? null)
+    await this.#repeat()
+    this.#place = "the deletion"
+    for (const [name, id] of this.#ids)
+      if (name.startsWith("create"))
+        await this.#exchange(`delete ${name}`, "DELETE", `/sandboxes/${id}`, undefined, null)
+    result.afterDeletion = await this.#settle(reference?.afterDeletion ?? null)
+    // Events of the audit log, and charges.
+    await this.#pass(tailMs)
+    await this.#checks.atTheEnd(accountId, this.#clock.currentTimeMillisUnsafe(), reference?.audited ?? null)
+    result.audited = await this.#checks.audited()
+  }
+
+  // --- the service --------------------------------------------------------------------------------------------------
+
+  #query<A, E>(effect: Effect.Effect<A, E, SqlClient.SqlClient>): Promise<A> {
+    return Effect.runPromiseWith(this.#options.database)(effect)
+  }
+
+  async #start(): Promise<void> {
+    const socketFolder = join(this.#folder, `life${++this.#lives}`)
+    mkdirSync(socketFolder)
+    this.#stillness = new Stillness()
+    const { life, started } = CrashLife.begin({
+      effects: this.#effects,
+      strike: this.#options.strike,
+      world: this.#world,
+      database: this.#options.databaseName,
+      plant: this.#options.plant,
+      socketFolder,
+      dataFolder: join(this.#folder, "data"),
+      context: Context.empty().pipe(
+        Context.add(Clock.Clock, this.#clock),
+        Context.add(Tracer.Tracer, this.#stillness.tracer),
+        Context.add(References.MinimumLogLevel, "None")
+      ) as Context.Context<never>
+    })
+    this.#life = life
+    await this.#whileTimePasses(started)
+    await this.#rest()
+  }
+
+  /** Time passes while nothing else happens. */
+  async #whileTimePasses(work: Promise<unknown>): Promise<void> {
+    let isDone = false
+    const done = work.finally(() => {
+      isDone = true
+    })
+    while (!isDone) {
+      await Promise.race([done, this.#rest()])
+      if (!isDone) this.#clock.tick(this.#clock.currentTimeMillisUnsafe() + 50)
+    }
+    await done
+  }
+
+  async #bury(): Promise<void> {
+    const life = this.#life
+    if (life === null) return
+    this.#life = null
+    life.kill()
+    this.#stillness = new Stillness()
+    await life.bury()
+  }
+
+  /** Until nothing happens by itself, or the service is dead. */
+  async #rest(): Promise<void> {
+    while (true) {
+      if (this.#life?.isDead) return
+      await this.#stillness.reached()
+      if ((this.#life?.openStatements ?? 0) === 0) return
+      await turn()
+    }
+  }
+
+  /** If it ended, the next one starts, and answers as it did. */
+  async #revive(): Promise<void> {
+    if (!this.#life!.isDead) return
+    await this.#bury()
+    await this.#checks.look("the end of the service")
+    await this.#start()
+    await this.#checks.look("the start of the next service")
+    await this.#repeat()
+  }
+
+  async #pass(ms: number): Promise<void> {
+    const end = this.#clock.currentTimeMillisUnsafe() + ms
+    while (true) {
+      await this.#rest()
+      await this.#revive()
+      if (!this.#clock.tick(end)) break
+    }
+    await this.#rest()
+    await this.#revive()
+  }
+
+  // --- steps --------------------------------------------------------------------------------------------------------
+
+  async #do(step: ScenarioStep): Promise<void> {
+    switch (step.type) {
+      case "world":
+        step.happen({ world: this.#world, ids: this.#ids, nowMs: this.#clock.currentTimeMillisUnsafe() })
+        await this.#pass(0)
+        return
+      case "pass":
+        // A deadline of its actors may fall into a time without the service.
+        if (this.#options.strike === "crash" && this.#effects.strikes(`before ${step.name}`)) {
+          this.#life!.kill()
+          await this.#bury()
+          this.#clock.tick(this.#clock.currentTimeMillisUnsafe() + step.ms)
+          await this.#start()
+          await this.#repeat()
+        }
+        return this.#pass(step.ms)
+      case "ask": {
+        const answer = await this.#ask(step)
+        const id = idIn(answer)
+        if (id !== null) this.#ids.set(step.name, id)
+        this.#checks.answered(step, answer)
+        await this.#pass(0)
+      }
+    }
+  }
+
+  async #ask({ name, method, path, body, hasKey, otherwise }: AskStep, as = name): Promise<Answer> {
+    const answer = await this.#exchange(
+      as,
+      method,
+      this.#filled(path),
+      this.#filledBody(body),
+      hasKey ? `key of ${name}` : null
+    )
+    const isDoneBefore = otherwise !== undefined && answer.status === 409
+    return isDoneBefore ? this.#ask(otherwise) : answer
+  }
+
+  #filled(text: string): string {
+    return text.replace(/\{(\w+)\}/g, (_, name: string) => this.#ids.get(name) ?? `no-id-of-${name}`)
+  }
+
+  #filledBody(body: unknown): unknown {
+    return body === undefined ? undefined : JSON.parse(this.#filled(JSON.stringify(body)))
+  }
+
+  /** A client asks until it has an answer. */
+  async #exchange(
+    name: string,
+    method: AskStep["method"],
+    path: string,
+    body: unknown,
+    key: string | null
+  ): Promise<Answer> {
+    let last: Answer | null = null
+    for (let tries = 0; tries < triesMax; tries++) {
+      const requestId = `${name}/${++this.#tries}`
+      const headers = {
+        authorization: `Bearer ${apiKey}`,
+        "x-request-id": requestId.replaceAll(" ", "_"),
+        ...(key === null ? {} : { "idempotency-key": key })
+      }
+      const answer = await this.#answerOf(
+        this.#life!.ask(name, { method, path: `/api/v2${path}`, headers, ...(body === undefined ? {} : { body }) })
+      )
+      if (answer !== null) this.#checks.told(headers["x-request-id"], name, answer)
+      await this.#revive()
+      if (answer !== null && answer.status < 500) return answer
+      last = answer ?? last
+      await this.#pass(1000)
+    }
+    throw new Error(`${name} has no answer after ${triesMax} tries, but ${JSON.stringify(last)}.`)
+  }
+
+  /** Time passes only where the answer waits for it. */
+  async #answerOf(asking: Promise<Answer | null>): Promise<Answer | null> {
+    let answer: Answer | null | undefined
+    void asking.then((found) => {
+      answer = found
+    })
+    while (answer === undefined) {
+      await this.#rest()
+      // What works in another thread is not seen.
+      if (answer === undefined) await new Promise((resolve) => setTimeout(resolve, 2))
+      await this.#rest()
+      if (answer !== undefined) break
+      if (this.#life!.isDead) for (let turns = 0; turns < 10 && answer === undefined; turns++) await turn()
+      if (this.#life!.isDead) break
+      this.#clock.tick(this.#clock.currentTimeMillisUnsafe() + 1000)
+    }
+    return answer ?? null
+  }
+
+  /** Every request with a key, once more. */
+  async #repeat(): Promise<void> {
+    for (const { step, answer } of this.#checks.keyed) {
+      const again = await this.#ask(step, `${step.name} again`)
+      this.#checks.repeated(step, answer, again)
+    }
+  }
+
+  /** Until the database and the machines are as they shall be; without a reference, until nothing changes. */
+  async #settle(reference: ReadonlyArray<string> | null): Promise<ReadonlyArray<string>> {
+    const end = this.#clock.currentTimeMillisUnsafe() + settleWithinMs
+    let last: ReadonlyArray<string> = []
+    let same = 0
+    while (true) {
+      const now = await this.#query(endOf(this.#world))
+      const isSettled = await this.#checks.isSettled()
+      same = isSettled && sameLines(now, last) ? same + 1 : 0
+      last = now
+      if (reference === null ? same >= 3 : isSettled && sameLines(now, reference)) return now
+      if (this.#clock.currentTimeMillisUnsafe() >= end) {
+        this.#checks.faults.push(`It does not end as without a strike: ${differenceOf(reference ?? [], now)}`)
+        return now
+      }
+      await this.#pass(lookEveryMs)
+      await this.#checks.look("the end")
+    }
+  }
+}
+
+const idIn = ({ json }: Answer): string | null =>
+  json?.sandbox?.id ?? json?.operation?.id ?? json?.workspace?.id ?? json?.preview?.id ?? null
+
+const sameLines = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): boolean => a.join("\n") === b.join("\n")
+
+const differenceOf = (expected: ReadonlyArray<string>, found: ReadonlyArray<string>): string =>
+  [
+    ...expected.filter((line) => !found.includes(line)).map((line) => `\n  - ${line}`),
+    ...found.filter((line) => !expected.includes(line)).map((line) => `\n  + ${line}`)
+  ].join("") || "the same lines, another number of times, or the wallet is not done"

@@ -1,0 +1,64 @@
+/** Faults for a run of the service, which a sweep must find. */
+import type { PgClient } from "@effect/sql-pg"
+import { Context, Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { JournalDatabase } from "../../../../src/store/Database.ts"
+
+export interface Plant {
+  /** The service's connections, with the fault. */
+  readonly database: (found: Context.Context<never>) => Context.Context<never>
+  /** Answered calls are kept in memory only. */
+  readonly isWithoutSpool: boolean
+}
+
+type Statement = (text: string, parameters: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<object>, never>
+
+const journal =
+  (around: (statement: Statement, text: string, parameters: ReadonlyArray<unknown>) => unknown): Plant["database"] =>
+  (found) => {
+    const client = Context.get(found as Context.Context<JournalDatabase>, JournalDatabase)
+    const planted = new Proxy(client, {
+      get: (target, property, receiver) =>
+        property === "unsafe"
+          ? (text: string, parameters: ReadonlyArray<unknown>) =>
+              around(target.unsafe.bind(target) as unknown as Statement, text, parameters)
+          : Reflect.get(target, property, receiver)
+    }) as PgClient.PgClient
+    return Context.add(found, JournalDatabase, planted) as Context.Context<never>
+  }
+
+/** A lone change by a client is said to be done, and is done a moment later. */
+export const replyBeforeCommit: Plant = {
+  isWithoutSpool: false,
+  database: journal((unsafe, text, parameters) => {
+    const run = unsafe(text, parameters)
+    const values = parameters.map((one) => String((one as { readonly value?: unknown }).value))
+    const isChange = /\bupdate actors\b/.test(text) && values.some((value) => value.startsWith('{"type":"CHANGED"'))
+    return isChange ? Effect.as(Effect.forkDetach(Effect.delay(run, 10)), [{ id: values[0] }]) : run
+  })
+}
+
+/** A new service takes what is pending for done. */
+export const nothingRepeated: Plant = {
+  isWithoutSpool: false,
+  database: journal((unsafe, text, parameters) =>
+    /^select id, kind,.* deadlines,/.test(text)
+      ? Effect.map(unsafe(text, parameters), (rows) => rows.map((row) => ({ ...row, pending: [] })))
+      : unsafe(text, parameters)
+  )
+}
+
+/** A transaction commits each of its statements. */
+export const noTransactions: Plant = {
+  isWithoutSpool: false,
+  database: (found) => {
+    const client = Context.get(found as Context.Context<SqlClient.SqlClient>, SqlClient.SqlClient)
+    const planted = new Proxy(client, {
+      get: (target, property, receiver) =>
+        property === "withTransaction" ? (effect: unknown) => effect : Reflect.get(target, property, receiver)
+    })
+    return Context.add(found, SqlClient.SqlClient, planted) as Context.Context<never>
+  }
+}
+
+export const noSpool: Plant = { isWithoutSpool: true, database: (found) => found }

@@ -1,0 +1,159 @@
+/** What the database and the machines hold, for the checks of a run. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import type { SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts"
+import { historyKinds } from "../../../../src/ops/histories/kinds.ts"
+import type { PendingCommand } from "../../../../src/store/JournalRecord.ts"
+import type { Moment } from "../../../invariants/Moment.ts"
+import { storedBooks, storedLogs } from "../../wallet/storedBooks.ts"
+
+export interface StoredActor {
+  readonly id: string
+  readonly kind: string
+  readonly sandboxId: string
+  readonly state: string
+  readonly revision: number
+  // biome-ignore lint/suspicious/noExplicitAny: kinds differ in their contexts.
+  readonly context: any
+  readonly pending: ReadonlyArray<PendingCommand>
+  readonly argv: ReadonlyArray<string> | null
+}
+
+export const storedActors = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql<StoredActor>`
+    select id, kind, sandbox_id as "sandboxId", status as state, revision::int4 as revision, snapshot -> 'context' as context, pending,
+           payload -> 'argv' as argv
+    from actors order by created_at, id`
+)
+
+/** As the invariants of test/invariants see them. */
+export const momentOf = (actors: ReadonlyArray<StoredActor>): Moment => ({
+  actors: actors.map(({ id, kind, state, context, pending }) => ({
+    id,
+    kind,
+    state,
+    tags: new Set(historyKinds.get(kind)!.machine.states[state]!.tags),
+    context,
+    commands: pending
+  }))
+})
+
+const outputs = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql<{ readonly owner_id: string; readonly stream: string; readonly start: number; readonly bytes: string }>`
+    select owner_id, stream, start_offset::int4 as start, encode(bytes, 'escape') as bytes
+    from output_chunks order by owner_id, stream, start_offset`
+)
+
+const workspaces = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql<{ readonly name: string }>`select name from workspaces order by name`
+)
+
+const keys = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql<{ readonly kind: string; readonly key: string }>`select kind, key from idempotency_keys order by key`
+)
+
+const wordsOf = ({ kind, state, context, pending, argv }: StoredActor): string => {
+  const waits = pending.map(({ type }) => type).sort()
+  const facts =
+    kind === "sandbox"
+      ? {
+          name: context.name,
+          generation: context.generation,
+          metadata: context.metadata,
+          lifetime: context.lifetime,
+          reason: context.reason?.code
+        }
+      : kind === "operation"
+        ? {
+            argv,
+            generation: context.generation,
+            exitCode: context.exitCode,
+            signal: context.signal,
+            reason: context.reason?.code,
+            tree: context.processTree
+          }
+        : { port: context.port, generation: context.generation }
+  return `${kind} ${state} ${JSON.stringify(facts)} pending ${JSON.stringify(waits)}`
+}
+
+/** All that is there, without ids and times: two runs with the same end are the same here. */
+export const endOf = (world: SimulatedWorld) =>
+  Effect.gen(function* () {
+    const actors = yield* storedActors
+    const nameOf = (id: string) => {
+      const found = actors.find((actor) => actor.id === id)
+      return found?.argv?.join(" ") ?? found?.context.name ?? "unknown"
+    }
+    const texts = new Map<string, string>()
+    for (const { owner_id, stream, start, bytes } of yield* outputs) {
+      const name = `${nameOf(owner_id)} ${stream}`
+      const before = texts.get(name) ?? ""
+      texts.set(name, start === before.length ? before + bytes : `${before} (a gap, or twice, at ${start}) ${bytes}`)
+    }
+    return [
+      ...actors.map(wordsOf),
+      ...[...texts].map(([name, text]) => `output of ${name}: ${text}`),
+      ...(yield* workspaces).map(({ name }) => `workspace ${name}`),
+      ...(yield* keys).map(({ kind, key }) => `key ${kind.replace(/:.*/, "")} ${key}`),
+      ...[...world.machines.values()].map(
+        ({ spec, state }) => `machine of ${nameOf(spec.sandboxId)} ${state} in generation ${spec.generation}`
+      ),
+      ...[...world.volumes].map((id) => `volume of ${nameOf(id)}`)
+    ].sort()
+  })
+
+/** The wallet follows each change of a Sandbox a little later. */
+export const unsettledWallets = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql<{ readonly id: string }>`
+    select id from actors
+    where kind = 'wallet' and ((snapshot -> 'context' ->> 'isReckoning')::bool or (snapshot -> 'context' ->> 'isStale')::bool)`
+)
+
+export const auditOf = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql<{ readonly request_id: string; readonly status: number; readonly times: number }>`
+    select request_id, min(status) as status, count(*)::int4 as times from audit_events group by request_id`
+)
+
+export const loggedStates = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql<{ readonly actor_id: string; readonly to_state: string }>`select actor_id, to_state from transitions`
+)
+
+/** Of the only account. */
+export const money = (accountId: string) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    Effect.all({ books: storedBooks(sql, accountId), logs: storedLogs(sql) })
+  )
+
+export const onlyAccount = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.map(sql<{ readonly id: string }>`select id from accounts`, ([row]) => row!.id)
+)
+
+const cleared = [
+  ...["meters", "segments", "wallets", "grants", "ledger_entries", "allocations", "wallet_nudges"],
+  ...["actors", "transitions", "declined_events", "idempotency_keys", "outputs", "output_chunks", "output_totals"],
+  ...[
+    "executions",
+    "sandbox_envs",
+    "sandbox_uses",
+    "usage_hours",
+    "audit_events",
+    "api_keys",
+    "workspaces",
+    "accounts"
+  ],
+  ...["held_places", "cluster_shards", "cluster_processes"]
+]
+
+/** In one statement: to truncate would make the server forget each connection's statements. */
+export const clear = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  sql.unsafe(
+    `with ${cleared.map((table) => `of_${table} as (delete from ${table})`).join(", ")} update heartbeat set at = 0`
+  )
+)

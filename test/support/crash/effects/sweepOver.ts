@@ -1,0 +1,79 @@
+/** Sweeps: a scenario is run once as it is, and then once for each of its effects, at which the service ends or the database's answer is lost. */
+import { Context, ManagedRuntime } from "effect"
+import type { SqlClient } from "effect/sql"
+import { afterAll, beforeAll } from "vitest"
+import { TestDatabase } from "../../TestDatabase.ts"
+import type { Strike } from "./CrashLife.ts"
+import { CrashRun, type Reference, type RunResult } from "./CrashRun.ts"
+import type { Plant } from "./plants.ts"
+import type { Scenario } from "./scenarios.ts"
+
+/** In real time another order may come, in which an effect is missing. */
+const triesMax = 3
+
+export interface Asked {
+  readonly scenario: Scenario
+  /** Null: the run as it is. */
+  readonly at: string | null
+  readonly reference: Reference | null
+  readonly strike: Strike
+  readonly plant?: Plant | null
+}
+
+/** What was seen at the effects of one scenario. */
+export interface Swept {
+  readonly scenario: string
+  readonly effects: number
+  strikes: number
+  /** Runs in which everything before the strike came in the recorded order. */
+  exact: number
+  readonly violations: Array<string>
+}
+
+/** Of which an answer can be lost: it is committed. */
+const isCommit = (effect: string): boolean => /^after (commit |COMMIT |insert |update |delete )/.test(effect)
+
+export const targetsOf = ({ effects }: Reference, strike: Strike): ReadonlyArray<string> =>
+  strike === "crash" ? effects : effects.filter(isCommit)
+
+export const lineOf = ({ scenario, effects, strikes, exact, violations }: Swept, strike: Strike): string => {
+  const name = strike === "crash" ? "crashes" : "lost answers"
+  return `${scenario}: ${effects} effects, ${strikes} ${name} (${exact} in exactly the recorded order), ${violations.length} violations`
+}
+
+/** Registers the database's set-up with the test file. */
+export const sweepOver = () => {
+  const runtime = ManagedRuntime.make(TestDatabase.layer)
+  let database: Context.Context<SqlClient.SqlClient | TestDatabase>
+
+  beforeAll(async () => {
+    database = await runtime.context()
+  })
+  afterAll(() => runtime.dispose())
+
+  const run = ({ at, plant = null, ...asked }: Asked): Promise<RunResult> =>
+    CrashRun.of({ ...asked, plant, target: at, database, databaseName: Context.get(database, TestDatabase).name })
+
+  /** Faults of the run itself are faults of the sweep. */
+  const reference = async (scenario: Scenario): Promise<Reference> => {
+    const { faults, reference } = await run({ scenario, at: null, reference: null, strike: "crash" })
+    if (faults.length > 0) throw new Error(`${scenario.name} fails without a strike: ${faults.join("\n")}`)
+    return reference
+  }
+
+  /** One strike, noted in `swept`. */
+  const strikeAt = async (swept: Swept, scenario: Scenario, at: string, reference: Reference, strike: Strike) => {
+    for (let tries = 0; tries < triesMax; tries++) {
+      const result = await run({ scenario, at, reference, strike })
+      if (!result.wasStruck && result.faults.length === 0) continue
+      swept.strikes += Number(result.wasStruck)
+      const before = reference.effects.slice(0, reference.effects.indexOf(at) + 1)
+      swept.exact += Number(result.reference.effects.slice(0, before.length).join() === before.join())
+      if (result.faults.length > 0) swept.violations.push(`${scenario.name}, ${at}: ${result.faults.join("\n  ")}`)
+      return
+    }
+    swept.violations.push(`${scenario.name}: ${at} did not come again in ${triesMax} runs`)
+  }
+
+  return { run, reference, strikeAt }
+}

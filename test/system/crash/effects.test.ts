@@ -1,0 +1,145 @@
+/**
+ * The service ends at one of its effects, and a new one starts: a sample of all effects, another one each time. `sweep.ts` has the whole sweep.
+ * ATOLL_SWEEP_RUNS=N: so many; ATOLL_SWEEP_SEED: the seed that a run printed; ATOLL_SWEEP_ONLY, ATOLL_SWEEP_AT: one scenario, one effect.
+ */
+import { writeSync } from "node:fs"
+import { afterAll, assert, describe, it } from "vitest"
+import type { Strike } from "../../support/crash/effects/CrashLife.ts"
+import type { Reference } from "../../support/crash/effects/CrashRun.ts"
+import counts from "../../support/crash/effects/counts.json" with { type: "json" }
+import {
+  noSpool,
+  noTransactions,
+  nothingRepeated,
+  type Plant,
+  replyBeforeCommit
+} from "../../support/crash/effects/plants.ts"
+import { type Scenario, scenarios } from "../../support/crash/effects/scenarios.ts"
+import { lineOf, type Swept, sweepOver, targetsOf } from "../../support/crash/effects/sweepOver.ts"
+
+const asked = (name: string): string | undefined => process.env[`ATOLL_SWEEP_${name}`] || undefined
+
+const runs = Number(asked("RUNS") ?? 12)
+const endAt = performance.now() + 1000 * Number(asked("SECONDS") ?? 3600)
+const seed = Number(asked("SEED") ?? Date.now() % 1_000_000)
+const strike = (asked("STRIKE") ?? "crash") as Strike
+const only = asked("ONLY")
+const at = asked("AT")
+const chosen = scenarios.filter(({ name }) => only === undefined || name === only)
+const progressEveryMs = 10_000
+
+interface Target {
+  readonly scenario: Scenario
+  readonly reference: Reference
+  readonly effect: string
+}
+
+/** Evenly over all, in an order in which any beginning is even, too. */
+const sampled = <A>(all: ReadonlyArray<A>, count: number): ReadonlyArray<A> => {
+  const step = (1 + Math.sqrt(5)) / 2
+  const order = all.map((one, i) => ({ one, place: ((i + 1) * step + seed / 1_000_000) % 1 }))
+  return order
+    .sort((a, b) => a.place - b.place)
+    .slice(0, count)
+    .map(({ one }) => one)
+}
+
+describe("at each of its effects", () => {
+  const { run, reference, strikeAt } = sweepOver()
+  const references = new Map<Scenario, Reference>()
+  const swept = new Map<Scenario, Swept>()
+  const say = (line: string) => void writeSync(1, `${line}\n`)
+
+  const total = () => {
+    const all = [...swept.values()]
+    const sum = (of: (one: Swept) => number) => all.reduce((before, one) => before + of(one), 0)
+    return lineOf(
+      {
+        scenario: "all",
+        effects: sum(({ effects }) => effects),
+        strikes: sum(({ strikes }) => strikes),
+        exact: sum(({ exact }) => exact),
+        violations: all.flatMap(({ violations }) => violations)
+      },
+      strike
+    )
+  }
+  const table = () => [...[...swept.values()].map((one) => lineOf(one, strike)), total()].forEach(say)
+  const interrupted = () => {
+    table()
+    process.exit(130)
+  }
+  process.once("SIGINT", interrupted)
+  afterAll(() => void process.off("SIGINT", interrupted))
+
+  it("has no fewer effects than were recorded", async () => {
+    for (const scenario of chosen) {
+      const found = await reference(scenario)
+      references.set(scenario, found)
+      swept.set(scenario, {
+        scenario: scenario.name,
+        effects: targetsOf(found, strike).length,
+        strikes: 0,
+        exact: 0,
+        violations: []
+      })
+      const recorded = (counts as Readonly<Record<string, number>>)[scenario.name] ?? 0
+      assert.isAtLeast(found.effects.length, recorded, `${scenario.name}: counts.json has what was there before`)
+    }
+  }, 600_000)
+
+  it("the service may end, and nothing is missing, and nothing is done twice", async () => {
+    const all = chosen.flatMap((scenario): ReadonlyArray<Target> => {
+      const found = references.get(scenario)!
+      return targetsOf(found, strike).map((effect) => ({ scenario, reference: found, effect }))
+    })
+    const targets = at === undefined ? sampled(all, runs) : all.filter(({ effect }) => effect === at)
+    say(`seed ${seed}: ${targets.length} of ${all.length} effects`)
+    const begun = performance.now()
+    let toldAt = begun
+    for (const [done, { scenario, reference: found, effect }] of targets.entries()) {
+      const now = performance.now()
+      if (now > endAt) break
+      if (now - toldAt > progressEveryMs) {
+        toldAt = now
+        const rate = done / ((now - begun) / 1000)
+        const leftSeconds = Math.min((targets.length - done) / rate, (endAt - now) / 1000)
+        say(
+          `${done} of ${targets.length}, ${rate.toFixed(2)} a second, ends in ${Math.round(leftSeconds)} s; ${total()}`
+        )
+      }
+      const one = swept.get(scenario)!
+      const before = one.violations.length
+      await strikeAt(one, scenario, effect, found, strike)
+      for (const violation of one.violations.slice(before)) {
+        say(
+          `${violation}\nagain: npx node test/system/crash/sweep.ts --strike ${strike} --only "${scenario.name}" --at "${effect}"`
+        )
+      }
+    }
+    table()
+    assert.deepStrictEqual(
+      [...swept.values()].flatMap(({ violations }) => violations),
+      []
+    )
+  }, 36_000_000)
+
+  const planted: ReadonlyArray<readonly [what: string, plant: Plant, scenario: string, at: string, says: RegExp]> = [
+    ["an answer before its commit", replyBeforeCommit, "change", "after reply to labels #1", /does not end as/],
+    ["commands that no new service does", nothingRepeated, "cancel", "before forget #1", /pending/],
+    ["a charge in several commits", noTransactions, "stop and start", "before insert segments #1", /The ledger/],
+    ["an audit log in memory", noSpool, "create", "after reply to create #1", /The audit log has nothing of create/]
+  ]
+  it.runIf(only === undefined).each(planted)("a sweep finds %s", async (_, plant, name, at, says) => {
+    const scenario = scenarios.find((one) => one.name === name)!
+    const { faults, wasStruck } = await run({
+      scenario,
+      at,
+      reference: references.get(scenario)!,
+      strike: "crash",
+      plant
+    })
+    assert.isTrue(wasStruck)
+    assert.match(faults.join("\n"), says)
+  })
+})
