@@ -4,6 +4,7 @@
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import type { AnyStateMachine } from "xstate"
 import { type HistoryEntry, HistoryFold } from "../../../src/engine/history/HistoryFold.ts"
 import { historyKinds } from "../../../src/ops/histories/kinds.ts"
 import type { StoredSnapshot } from "../../../src/store/JournalRecord.ts"
@@ -38,12 +39,19 @@ export const recordedOrigins = (): ReadonlyArray<{
       return { origin, kind, file: join(historiesFolder, name) }
     })
 
-/** How the present machine differs from the life; null: it folds to what was stored. */
-export const foldFault = ({ kind, machineVersion, input, log, end }: History): string | null => {
+/**
+ * How the present machine differs from the life; null: it folds to what was stored.
+ *
+ * @param other In the machine's place.
+ */
+export const foldFault = (
+  { kind, machineVersion, input, log, end }: History,
+  other?: AnyStateMachine
+): string | null => {
   const known = historyKinds.get(kind)
   if (known === undefined) return `no machine is called ${kind}`
   if (machineVersion > Number(known.machine.version)) return `version ${machineVersion} is newer than the machine`
-  const fold = new HistoryFold(known.machine, input)
+  const fold = new HistoryFold(other ?? known.machine, input)
   for (const [index, entry] of log.entries()) {
     const fault = fold.take({ ...entry, revision: index + 1 })
     if (fault !== null) return fault

@@ -67,7 +67,7 @@ export const samplesOf = (type: TSType, field: string): ReadonlyArray<unknown> =
       const [argument] = type.typeArguments?.params ?? []
       if (name === "Readonly" && argument !== undefined) return samplesOf(argument, field)
       if (name === "ReadonlyArray" && argument !== undefined) return [samplesOf(argument, field)]
-      if (name === "Record") return [{}]
+      if (name === "Record") return [{}, { [`${field}-1`]: "1" }]
       if (name === "Partial" && argument !== undefined) return samplesTogether(namedFields(argument))
       const named = namedTypes.get(name)
       if (named !== undefined) return named instanceof Map ? samplesTogether(named) : samplesOf(named as TSType, field)

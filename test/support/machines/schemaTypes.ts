@@ -16,6 +16,12 @@ const union = (types: Array<TSType>): TSType => ({ type: "TSUnionType", types, .
 const literal = (value: unknown): TSType =>
   ({ type: "TSLiteralType", literal: { type: "Literal", value, ...place }, ...place }) as TSType
 
+const record = {
+  type: "TSTypeReference",
+  typeName: { type: "Identifier", name: "Record", ...place },
+  ...place
+} as TSType
+
 export type NamedType = TSType | ReadonlyMap<string, TSType>
 
 /** @throws For a kind of schema that no context has had so far. */
@@ -36,6 +42,7 @@ const typeOf = (ast: SchemaAST.AST): TSType => {
     case "Arrays":
       return { type: "TSArrayType", elementType: typeOf(ast.rest[0]!), ...place }
     case "Objects":
+      if (ast.indexSignatures.length > 0) return record
       return {
         type: "TSTypeLiteral",
         members: [...fieldsOf(ast)].map(([name, type]) => ({

@@ -92,6 +92,12 @@ const decideTwice = (source: MachineSource, key: string, event: AnyEvent): Verdi
 /** As after a restart: only what JSON keeps. */
 export const restoreFrozen = ({ machine }: MachineSource, key: string) => restore(machine, deepFreeze(JSON.parse(key)))
 
+/** It is not followed from here. */
+export const isBeyond = (context: unknown): boolean => {
+  const { generation = 0, edition = 1 } = context as { readonly generation?: number; readonly edition?: number }
+  return generation > (edition > 1 ? 1 : generationMax)
+}
+
 export const walk = (source: MachineSource): ReadonlyMap<string, Reached> => {
   const reached = new Map<string, Reached>()
   const waiting = inputsOf(source).map((input) => {
@@ -105,12 +111,7 @@ export const walk = (source: MachineSource): ReadonlyMap<string, Reached> => {
   for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) {
     if (reached.has(key)) continue
     const snapshot = restoreFrozen(source, key)
-    const { generation = 0, edition = 1 } = snapshot.context as {
-      readonly generation?: number
-      readonly edition?: number
-    }
-    const isBeyond = generation > (edition > 1 ? 1 : generationMax)
-    const steps = isBeyond
+    const steps = isBeyond(snapshot.context)
       ? []
       : eventsIn(source, snapshot).map((event): Step => {
           const verdict = decideTwice(source, key, event)
