@@ -44,11 +44,7 @@ export const notRun: ReadonlyArray<NotRun> = [
   },
   { command: /^npm run --silent atoll --(?: …)?$/, why: "It is how others begin." },
   {
-<<<<<<< HEAD
-    command: /^npm run (?:check|docs|words|shots|machines|histories|explore|prove|clients|release|bench|test:\w+)\b/,
-=======
-    command: /^npm run (?:check|docs|words|shots|machines|histories|explore|clients|release|pack|bench|test:\w+)\b/,
->>>>>>> 40cef816 (docs: from an empty file to a durable actor, and a package of the engine)
+    command: /^npm run (?:check|docs|words|shots|machines|histories|explore|prove|clients|release|pack|bench|test:\w+)\b/,
     why: development
   },
   { command: /^(?:ATOLL_KILLS=all |ATOLL_RECORD_HISTORIES=FOLDER )?npm test\b/, why: development }
