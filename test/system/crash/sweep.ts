@@ -2,28 +2,57 @@
  * `npx node test/system/crash/sweep.ts`: the service ends at each effect of each scenario, once. `--strike lose`: it goes on, and the database's answer is
  * lost there.
  * `--runs N`: only so many, evenly over all; `--seconds S`: only so long; `--seed S`: in another order; `--only SCENARIO`; `--at EFFECT`: this one again.
+ * `--second K`: the next service ends, too, at K effects after that; `--second some`: in every second run, sooner or later.
+ * Ctrl-C ends it after the present run, and it says what it had seen; a second one ends it now.
  */
+import { spawn } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { parseArgs } from "node:util"
-import { runAsked } from "../../support/askedTests.ts"
+
+const root = join(import.meta.dirname, "../../..")
 
 const { values } = parseArgs({
   options: {
     runs: { type: "string", default: "1000000" },
-    seconds: { type: "string" },
+    seconds: { type: "string", default: "" },
     seed: { type: "string", default: "1" },
     strike: { type: "string", default: "crash" },
-    only: { type: "string" },
-    at: { type: "string" }
+    only: { type: "string", default: "" },
+    at: { type: "string", default: "" },
+    second: { type: "string", default: "0" }
   }
 })
 
-// The tests end by themselves, and say what they had seen.
-process.on("SIGINT", () => {})
-process.exitCode = runAsked(["test/system/crash/effects.test.ts", "--disable-console-intercept"], {
-  ATOLL_SWEEP_RUNS: values.runs,
-  ATOLL_SWEEP_SECONDS: values.seconds ?? "",
-  ATOLL_SWEEP_SEED: values.seed,
-  ATOLL_SWEEP_STRIKE: values.strike,
-  ATOLL_SWEEP_ONLY: values.only ?? "",
-  ATOLL_SWEEP_AT: values.at ?? ""
+const folder = mkdtempSync(join(tmpdir(), "atoll-sweep-"))
+const stopFile = join(folder, "stop")
+const asked = Object.entries(values).map(([name, value]) => [`ATOLL_SWEEP_${name.toUpperCase()}`, value] as const)
+
+const child = spawn(
+  process.execPath,
+  [
+    join(root, "node_modules/vitest/vitest.mjs"),
+    "run",
+    "test/system/crash/effects.test.ts",
+    "--disable-console-intercept"
+  ],
+  {
+    cwd: root,
+    stdio: ["ignore", "inherit", "inherit"],
+    env: { ...process.env, ...Object.fromEntries(asked), ATOLL_SWEEP_STOP: stopFile },
+    // Ctrl-C reaches only this process.
+    detached: true
+  }
+)
+
+let isStopping = false
+process.on("SIGINT", () => {
+  if (isStopping) process.kill(-child.pid!, "SIGKILL")
+  isStopping = true
+  writeFileSync(stopFile, "")
+})
+child.on("exit", (code) => {
+  rmSync(folder, { recursive: true, force: true })
+  process.exitCode = code ?? 1
 })

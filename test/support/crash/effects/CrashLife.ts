@@ -33,6 +33,7 @@ const environment = {
   ATOLL_SLEEP_AFTER_SECONDS: "25",
   ATOLL_TELEMETRY_INTERVAL_MS: "1000000000",
   ATOLL_PRUNE_INTERVAL_MS: "1000000000",
+  ATOLL_SERVICE_ACCESS: "on",
   ATOLL_LOG_LEVEL: "error"
 }
 
@@ -77,11 +78,8 @@ export class CrashLife {
     this.#options = options
     this.#wire = new DatabaseWire(options.socketFolder, inject("testPostgresSocketFolder"), (effect) => {
       if (this.#isDead) return "crash"
-      const isLost = this.#options.strike === "lose"
-      // The database has done it, and only its answer is lost.
-      if (isLost && !effect.startsWith("after ")) return "pass"
       if (!this.#options.effects.strikes(effect)) return "pass"
-      if (isLost) return "cut"
+      if (this.#options.strike === "lose") return "cut"
       this.kill()
       return "crash"
     })
@@ -104,7 +102,7 @@ export class CrashLife {
   /** False: it is dead, or dies now. */
   readonly #passes = (effect: string): boolean => {
     if (this.#isDead) return false
-    if (this.#options.strike !== "crash" || !this.#options.effects.strikes(effect)) return true
+    if (!this.#options.effects.strikes(effect)) return true
     this.kill()
     return false
   }

@@ -15,10 +15,9 @@ import { apiKey, CrashLife, type Strike } from "./CrashLife.ts"
 import { Effects } from "./Effects.ts"
 import type { Plant } from "./plants.ts"
 import { RunChecks } from "./RunChecks.ts"
-import type { AskStep, Scenario, ScenarioStep } from "./scenarios.ts"
+import { type AskStep, epochMs, type Scenario, type ScenarioStep } from "./scenarios.ts"
 import { clear, endOf, onlyAccount } from "./stored.ts"
 
-const epochMs = 1_700_000_000_000
 /** Of the run's time. */
 const settleWithinMs = 120_000
 const lookEveryMs = 1500
@@ -44,6 +43,8 @@ export interface RunOptions {
   readonly strike: Strike
   /** Null: nothing happens, and the run is the reference of others. */
   readonly target: string | null
+  /** The next service ends at so many effects after the target, perhaps while it starts; null: it does not. */
+  readonly second: number | null
   readonly reference: Reference | null
   /** A fault that is to be found; null: the service as it is. */
   readonly plant: Plant | null
@@ -72,7 +73,7 @@ export class CrashRun {
   private constructor(options: RunOptions, world: SimulatedWorld) {
     this.#options = options
     this.#world = world
-    this.#effects = new Effects(options.target)
+    this.#effects = new Effects(options.target, options.second)
     this.#checks = new RunChecks((effect) => this.#query(effect), world)
     chmodSync(this.#folder, 0o711)
   }
@@ -137,7 +138,16 @@ export class CrashRun {
     return Effect.runPromiseWith(this.#options.database)(effect)
   }
 
+  /** It may end while it starts. */
   async #start(): Promise<void> {
+    do {
+      await this.#bury()
+      await this.#startOne()
+    } while (this.#life!.isDead)
+    await this.#rest()
+  }
+
+  async #startOne(): Promise<void> {
     const socketFolder = join(this.#folder, `life${++this.#lives}`)
     mkdirSync(socketFolder)
     this.#stillness = new Stillness()
@@ -156,21 +166,23 @@ export class CrashRun {
       ) as Context.Context<never>
     })
     this.#life = life
-    await this.#whileTimePasses(started)
-    await this.#rest()
-  }
-
-  /** Time passes while nothing else happens. */
-  async #whileTimePasses(work: Promise<unknown>): Promise<void> {
-    let isDone = false
-    const done = work.finally(() => {
-      isDone = true
-    })
-    while (!isDone) {
+    let isStarted = false
+    let fault: unknown = null
+    const done = started.then(
+      () => {
+        isStarted = true
+      },
+      (error) => {
+        fault = error
+      }
+    )
+    while (!isStarted && !life.isDead) {
+      if (fault !== null) throw fault
       await Promise.race([done, this.#rest()])
-      if (!isDone) this.#clock.tick(this.#clock.currentTimeMillisUnsafe() + 50)
+      // Files and ports are not seen; much of the run's time would pass meanwhile.
+      await new Promise((resolve) => setTimeout(resolve, 2))
+      if (!isStarted) this.#clock.tick(this.#clock.currentTimeMillisUnsafe() + 50)
     }
-    await done
   }
 
   async #bury(): Promise<void> {
@@ -223,10 +235,11 @@ export class CrashRun {
         return
       case "pass":
         // A deadline of its actors may fall into a time without the service.
-        if (this.#options.strike === "crash" && this.#effects.strikes(`before ${step.name}`)) {
+        if (this.#effects.strikes(`before ${step.name}`)) {
           this.#life!.kill()
           await this.#bury()
-          this.#clock.tick(this.#clock.currentTimeMillisUnsafe() + step.ms)
+          const end = this.#clock.currentTimeMillisUnsafe() + step.ms
+          while (this.#clock.tick(end)) await turn()
           await this.#start()
           await this.#repeat()
         }
@@ -241,14 +254,8 @@ export class CrashRun {
     }
   }
 
-  async #ask({ name, method, path, body, hasKey, otherwise }: AskStep, as = name): Promise<Answer> {
-    const answer = await this.#exchange(
-      as,
-      method,
-      this.#filled(path),
-      this.#filledBody(body),
-      hasKey ? `key of ${name}` : null
-    )
+  async #ask({ name, method, path, body, key, otherwise }: AskStep, as = name): Promise<Answer> {
+    const answer = await this.#exchange(as, method, this.#filled(path), this.#filledBody(body), key)
     const isDoneBefore = otherwise !== undefined && answer.status === 409
     return isDoneBefore ? this.#ask(otherwise) : answer
   }

@@ -8,12 +8,18 @@ export class Effects {
   readonly names: Array<string> = []
   readonly #counts = new Map<string, number>()
   readonly #target: string | null
+  /** Counts down to a second strike, while the next service begins; null: there is none. */
+  #leftToSecond: number | null
   #isCounting = false
   #wasStruck = false
 
-  /** @param target The effect at which something happens; null: at none. */
-  constructor(target: string | null) {
+  /**
+   * @param target The effect at which something happens; null: at none.
+   * @param second It happens again at so many effects after it; null: it does not.
+   */
+  constructor(target: string | null, second: number | null) {
     this.#target = target
+    this.#leftToSecond = second
   }
 
   begin(): void {
@@ -28,9 +34,10 @@ export class Effects {
     return this.#wasStruck
   }
 
-  /** True: this is the target, and it was not met before. */
+  /** True: this is the target, and it was not met before; or the second one. */
   strikes(what: string): boolean {
-    if (!this.#isCounting || this.#wasStruck) return false
+    if (!this.#isCounting) return false
+    if (this.#wasStruck) return this.#leftToSecond !== null && --this.#leftToSecond === 0
     const count = (this.#counts.get(what) ?? 0) + 1
     this.#counts.set(what, count)
     const name = `${what} #${count}`

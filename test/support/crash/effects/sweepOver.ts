@@ -18,6 +18,7 @@ export interface Asked {
   readonly reference: Reference | null
   readonly strike: Strike
   readonly plant?: Plant | null
+  readonly second?: number | null
 }
 
 /** What was seen at the effects of one scenario. */
@@ -51,8 +52,15 @@ export const sweepOver = () => {
   })
   afterAll(() => runtime.dispose())
 
-  const run = ({ at, plant = null, ...asked }: Asked): Promise<RunResult> =>
-    CrashRun.of({ ...asked, plant, target: at, database, databaseName: Context.get(database, TestDatabase).name })
+  const run = ({ at, plant = null, second = null, ...asked }: Asked): Promise<RunResult> =>
+    CrashRun.of({
+      ...asked,
+      plant,
+      second,
+      target: at,
+      database,
+      databaseName: Context.get(database, TestDatabase).name
+    })
 
   /** Faults of the run itself are faults of the sweep. */
   const reference = async (scenario: Scenario): Promise<Reference> => {
@@ -62,14 +70,18 @@ export const sweepOver = () => {
   }
 
   /** One strike, noted in `swept`. */
-  const strikeAt = async (swept: Swept, scenario: Scenario, at: string, reference: Reference, strike: Strike) => {
+  const strikeAt = async (swept: Swept, { at, reference, ...asked }: Asked & { at: string; reference: Reference }) => {
+    const { scenario, second } = asked
     for (let tries = 0; tries < triesMax; tries++) {
-      const result = await run({ scenario, at, reference, strike })
+      const result = await run({ ...asked, at, reference })
       if (!result.wasStruck && result.faults.length === 0) continue
       swept.strikes += Number(result.wasStruck)
       const before = reference.effects.slice(0, reference.effects.indexOf(at) + 1)
       swept.exact += Number(result.reference.effects.slice(0, before.length).join() === before.join())
-      if (result.faults.length > 0) swept.violations.push(`${scenario.name}, ${at}: ${result.faults.join("\n  ")}`)
+      if (result.faults.length > 0)
+        swept.violations.push(
+          `${scenario.name}, ${at}${second ? `, then ${second}` : ""}: ${result.faults.join("\n  ")}`
+        )
       return
     }
     swept.violations.push(`${scenario.name}: ${at} did not come again in ${triesMax} runs`)
