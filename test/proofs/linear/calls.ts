@@ -6,6 +6,12 @@ export interface Command {
   readonly ends: number | null
 }
 
+/** A command's name says how it ends: `3-hangs`, `4-exits-7`. */
+export const commandOf = (by: string): Command => {
+  const code = /-exits-(\d+)$/.exec(by)?.[1]
+  return { by, ends: code === undefined ? null : Number(code) }
+}
+
 /** Each names the Sandbox by its creator's Idempotency-Key. */
 export type Does = { readonly sandbox: string } & (
   | { readonly type: "create"; readonly name: string }

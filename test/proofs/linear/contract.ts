@@ -1,6 +1,6 @@
 /**
- * The contract of one Sandbox as a sequential program: whatever concurrent clients of the HTTP API see, some order of their calls, each at one
- * moment between its request and its answer, is a run of this program. Calls that wait (start, stop, delete) have two moments: they are accepted,
+ * The contract of one Sandbox as a sequential program: for all that concurrent clients of the HTTP API see, some order of their calls, each at
+ * one moment between its request and its answer, is a run of this program. Calls that wait (start, stop, delete) have two moments: they are accepted,
  * and later answered with what the Sandbox is by then.
  *
  * `test/system/linear/` checks it against recorded clients of a real service.
@@ -13,6 +13,7 @@ import {
   type Command,
   type CommandSeen,
   callText,
+  commandOf,
   type Does,
   type DoesOf,
   type DoesType,
@@ -28,7 +29,7 @@ interface CommandState {
   readonly seen: string
 }
 
-export interface SandboxState {
+interface State {
   /** Null: it is not made. */
   readonly status: "pending" | "running" | "stopping" | "stopped" | "failed" | "deleting" | "deleted" | null
   /** Null: not known, because no answer has told it. */
@@ -47,7 +48,6 @@ export interface SandboxState {
   readonly files: Readonly<Record<string, string>>
 }
 
-type State = SandboxState
 type Next = ReadonlyArray<State>
 
 const notMade: State = {
@@ -65,9 +65,7 @@ const notMade: State = {
 }
 
 /** How long calls wait before they answer with an earlier status. */
-const startAnswerMs = 20_000
-const stopAnswerMs = 20_000
-const deleteAnswerMs = 10_000
+const answersWithinMs = { start: 20_000, stop: 20_000, delete: 10_000 }
 /** What lives in a Sandbox has ended when the answer to its stop or delete comes, unless that took longer than this. */
 const dependentsAnswerMs = 2_000
 /** Clocks of client and service begin to count at different moments. */
@@ -205,7 +203,7 @@ const withoutRuntime = ({ ms }: Answer): ReadonlyArray<string> => [
   "failed",
   "deleting",
   "deleted",
-  ...(ms > startAnswerMs - slackMs ? ["pending"] : [])
+  ...(ms > answersWithinMs.start - slackMs ? ["pending"] : [])
 ]
 
 /* Files */
@@ -331,10 +329,12 @@ const steps: { readonly [T in DoesType]: Step<T> } = {
     return isOpen ? shown(next, answer.sandbox) : []
   },
   start: (state, { key }, answer, moment) =>
-    moment === 0 ? accepted(state, answer, starts(state, key)) : answered(state, answer, startAnswerMs, settled),
+    moment === 0
+      ? accepted(state, answer, starts(state, key))
+      : answered(state, answer, answersWithinMs.start, settled),
   stop: (state, _, answer, moment) => {
     if (moment === 0) return accepted(state, answer, stops(state))
-    const next = answered(state, answer, stopAnswerMs, settled)
+    const next = answered(state, answer, answersWithinMs.stop, settled)
     return answer !== null && answer.ms < dependentsAnswerMs - slackMs ? next.map(withCommandsOver) : next
   },
   delete: (state, _, answer, moment) => {
@@ -342,7 +342,7 @@ const steps: { readonly [T in DoesType]: Step<T> } = {
       const isGoing = state.status === "deleting" || state.status === "deleted"
       return state.status === null ? [] : [isGoing ? state : enter({ ...state, restarts: false }, "deleting")]
     }
-    const next = answered(state, answer, deleteAnswerMs, ["deleted"])
+    const next = answered(state, answer, answersWithinMs.delete, ["deleted"])
     return answer !== null && answer.ms < dependentsAnswerMs - slackMs ? next.map(withCommandsOver) : next
   },
   begin: begins,
@@ -370,12 +370,6 @@ const steps: { readonly [T in DoesType]: Step<T> } = {
     if (answer !== null && answer.is !== "done") return filesRefused(state, answer, isMissing)
     return when(state.status === "running" && !isMissing, withoutFile(state, path))
   }
-}
-
-/** A command's name says how it ends: `3-hangs`, `4-exits-7`. */
-export const commandOf = (by: string): Command => {
-  const code = /-exits-(\d+)$/.exec(by)?.[1]
-  return { by, ends: code === undefined ? null : Number(code) }
 }
 
 const inOrder = (entries: object) => Object.entries(entries).sort(([one], [other]) => (one < other ? -1 : 1))

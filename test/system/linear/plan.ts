@@ -1,7 +1,6 @@
 /** What a client does next, by chance. */
 
-import type { Does, DoesType } from "../../proofs/linear/calls.ts"
-import { commandOf } from "../../proofs/linear/contract.ts"
+import { commandOf, type Does, type DoesType } from "../../proofs/linear/calls.ts"
 import type { Life } from "./Life.ts"
 
 export type Random = () => number
@@ -88,7 +87,7 @@ const commandAgain = (random: Random, life: Life) => {
   return begun?.type === "begin" && random() < 0.4 ? begun.command : null
 }
 
-/** What a last client reads when all others are done: whatever was lost on the way shows here. */
+/** What a last client reads when all others are done: a change that was lost shows here. */
 export const lastReads = (life: Life): ReadonlyArray<Does> => {
   const at = { sandbox: life.key }
   if (life.id === null) return [{ ...at, type: "list" }]

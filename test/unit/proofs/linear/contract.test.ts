@@ -2,8 +2,8 @@
 import { assert, describe, it } from "vitest"
 import { linearize } from "../../../../src/proofs/linear/linearize.ts"
 import type { History } from "../../../../src/proofs/linear/Model.ts"
-import type { Answer, Does, SandboxSeen } from "../../../proofs/linear/calls.ts"
-import { commandOf, contract } from "../../../proofs/linear/contract.ts"
+import { type Answer, commandOf, type Does, type SandboxSeen } from "../../../proofs/linear/calls.ts"
+import { contract } from "../../../proofs/linear/contract.ts"
 
 const sandbox = "k"
 const ms = 1
