@@ -50,19 +50,8 @@ interface State {
 
 type Next = ReadonlyArray<State>
 
-const notMade: State = {
-  status: null,
-  id: null,
-  generation: 0,
-  restarts: false,
-  name: null,
-  label: "",
-  log: [],
-  changes: 0,
-  startKeys: [],
-  commands: {},
-  files: {}
-}
+const blank = { name: null, label: "", log: [], changes: 0, startKeys: [], commands: {}, files: {} }
+const notMade: State = { ...blank, status: null, id: null, generation: 0, restarts: false }
 
 /** How long calls wait before they answer with an earlier status. */
 const answersWithinMs = { start: 20_000, stop: 20_000, delete: 10_000 }
@@ -292,6 +281,10 @@ const accepted = (state: State, answer: Answer | null, next: Next): Next => {
   return answer.code === "NOT_FOUND" ? [...now, ...next] : now
 }
 
+/** What lived in it has heard of its end by then. */
+const isPrompt = (answer: Answer | null): boolean =>
+  answer !== null && answer.is !== "refused" && answer.ms < dependentsAnswerMs - slackMs
+
 type Step<T extends DoesType> = (state: State, does: DoesOf<T>, answer: Answer | null, moment: number) => Next
 
 const isOf = <I extends AnswerIs>(answer: Answer | null, is: I): answer is AnswerOf<I> => answer?.is === is
@@ -335,7 +328,7 @@ const steps: { readonly [T in DoesType]: Step<T> } = {
   stop: (state, _, answer, moment) => {
     if (moment === 0) return accepted(state, answer, stops(state))
     const next = answered(state, answer, answersWithinMs.stop, settled)
-    return answer !== null && answer.ms < dependentsAnswerMs - slackMs ? next.map(withCommandsOver) : next
+    return isPrompt(answer) ? next.map(withCommandsOver) : next
   },
   delete: (state, _, answer, moment) => {
     if (moment === 0) {
@@ -343,7 +336,7 @@ const steps: { readonly [T in DoesType]: Step<T> } = {
       return state.status === null ? [] : [isGoing ? state : enter({ ...state, restarts: false }, "deleting")]
     }
     const next = answered(state, answer, answersWithinMs.delete, ["deleted"])
-    return answer !== null && answer.ms < dependentsAnswerMs - slackMs ? next.map(withCommandsOver) : next
+    return isPrompt(answer) ? next.map(withCommandsOver) : next
   },
   begin: begins,
   look: looks,
