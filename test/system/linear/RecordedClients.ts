@@ -6,6 +6,7 @@ import { answerOf, requestOf } from "./requests.ts"
 
 const answerWithinMs = 45_000
 const againAfterMs = 25
+const againAfterOutageMs = 50
 
 /** Of a connection that was refused: the service has not seen the call. */
 const isUnsent = (error: unknown): boolean =>
@@ -50,6 +51,7 @@ export class RecordedClients {
       const text = await response.text()
       const at = performance.now()
       this.#note(client, life, does, invokedAt, { status: response.status, text, at })
+      if (response.status === 503) await sleep(againAfterOutageMs)
     } catch (error) {
       if (isUnsent(error)) {
         await sleep(againAfterMs)

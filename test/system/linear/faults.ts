@@ -16,15 +16,20 @@ const chances: ReadonlyArray<FaultName> = [
   "freezeDatabase"
 ]
 
-export const anyFault = (random: Random): FaultName => anyOf(random, chances)
+/** The database of several services belongs to the test, and is frozen and cut off only. */
+const endsDatabase: ReadonlyArray<FaultName> = ["killBoth", "killDatabase"]
+
+export const anyFault = (random: Random, members: number): FaultName =>
+  anyOf(random, members === 1 ? chances : chances.filter((name) => !endsDatabase.includes(name)))
 
 const freezeMsMax = 2_500
 /** Longer than the service's patience with its database at times. */
 const databaseFreezeMsMax = 4_500
 
-const databaseProcesses = ({ dataDir }: ServiceProcess) => {
+/** @param folder Contains the server's data, so its arguments name it. */
+const databaseProcesses = (folder: string) => {
   const all = processes()
-  const servers = all.filter(({ command }) => command.includes(dataDir) && /postgres$/.test(command.split(" ")[0]!))
+  const servers = all.filter(({ command }) => command.includes(folder) && /postgres$/.test(command.split(" ")[0]!))
   const pids = new Set(servers.map(({ pid }) => pid))
   return [...servers, ...all.filter(({ parent }) => pids.has(parent))]
 }
@@ -38,7 +43,12 @@ const signal = (pid: number, name: NodeJS.Signals) => {
 }
 
 /** Returns once the service runs again. */
-export const inflict = async (fault: FaultName, service: ServiceProcess, random: Random): Promise<void> => {
+export const inflict = async (
+  fault: FaultName,
+  service: ServiceProcess,
+  databaseFolder: string,
+  random: Random
+): Promise<void> => {
   switch (fault) {
     case "kill":
       await service.kill()
@@ -51,7 +61,7 @@ export const inflict = async (fault: FaultName, service: ServiceProcess, random:
       return service.killPostgres()
     case "cutConnections":
       // All connections of the service end, the answers of its last commits with them: a backend's death does that.
-      return databaseProcesses(service)
+      return databaseProcesses(databaseFolder)
         .filter(({ command }) => /wal ?writer/.test(command))
         .forEach(({ pid }) => signal(pid, "SIGKILL"))
     case "freeze":
@@ -59,7 +69,7 @@ export const inflict = async (fault: FaultName, service: ServiceProcess, random:
       await sleep(random() * freezeMsMax)
       return service.thaw()
     case "freezeDatabase": {
-      const frozen = databaseProcesses(service)
+      const frozen = databaseProcesses(databaseFolder)
       for (const { pid } of frozen) signal(pid, "SIGSTOP")
       await sleep(random() * databaseFreezeMsMax)
       for (const { pid } of frozen) signal(pid, "SIGCONT")

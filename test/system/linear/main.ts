@@ -1,11 +1,12 @@
 /**
- * `npm run test:linear -- [--seconds S] [--seed N] [--clients N] [--sandboxes N]`: clients of a real service that is killed, frozen and cut
- * off from its database, and whether the contract explains all that they saw. Ctrl-C ends it early, with the verdict about what was seen.
+ * `npm run test:linear -- [--seconds S] [--seed N] [--services N] [--clients N] [--sandboxes N]`: clients of a real service, or of several on one
+ * database, that is killed, frozen and cut off from its database, and whether the contract explains all that they saw. Ctrl-C ends it early, with the verdict about what was seen.
  */
 import { parseArgs } from "node:util"
 import { ServiceProcess } from "../../support/crash/ServiceProcess.ts"
 import { unusable } from "../../support/host/namespace/TestHost.ts"
 import { RecordedRun, summaryText } from "./recordedRun.ts"
+import { sharedDatabase } from "./sharedDatabase.ts"
 
 const { values } = parseArgs({
   options: {
@@ -14,6 +15,7 @@ const { values } = parseArgs({
     clients: { type: "string", default: "8" },
     sandboxes: { type: "string", default: "3" },
     calls: { type: "string", default: "120" },
+    services: { type: "string", default: "1" },
     "fault-every": { type: "string", default: "2500" }
   }
 })
@@ -32,25 +34,31 @@ const stop = new AbortController()
 process.once("SIGINT", () => stop.abort())
 
 console.log(`seed ${values.seed}`)
-const service = await ServiceProcess.make()
+const database = numbers["services"] === 1 ? null : await sharedDatabase()
+const members =
+  database === null
+    ? [await ServiceProcess.make()]
+    : await ServiceProcess.cluster(numbers["services"]!, { DATABASE_URL: database.url })
 try {
-  await service.start()
-  const run = await RecordedRun.of(service, {
+  for (const member of members) await member.start()
+  const run = await RecordedRun.of(members, {
     seed: numbers["seed"]!,
     seconds: numbers["seconds"]!,
     clients: numbers["clients"]!,
     sandboxes: numbers["sandboxes"]!,
     callsEach: numbers["calls"]!,
     faultEveryMs: numbers["fault-every"]!,
+    ...(database === null ? {} : { databaseFolder: database.folder }),
     signal: stop.signal,
     progress: (present) => console.log(`  ${summaryText(present)}, of ${values.seconds} s`)
   })
   for (const refusal of run.refusals) console.log(`\n${refusal}\n`)
   console.log(summaryText(run))
   process.exitCode = run.refusals.length + run.undecided === 0 ? 0 : 1
-  await service.deleteSandboxes()
+  await members[0]!.deleteSandboxes()
 } finally {
-  await service.kill()
-  service.killPostgres()
-  service.remove()
+  for (const member of members) await member.kill()
+  members[0]!.killPostgres()
+  members[0]!.remove()
+  await database?.end()
 }

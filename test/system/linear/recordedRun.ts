@@ -7,7 +7,7 @@ import { contract } from "../../proofs/linear/contract.ts"
 import type { ServiceProcess } from "../../support/crash/ServiceProcess.ts"
 import { anyFault, type FaultName, inflict } from "./faults.ts"
 import { Life } from "./Life.ts"
-import { lastReads, nextOf, randomOf } from "./plan.ts"
+import { anyOf, lastReads, nextOf, randomOf } from "./plan.ts"
 import { RecordedClients } from "./RecordedClients.ts"
 
 export interface RunPlan {
@@ -23,6 +23,8 @@ export interface RunPlan {
   readonly signal?: AbortSignal
   /** Where clients send their calls, if not to the service itself. */
   readonly origin?: string
+  /** Of a database that is not the service's own. */
+  readonly databaseFolder?: string
   readonly progress?: (run: RecordedRun) => void
 }
 
@@ -40,26 +42,31 @@ export class RecordedRun {
   /** A text for each Sandbox whose history is not. */
   readonly refusals: Array<string> = []
   readonly beganAt = performance.now()
-  readonly #service: ServiceProcess
+  readonly #members: ReadonlyArray<ServiceProcess>
   readonly #lives: Array<Life> = []
   #made = 0
   #isOver = false
 
-  private constructor(service: ServiceProcess, plan: RunPlan, workspaceId: string) {
-    this.#service = service
+  private constructor(members: ReadonlyArray<ServiceProcess>, plan: RunPlan, workspaceId: string) {
+    this.#members = members
     this.plan = plan
-    this.clients = new RecordedClients({ origin: () => plan.origin ?? service.origin, key: service.key, workspaceId })
+    let turn = 0
+    const origin = () => plan.origin ?? members[turn++ % members.length]!.origin
+    this.clients = new RecordedClients({ origin, key: members[0]!.key, workspaceId })
   }
 
-  static async of(service: ServiceProcess, plan: RunPlan): Promise<RecordedRun> {
-    const { body } = await service.ask("POST", "/workspaces", { name: `linear ${plan.seed}` }, `w${plan.seed}`)
-    const run = new RecordedRun(service, plan, body.workspace.id)
+  /** @param members Services of one database; each call goes to the next of them. */
+  static async of(members: ReadonlyArray<ServiceProcess>, plan: RunPlan): Promise<RecordedRun> {
+    const { body } = await members[0]!.ask("POST", "/workspaces", { name: `linear ${plan.seed}` }, `w${plan.seed}`)
+    const run = new RecordedRun(members, plan, body.workspace.id)
     await run.#go()
     return run
   }
 
+  /** Of the service, or of its database. */
   get kills(): number {
-    return Object.values(this.faults).reduce((sum, count) => sum + count, 0)
+    const { kill = 0, killBoth = 0, killDatabase = 0 } = this.faults
+    return kill + killBoth + killDatabase
   }
 
   get seconds(): number {
@@ -108,9 +115,10 @@ export class RecordedRun {
     while (!this.#isTimeUp) {
       await sleep((0.5 + random()) * faultEveryMs)
       if (this.#isTimeUp) return
-      const fault = anyFault(random)
+      const fault = anyFault(random, this.#members.length)
       this.faults[fault] = (this.faults[fault] ?? 0) + 1
-      await inflict(fault, this.#service, random)
+      const member = anyOf(random, this.#members)
+      await inflict(fault, member, this.plan.databaseFolder ?? member.dataDir, random)
     }
   }
 
@@ -123,12 +131,12 @@ export class RecordedRun {
     else if (verdict.is === "undecided") this.undecided++
     else this.refusals.push(await this.#refusalOf(life))
     if (!life.isDeleted && life.id !== null && !this.#isOver) {
-      await this.#service.ask("DELETE", `/sandboxes/${life.id}`).catch(() => null)
+      await this.#members[0]!.ask("DELETE", `/sandboxes/${life.id}`).catch(() => null)
     }
   }
 
   async #refusalOf(life: Life): Promise<string> {
-    const log = await this.#service.ask("GET", `/sandboxes/${life.id}/transitions?limit=1000`).catch(() => null)
+    const log = await this.#members[0]!.ask("GET", `/sandboxes/${life.id}/transitions?limit=1000`).catch(() => null)
     const rows: ReadonlyArray<Record<string, unknown>> = log?.body.transitions ?? []
     const beganAt = Math.min(...life.history.map(({ invokedAt }) => invokedAt))
     return [
