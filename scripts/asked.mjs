@@ -19,6 +19,7 @@ const wanted = {
   "test/system/crash/main.ts": args.some((word) => word.startsWith("--money-rounds")) ? [] : [setUp],
   "test/system/flood/main.ts": [setUp],
   "test/system/linear/main.ts": [setUp],
+  "test/proofs/prove.ts": [setUp],
   "test/system/fleet/main.ts": fleet()
 }
 

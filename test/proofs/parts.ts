@@ -2,7 +2,7 @@
 export interface Part {
   readonly name: string
   readonly sentence: string
-  readonly program: string
+  readonly command: ReadonlyArray<string>
   /** Of the time, relative to the others. */
   readonly share: number
 }
@@ -11,7 +11,37 @@ export const parts: ReadonlyArray<Part> = [
   {
     name: "explore",
     sentence: "every path through the products of the machines",
-    program: "test/proofs/main.ts",
+    command: ["test/proofs/main.ts"],
     share: 3
+  },
+  {
+    name: "mutants",
+    sentence: "single changes of the machines, which must be found",
+    command: ["test/proofs/mutants/main.ts"],
+    share: 2
+  },
+  {
+    name: "crash",
+    sentence: "a crash at every effect",
+    command: ["test/system/crash/sweep.ts"],
+    share: 4
+  },
+  {
+    name: "lose",
+    sentence: "the database's answer lost at every commit",
+    command: ["test/system/crash/sweep.ts", "--strike", "lose"],
+    share: 2
+  },
+  {
+    name: "linear",
+    sentence: "clients of a service that is killed, frozen and cut off from its database",
+    command: ["test/system/linear/main.ts"],
+    share: 2
+  },
+  {
+    name: "cluster",
+    sentence: "clients of several services on one database",
+    command: ["test/system/linear/main.ts", "--services", "3"],
+    share: 2
   }
 ]

@@ -37,11 +37,11 @@ process.on("SIGINT", () => {
 
 const failed: Array<string> = []
 try {
-  for (const { name, sentence, program, share } of asked) {
+  for (const { name, sentence, command, share } of asked) {
     if (isStopped) break
     const seconds = Math.ceil((Number(values.seconds) * share) / shares)
     console.log(`\n${name}: ${sentence}, ${seconds} s`)
-    const child = spawn(process.execPath, [program, "--seconds", String(seconds)], {
+    const child = spawn(process.execPath, [...command, "--seconds", String(seconds)], {
       cwd: root,
       stdio: "inherit",
       env: { ...process.env, [linesVariable]: file }

@@ -3,6 +3,7 @@
  * tables, the recorded lives, the walk or an exploration shows it. Ctrl-C ends it, and it says what it had seen.
  */
 import { parseArgs } from "node:util"
+import { state } from "../../../src/proofs/Proved.ts"
 import { machineSources } from "../../support/machines/MachineSource.ts"
 import { equalIds } from "./equal.ts"
 import { type Subject, subjectOf } from "./mutantsOf.ts"
@@ -95,4 +96,11 @@ const faults =
         ...unknownIds(subjects, equalIds).map((id) => `"${id}" is listed as equal, and is no mutant.`)
       ]
 for (const fault of faults) console.log(fault)
+state({
+  type: "row",
+  what: `single changes of ${subjects.length} machines, found by their tables, histories, walks and explorations`,
+  amount: `${seen.length} mutants, ${seen.length - survivors.length} found, ${survivors.length} listed as equal`,
+  seed: null,
+  violations: faults.length
+})
 process.exitCode = faults.length === 0 ? 0 : 1

@@ -4,6 +4,7 @@
  */
 import { existsSync, writeSync } from "node:fs"
 import { assert, describe, it } from "vitest"
+import { state } from "../../../src/proofs/Proved.ts"
 import type { Strike } from "../../support/crash/effects/CrashLife.ts"
 import type { Reference } from "../../support/crash/effects/CrashRun.ts"
 import counts from "../../support/crash/effects/counts.json" with { type: "json" }
@@ -120,6 +121,14 @@ describe("at each of its effects", () => {
       }
     }
     table()
+    const sum = (of: (one: Swept) => number) => [...swept.values()].reduce((before, one) => before + of(one), 0)
+    state({
+      type: "row",
+      what: `${swept.size} scenarios, ${strike === "crash" ? "a crash" : "a lost answer of the database"} at each effect`,
+      amount: `${sum(({ effects }) => effects)} effects, ${sum(({ strikes }) => strikes)} ${strike === "crash" ? "crashes" : "lost answers"}`,
+      seed: String(seed),
+      violations: sum(({ violations }) => violations.length)
+    })
     assert.deepStrictEqual(
       [...swept.values()].flatMap(({ violations }) => violations),
       []

@@ -3,6 +3,7 @@
  * database, that is killed, frozen and cut off from its database, and whether the contract explains all that they saw. Ctrl-C ends it early, with the verdict about what was seen.
  */
 import { parseArgs } from "node:util"
+import { state } from "../../../src/proofs/Proved.ts"
 import { ServiceProcess } from "../../support/crash/ServiceProcess.ts"
 import { unusable } from "../../support/host/namespace/TestHost.ts"
 import { RecordedRun, summaryText } from "./recordedRun.ts"
@@ -54,6 +55,14 @@ try {
   })
   for (const refusal of run.refusals) console.log(`\n${refusal}\n`)
   console.log(summaryText(run))
+  const outages = Object.entries(run.faults).map(([name, count]) => `${count} ${name}`)
+  state({
+    type: "row",
+    what: `clients over HTTP of ${numbers["services"] === 1 ? "a service that fails" : "services that fail, on one database"}, held to the contract`,
+    amount: [`${run.clients.calls} calls`, `${run.kills} kills`, ...outages].join(", "),
+    seed: values.seed,
+    violations: run.refusals.length + run.undecided
+  })
   process.exitCode = run.refusals.length + run.undecided === 0 ? 0 : 1
   await members[0]!.deleteSandboxes()
 } finally {
