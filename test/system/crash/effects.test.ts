@@ -20,7 +20,7 @@ import { lineOf, type Swept, sweepOver, targetsOf } from "../../support/crash/ef
 
 const asked = (name: string): string | undefined => process.env[`ATOLL_SWEEP_${name}`] || undefined
 
-const runs = Number(asked("RUNS") ?? 12)
+const runs = Number(asked("RUNS") ?? 8)
 const endAt = performance.now() + 1000 * Number(asked("SECONDS") ?? 3600)
 const seed = Number(asked("SEED") ?? Date.now() % 1_000_000)
 const strike = (asked("STRIKE") ?? "crash") as Strike
