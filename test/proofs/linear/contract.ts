@@ -55,7 +55,7 @@ const notMade: State = { ...blank, status: null, id: null, generation: 0, restar
 
 /** How long calls wait before they answer with an earlier status. */
 const answersWithinMs = { start: 20_000, stop: 20_000, delete: 10_000 }
-/** What lives in a Sandbox has ended when the answer to its stop or delete comes, unless that took longer than this. */
+/** What lives in a Sandbox has ended when the answer to its stop comes, unless that took longer than this. */
 const dependentsAnswerMs = 2_000
 /** Clocks of client and service begin to count at different moments. */
 const slackMs = 500
@@ -335,8 +335,7 @@ const steps: { readonly [T in DoesType]: Step<T> } = {
       const isGoing = state.status === "deleting" || state.status === "deleted"
       return state.status === null ? [] : [isGoing ? state : enter({ ...state, restarts: false }, "deleting")]
     }
-    const next = answered(state, answer, answersWithinMs.delete, ["deleted"])
-    return isPrompt(answer) ? next.map(withCommandsOver) : next
+    return answered(state, answer, answersWithinMs.delete, ["deleted"])
   },
   begin: begins,
   look: looks,

@@ -30,6 +30,8 @@ export interface RunPlan {
 
 const afterDelete = 15
 const progressEveryMs = 2_000
+const commandsEndWithinMs = 60_000
+const askEveryMs = 250
 const lastClient = "last"
 
 export class RecordedRun {
@@ -126,6 +128,10 @@ export class RecordedRun {
   async #end(life: Life): Promise<void> {
     while (life.inFlight > 0) await sleep(5)
     for (const does of lastReads(life)) await this.clients.certainly(lastClient, life, does)
+    if (life.isDeleted && !(await this.#haveCommandsEnded(life))) {
+      this.refusals.push(`seed ${this.plan.seed}: commands of ${life.key} (${life.id}), which is deleted, do not end`)
+      return
+    }
     const verdict = linearize(contract, life.history)
     if (verdict.is === "linearizable") this.explained++
     else if (verdict.is === "undecided") this.undecided++
@@ -133,6 +139,17 @@ export class RecordedRun {
     if (!life.isDeleted && life.id !== null && !this.#isOver) {
       await this.#members[0]!.ask("DELETE", `/sandboxes/${life.id}`).catch(() => null)
     }
+  }
+
+  /** A process that was killed or frozen may own them: then another one has to take them over first. */
+  async #haveCommandsEnded(life: Life): Promise<boolean> {
+    for (const endAt = performance.now() + commandsEndWithinMs; performance.now() < endAt; await sleep(askEveryMs)) {
+      await this.clients.certainly(lastClient, life, { sandbox: life.key, type: "commands" })
+      const answer = life.history.at(-1)!.answered?.answer
+      const isOpen = ({ status }: { readonly status: string }) => status === "queued" || status === "running"
+      if (answer?.is === "commands" && !answer.commands.some(isOpen)) return true
+    }
+    return false
   }
 
   async #refusalOf(life: Life): Promise<string> {
