@@ -26,14 +26,14 @@ describe.skipIf(skipped(unusable))("the API", () => {
     }
   })
 
-  const plan: RunPlan = { seed, seconds: 7, clients: 6, sandboxes: 2, callsEach: 60, faultEveryMs: 2_000 }
+  const plan: RunPlan = { seed, seconds: 6, clients: 6, sandboxes: 2, callsEach: 60, faultEveryMs: 2_000 }
 
   it("is linearizable while its service and database are killed", async () => {
     const run = await RecordedRun.of([service], plan)
     console.info(summaryText(run))
     assert.deepStrictEqual(run.refusals, [], `again: npm run test:linear -- --seed ${seed}`)
     assert.strictEqual(run.undecided, 0)
-    assert.isAbove(Object.keys(run.faults).length, 0)
+    assert.isAbove(run.kills, 0)
     assert.isAbove(run.clients.calls, 30)
   })
 

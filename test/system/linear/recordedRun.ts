@@ -117,7 +117,8 @@ export class RecordedRun {
     while (!this.#isTimeUp) {
       await sleep((0.5 + random()) * faultEveryMs)
       if (this.#isTimeUp) return
-      const fault = anyFault(random, this.#members.length)
+      // However short a run is, it has a kill.
+      const fault = this.kills === 0 ? "kill" : anyFault(random, this.#members.length)
       this.faults[fault] = (this.faults[fault] ?? 0) + 1
       const member = anyOf(random, this.#members)
       await inflict(fault, member, this.plan.databaseFolder ?? member.dataDir, random)
