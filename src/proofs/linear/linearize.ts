@@ -167,8 +167,12 @@ class Search<S, C, A> {
     // A read that is possible now and tells nothing new may as well be done now: an order that has it later may have it here.
     const idle = found.find((entry) => this.entries[entry]!.isRead && this.#after(entry, states) === states)
     if (idle !== undefined) return [idle]
+    // A lost call need not be placed at all, so not where it would change nothing.
     const lost = this.#lost.filter(
-      (entry) => this.entries[entry]!.call.invokedAt <= firstAnswerAt && this.#isOpen(entry)
+      (entry) =>
+        this.entries[entry]!.call.invokedAt <= firstAnswerAt &&
+        this.#isOpen(entry) &&
+        this.#after(entry, states) !== states
     )
     return [...found.sort((one, other) => this.entries[one]!.answeredAt - this.entries[other]!.answeredAt), ...lost]
   }
