@@ -7,7 +7,7 @@ export interface Mutant {
   /** Where it is likely to show; null: anywhere. */
   readonly state: string | null
   readonly event: string | null
-  readonly make: () => AnyStateMachine
+  readonly make: () => AnyStateMachine | Promise<AnyStateMachine>
 }
 
 export interface PlainAction {

@@ -1,5 +1,5 @@
 /**
- * `npx node test/proofs/mutants/main.ts [--machine NAME] [--every K] [--seconds S] [--without LAYER,…] [--explore S] [--show]`: changes one thing of a machine at a time, and sees that the
+ * `npm run mutants -- [--machine NAME] [--every K] [--seconds S] [--without LAYER,…] [--explore S] [--show]`: changes one thing of a machine at a time, and sees that the
  * tables, the recorded lives, the walk or an exploration shows it. Ctrl-C ends it, and it says what it had seen.
  */
 import { parseArgs } from "node:util"

@@ -4,6 +4,7 @@ import type { MachineSource } from "../../support/machines/MachineSource.ts"
 import type { Mutant } from "./Mutant.ts"
 import type { ParamsOfCommands } from "./ofActions.ts"
 import { mutantsOfImplementations } from "./ofImplementations.ts"
+import { mutantsOfSource } from "./ofSource.ts"
 import { mutantsOfStates } from "./ofStates.ts"
 import { mutantsOfTransitions } from "./ofTransitions.ts"
 
@@ -37,7 +38,8 @@ export const subjectOf = (source: MachineSource): Subject => {
     mutants: [
       ...mutantsOfTransitions(machine, params),
       ...mutantsOfStates(machine, params),
-      ...mutantsOfImplementations(machine, decisions.written)
+      ...mutantsOfImplementations(machine, decisions.written),
+      ...mutantsOfSource(source.name)
     ]
   }
 }

@@ -45,7 +45,7 @@ const killersOf = ({ decisions, source }: Subject, exploreSeconds: number): Kill
 }
 
 /** A mutant that throws has failed. */
-const caught = async (run: () => string | null | Promise<string | null>): Promise<string | null> => {
+const caught = async (run: () => Promise<string | null>): Promise<string | null> => {
   try {
     return await run()
   } catch (error) {
@@ -65,7 +65,7 @@ export async function* verdictsOf(
   for (const mutant of mutantsIn(subject, every)) {
     let verdict: Verdict = { mutant, killer: null, by: null }
     for (const layer of asked) {
-      const by = await caught(() => killers[layer](mutant.make(), mutant))
+      const by = await caught(async () => killers[layer](await mutant.make(), mutant))
       if (by === null) continue
       verdict = { mutant, killer: layer, by }
       break

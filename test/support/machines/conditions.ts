@@ -18,17 +18,28 @@ interface Reads {
   taken: number
 }
 
-const watched = (fields: Fields, reads: Set<string>): Fields =>
+/** Reads of an object within are told by their way: `lifetime.stopAfterSeconds`. */
+const watched = (fields: Fields, reads: Set<string>, way = ""): Fields =>
   new Proxy(fields, {
     get: (target, field) => {
-      reads.add(String(field))
-      return target[String(field)]
+      const value = target[String(field)]
+      reads.add(`${way}${String(field)}`)
+      return typeof value === "object" && value !== null && !Array.isArray(value)
+        ? watched(value as Fields, reads, `${way}${String(field)}.`)
+        : value
     },
     has: (target, field) => {
-      reads.add(String(field))
+      reads.add(`${way}${String(field)}`)
       return String(field) in target
     }
   })
+
+const valueAt = (fields: Fields, way: string): unknown =>
+  way.split(".").reduce<unknown>((value, field) => (value as Fields | null | undefined)?.[field], fields)
+
+/** What was read within an object says enough of it. */
+const isOutermost = (way: string, _: number, ways: ReadonlyArray<string>): boolean =>
+  !ways.some((other) => other.startsWith(`${way}.`))
 
 const branchesOf = (machine: AnyStateMachine, state: string, event: string): ReadonlyArray<Branch> => {
   const { states = {} } = machine.config as { readonly states?: Record<string, { readonly on?: Fields }> }
@@ -74,12 +85,12 @@ export const conditionOf = (machine: AnyStateMachine, state: string, context: Fi
   const isBoth = (field: string) => both.includes(field)
   const equal = both.map((field) => `${field} ${fields[field] === context[field] ? "=" : "≠"}`)
   const isAsked = (field: string) => !isBoth(field) && field !== "at"
-  const ofContext = [...reads.context].filter((field) => !isBoth(field) || context[field] === 1)
+  const ofContext = [...reads.context].filter(isOutermost).filter((field) => !isBoth(field) || context[field] === 1)
   const over = reads.event.has("at") && reads.context.has("expiresAt")
   const text = [
     ...equal,
     ...(over ? [(event["at"] as number) < (context["expiresAt"] as number) ? "in time" : "too late"] : []),
-    ...ofContext.filter((field) => field !== "expiresAt").map((field) => described(field, context[field])),
+    ...ofContext.filter((field) => field !== "expiresAt").map((field) => described(field, valueAt(context, field))),
     ...[...reads.event].filter(isAsked).map((field) => described(`event's ${field}`, fields[field]))
   ]
     .sort()

@@ -1,5 +1,5 @@
 /**
- * Instants that tell where they come from: each field of a context, each deadline and each field of an event has one of its own, far from all others. So an instant
+ * Instants that tell where they come from: each field of a context, each deadline and each field of an event has another one, far from the rest. So an instant
  * that a machine computes has one reading only, `updatedAt + 60000`, and a machine that takes the wrong one is seen.
  */
 import type { AnyEvent } from "../../../src/engine/ActorDefinition.ts"
@@ -49,7 +49,7 @@ export const deadlinesApart = (present: Deadlines): Deadlines =>
 
 /** What an event repeats of the context (`idleStopAt`) stays. Fractions stay, too. */
 export const eventApart = (event: AnyEvent, context: Fields): AnyEvent => {
-  const moved = mapped(event, (field, value) => (context[field] === value ? value : ofEvent(field)))
+  const moved = mapped(event, (field, value) => (context[field] === value ? value : ofEvent(field) + (value % 1)))
   const { until } = event as { readonly until?: number }
   return { ...event, ...moved, ...(until === undefined ? {} : { until: ofEvent("until") + (until % 1) }) }
 }

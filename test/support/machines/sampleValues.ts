@@ -19,7 +19,8 @@ const numbersOf = (field: string) =>
   field === "at"
     ? [at]
     : field.endsWith("At")
-      ? [instantOf(field)]
+      ? // When something was used is measured, and need not be whole.
+        [instantOf(field) + (field === "usedAt" ? 0.25 : 0)]
       : field.endsWith("Ms")
         ? [60_000, 1500.5]
         : field === "until"
@@ -68,7 +69,7 @@ export const samplesOf = (type: TSType, field: string): ReadonlyArray<unknown> =
       if (name === "Readonly" && argument !== undefined) return samplesOf(argument, field)
       if (name === "ReadonlyArray" && argument !== undefined) return [samplesOf(argument, field)]
       if (name === "Record") return [{}, { [`${field}-1`]: "1" }]
-      if (name === "Partial" && argument !== undefined) return samplesTogether(namedFields(argument))
+      if (name === "Partial" && argument !== undefined) return partialSamples(namedFields(argument))
       const named = namedTypes.get(name)
       if (named !== undefined) return named instanceof Map ? samplesTogether(named) : samplesOf(named as TSType, field)
     }
@@ -95,6 +96,12 @@ export const samplesTogether = (fields: Fields): ReadonlyArray<Record<string, un
   return Array.from({ length: most }, (_, at) =>
     Object.fromEntries(samples.map(([field, values]) => [field, values[Math.min(at, values.length - 1)]]))
   )
+}
+
+/** With all fields, and with the first one only. */
+const partialSamples = (fields: Fields): ReadonlyArray<Record<string, unknown>> => {
+  const [first] = [...fields].map(([field, type]) => [field, samplesOf(type, field)[0]] as const)
+  return [...samplesTogether(fields), ...(first === undefined ? [] : [Object.fromEntries([first])])]
 }
 
 const namedFields = (type: TSType): Fields => {

@@ -1,8 +1,8 @@
 /**
  * Every state that a machine can reach, context included, and its verdict on every event there.
  * The verdicts are the host's own (`src/engine/Transition.ts`). Events carry one instant, or the end of the access that
- * they are sent to, so contexts stay finite; the one value that grows, a generation, is followed to its third boot, and
- * from a client's change on to the next one.
+ * they are sent to, so contexts stay finite; of the two values that grow, a generation is followed to its third boot, and
+ * from a client's change on to the next one, and an edition to the second change.
  */
 import type { AnyMachineSnapshot } from "xstate"
 import type { AnyEvent } from "../../../src/engine/ActorDefinition.ts"
@@ -12,6 +12,8 @@ import type { MachineSource } from "./MachineSource.ts"
 import { at, combinations, samplesTogether } from "./sampleValues.ts"
 
 const generationMax = 3
+/** What a second change makes is seen, and not followed. */
+const editionMax = 2
 
 export interface Step {
   readonly from: string
@@ -48,10 +50,12 @@ export const deadlinesOf = (key: string): Deadlines => JSON.parse(key).deadlines
 export const eventsIn = ({ events }: MachineSource, snapshot: AnyMachineSnapshot): ReadonlyArray<AnyEvent> => {
   const {
     generation: present = 1,
+    edition = 1,
     idleStopAt,
     expiresAt
   } = snapshot.context as {
     readonly generation?: number
+    readonly edition?: number
     readonly idleStopAt?: number | null
     readonly expiresAt?: number
   }
@@ -63,7 +67,9 @@ export const eventsIn = ({ events }: MachineSource, snapshot: AnyMachineSnapshot
           ? [at, ...(idleStopAt ? [idleStopAt] : [])].map((look) => ({ ...event, type, idleStopAt: look }))
           : "boot" in event
             ? ["boot-1", "boot-2"].map((boot) => ({ ...event, type, boot }))
-            : [{ ...event, type }]
+            : "edition" in event && edition > 1
+              ? [event.edition, edition].map((seen) => ({ ...event, type, edition: seen }))
+              : [{ ...event, type }]
     )
   )
   return expiresAt === undefined ? sampled : [...sampled, ...sampled.map((event) => ({ ...event, at: expiresAt }))]
@@ -95,7 +101,7 @@ export const restoreFrozen = ({ machine }: MachineSource, key: string) => restor
 /** It is not followed from here. */
 export const isBeyond = (context: unknown): boolean => {
   const { generation = 0, edition = 1 } = context as { readonly generation?: number; readonly edition?: number }
-  return generation > (edition > 1 ? 1 : generationMax)
+  return generation > (edition > 1 ? 1 : generationMax) || edition > editionMax
 }
 
 export const walk = (source: MachineSource): ReadonlyMap<string, Reached> => {

@@ -82,7 +82,7 @@ describe("without its killers a mutant survives", () => {
 /** @source findings: "Mutants that no test killed" */
 describe("a mistake that no test saw once is seen by the tables", () => {
   it.each(byHand.map((mutant) => [mutant.id, mutant] as const))("%s", async (_, mutant) => {
-    const machine = mutant.make()
+    const machine = await mutant.make()
     const subject = subjects.find(({ source }) => source.machine.id === machine.id)!
     assert.strictEqual(await killerOf(subject, mutant, []), "table")
   })
