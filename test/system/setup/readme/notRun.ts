@@ -45,8 +45,7 @@ export const notRun: ReadonlyArray<NotRun> = [
   { command: /^npm run --silent atoll --(?: …)?$/, why: "It is how others begin." },
   {
     command:
-      /^npm run (?:check|docs|words|shots|machines|histories|explore|prove|clients|release|pack|bench|test:\w+)\b/,
-    command: /^npm run (?:check|docs|words|shots|machines|histories|explore|mutants|clients|release|bench|test:\w+)\b/,
+      /^npm run (?:check|docs|words|shots|machines|histories|explore|mutants|prove|clients|release|pack|bench|test:\w+)\b/,
     why: development
   },
   { command: /^(?:ATOLL_KILLS=all |ATOLL_RECORD_HISTORIES=FOLDER )?npm test\b/, why: development }
