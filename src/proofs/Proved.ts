@@ -17,7 +17,7 @@ export const ProvedRow = Schema.Struct({
 })
 export type ProvedRow = typeof ProvedRow.Type
 
-export const ProvedProduct = Schema.Struct({
+const ProvedProduct = Schema.Struct({
   type: Schema.Literal("product"),
   name: Schema.NonEmptyString,
   sentence: Schema.NonEmptyString,
@@ -32,21 +32,42 @@ export const ProvedProduct = Schema.Struct({
   /** The sentences of the invariants that hold in it. */
   invariants: Schema.Array(Schema.String)
 })
-export type ProvedProduct = typeof ProvedProduct.Type
+type ProvedProduct = typeof ProvedProduct.Type
 
 const Line = Schema.Union([ProvedRow, ProvedProduct])
 type Line = typeof Line.Type
 
-/** A saved run. */
+/** A saved run. The console shows it, so each sentence is in it once. */
 export const Proved = Schema.Struct({
   format: Schema.Literal("atoll-proved/1"),
   /** The day, as 2026-11-26. */
   date: Schema.String,
   commit: Schema.String,
   rows: Schema.Array(ProvedRow),
-  products: Schema.Array(ProvedProduct)
+  invariants: Schema.Array(Schema.NonEmptyString),
+  /** Their invariants by place in the list of all. */
+  products: Schema.Array(Schema.Struct({ ...ProvedProduct.fields, invariants: Schema.Array(Schema.Int) }))
 })
 export type Proved = typeof Proved.Type
+
+/** What is saved of a run's lines. */
+export const provedOf = (
+  run: Pick<Proved, "date" | "commit">,
+  rows: ReadonlyArray<ProvedRow>,
+  products: ReadonlyArray<ProvedProduct>
+): Proved => {
+  const invariants = [...new Set(products.flatMap((product) => product.invariants))]
+  return {
+    format: "atoll-proved/1",
+    ...run,
+    rows,
+    invariants,
+    products: products.map((product) => ({
+      ...product,
+      invariants: product.invariants.map((sentence) => invariants.indexOf(sentence))
+    }))
+  }
+}
 
 export const linesVariable = "PROVE_LINES"
 

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { thisCommit } from "../../bench/BenchMachine.ts"
-import { linesIn, linesVariable, type Proved, provedTable } from "../../src/proofs/Proved.ts"
+import { linesIn, linesVariable, provedOf, provedTable } from "../../src/proofs/Proved.ts"
 import { parts } from "./parts.ts"
 
 const { values } = parseArgs({
@@ -56,7 +56,7 @@ try {
   if (failed.length > 0) console.log(`\nfailed: ${failed.join(", ")}`)
   if (values.save !== undefined && !isStopped && failed.length === 0) {
     const date = new Date().toISOString().slice(0, 10)
-    const proved: Proved = { format: "atoll-proved/1", date, commit: thisCommit(root), rows, products }
+    const proved = provedOf({ date, commit: thisCommit(root) }, rows, products)
     writeFileSync(values.save, `${JSON.stringify(proved, null, 1)}\n`)
   }
 } finally {

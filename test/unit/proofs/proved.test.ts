@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, assert, describe, it } from "vitest"
 import { kinds } from "../../../src/console/pages/machine/kinds.ts"
-import { linesIn, linesVariable, provedTable, readProved, state } from "../../../src/proofs/Proved.ts"
+import { linesIn, linesVariable, provedOf, provedTable, readProved, state } from "../../../src/proofs/Proved.ts"
 import { scopeNames } from "../../proofs/product/scopes.ts"
 
 const saved = join(import.meta.dirname, "../../../docs/proved.json")
@@ -12,15 +12,47 @@ const row = { type: "row", what: "kills", amount: "77 kills", seed: "5", violati
 
 describe("the saved run of proofs", () => {
   it("has every machine in a product, each product that there is, and no violation", () => {
-    const { products, rows } = readProved(saved)
+    const { products, rows, invariants: all } = readProved(saved)
     assert.deepStrictEqual(products.map(({ name }) => name).sort(), [...scopeNames].sort())
     for (const { kind } of kinds) assert.isTrue(products.some(({ machines }) => machines.includes(kind)))
     for (const { invariants, states, edges } of products) {
       assert.isAbove(invariants.length, 10)
+      for (const place of invariants) assert.isString(all[place])
       assert.isAbove(edges, states)
     }
     assert.isNotEmpty(rows)
     for (const { violations } of rows) assert.strictEqual(violations, 0)
+  })
+})
+
+describe("a run", () => {
+  it("is saved with each sentence once", () => {
+    const product = {
+      type: "product",
+      name: "a",
+      sentence: "one",
+      machines: ["m"],
+      states: 1,
+      edges: 2,
+      depth: 1,
+      isAll: true
+    } as const
+    const proved = provedOf(
+      { date: "2026-11-26", commit: "c" },
+      [row],
+      [
+        { ...product, invariants: ["x", "y"] },
+        { ...product, name: "b", invariants: ["y", "z"] }
+      ]
+    )
+    assert.deepStrictEqual(proved.invariants, ["x", "y", "z"])
+    assert.deepStrictEqual(
+      proved.products.map(({ invariants }) => invariants),
+      [
+        [0, 1],
+        [1, 2]
+      ]
+    )
   })
 })
 

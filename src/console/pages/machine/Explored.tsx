@@ -5,12 +5,10 @@ import { Scrolls } from "../ui/Scrolls.tsx"
 const count = (value: number) => value.toLocaleString("en-US")
 
 /** The products that a machine is part of; of their invariants each once. */
-export const exploredOf = (kind: string) => {
+const exploredOf = (kind: string) => {
   const products = proved.products.filter(({ machines }) => (machines as ReadonlyArray<string>).includes(kind))
-  return {
-    products,
-    invariants: [...new Set(products.flatMap(({ invariants }) => invariants as ReadonlyArray<string>))]
-  }
+  const places = new Set(products.flatMap(({ invariants }) => invariants as ReadonlyArray<number>))
+  return { products, invariants: proved.invariants.filter((_, place) => places.has(place)) }
 }
 
 export const Explored = ({ kind }: { kind: string }) => {
