@@ -25,3 +25,7 @@ export const generationOf = (actor: string): string =>
 /** Whether a command is pending, those of these names left aside. */
 export const hasPendingBut = (actor: string, commands: ReadonlyArray<string>): string =>
   `${actor}.pending @? '$[*] ? (${commands.map((name) => `@.type != "${name}"`).join(" && ")})'`
+
+/** Whether a command of that name is pending. */
+export const hasPending = (actor: string, command: string): string =>
+  `${actor}.pending @? '$[*] ? (@.type == "${command}")'`

@@ -56,13 +56,6 @@ const keys = Effect.flatMap(
   (sql) => sql<{ readonly kind: string; readonly key: string }>`select kind, key from idempotency_keys order by key`
 )
 
-/**
- * An operation learns of its Sandbox's end from the guest, from the Sandbox, or, after a crash, from its status: who is first names the reason. Known, and
- * to be mended in the service: then one cause has one reason.
- */
-const reasonOf = (code: string | undefined) =>
-  code === "LIFETIME_ENDED" || code === "SANDBOX_LOST" ? "SANDBOX_STOPPED" : code
-
 const wordsOf = ({ kind, state, context, pending, argv }: StoredActor): string => {
   const waits = pending.map(({ type }) => type).sort()
   const facts =
@@ -80,7 +73,7 @@ const wordsOf = ({ kind, state, context, pending, argv }: StoredActor): string =
             generation: context.generation,
             exitCode: context.exitCode,
             signal: context.signal,
-            reason: reasonOf(context.reason?.code),
+            reason: context.reason?.code,
             tree: context.processTree
           }
         : { port: context.port, generation: context.generation }
