@@ -324,7 +324,15 @@ export const importTable: ReadonlyArray<Place> = [
 
   {
     path: shown,
-    places: [stateMeta, "src/engine/", "src/store/", "src/proofs/explore/", "src/statechart/", "src/statechart/layout/"]
+    places: [
+      stateMeta,
+      "src/engine/",
+      "src/store/",
+      "src/proofs/explore/",
+      "src/proofs/linear/",
+      "src/statechart/",
+      "src/statechart/layout/"
+    ]
   },
   /** Written as in another repository: of ours it knows what the package shows. */
   { path: "examples/", places: [], packages: ["atoll", "effect", "@effect/sql-pg", "xstate"] },
