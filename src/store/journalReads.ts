@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { textColumn } from "./Columns.ts"
 import type { ActorRow, Deadlines, PendingCommand, StoredSnapshot } from "./JournalRecord.ts"
+import { isOpen } from "./openActors.ts"
 
 interface RawActor {
   readonly id: string
@@ -51,7 +52,7 @@ export const readWaiting = (sql: SqlClient.SqlClient, dueBefore: number) =>
       readonly due_at: bigint | null
     }>(
       `select id, kind, revision, pending <> '[]'::jsonb as has_pending, due_at from actors
-       where (pending <> '[]'::jsonb or due_at is not null) and (case when pending <> '[]'::jsonb then 0 else due_at end) <= $1`,
+       where ${isOpen("actors")} and (case when pending <> '[]'::jsonb then 0 else due_at end) <= $1`,
       // What is pending counts as due at 0.
       [BigInt(Math.max(0, dueBefore))]
     )
