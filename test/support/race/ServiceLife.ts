@@ -8,6 +8,7 @@ import type { Operations } from "../../../src/operation/Operations.ts"
 import { Runtime } from "../../../src/runtime/Runtime.ts"
 import type { Sandboxes } from "../../../src/sandbox/Sandboxes.ts"
 import { JournalDatabase } from "../../../src/store/Database.ts"
+import { pacedEnvironment, pacedHost } from "../simulatedPace.ts"
 import { testSettings } from "../TestSettings.ts"
 import type { Connections, DatabaseContext, Pools } from "./Connections.ts"
 import type { Gates } from "./Gates.ts"
@@ -20,23 +21,11 @@ const environment = {
   ATOLL_VOLUME_BYTES: String(limits.volumeBytes),
   ATOLL_WORKSPACE_STORAGE_BYTES: String(limits.workspaceBytes),
   ATOLL_OPERATIONS_RUNNING: String(limits.operations),
-  ATOLL_RECONCILE_INTERVAL_MS: "5000",
-  ATOLL_BOOT_TIMEOUT_MS: "30000",
-  ATOLL_SLEEP_AFTER_SECONDS: "25",
-  ATOLL_TELEMETRY_INTERVAL_MS: "1000000000",
-  ATOLL_PRUNE_INTERVAL_MS: "1000000000"
+  ...pacedEnvironment
 }
 
 /** Read once, for all runs. */
 const settings = Layer.succeedContext(await Effect.runPromise(Effect.scoped(Layer.build(testSettings(environment)))))
-
-const hostOptions = {
-  sweepIntervalMs: 5000,
-  shardsLookEveryMs: 5000,
-  passivateAfterMs: 3000,
-  deadlineHorizonMs: 10_000,
-  stopWithinMs: 0
-}
 
 export type ServiceContext = Context.Context<ActorHost | Operations | Sandboxes>
 
@@ -87,7 +76,7 @@ export class ServiceLife {
         Layer.succeed(JournalDatabase, gatedJournal(Context.get(pools, JournalDatabase), gates, owner)),
         Layer.succeed(SqlClient.SqlClient, gatedClient(Context.get(pools, SqlClient.SqlClient), gates, owner))
       )
-      const layer = Atoll.layer(hostOptions).pipe(
+      const layer = Atoll.layer(pacedHost).pipe(
         Layer.provide([Layer.succeed(Runtime, runtime), ActorCluster.layerSingle, settings, database])
       )
       return yield* Layer.buildWithScope(layer, scope)

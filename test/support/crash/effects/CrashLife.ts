@@ -13,6 +13,7 @@ import { Runtime } from "../../../../src/runtime/Runtime.ts"
 import { Database } from "../../../../src/store/Database.ts"
 import { DatabaseServer } from "../../../../src/store/DatabaseServer.ts"
 import { NoteSpool, noteSpool } from "../../../../src/store/NoteSpool.ts"
+import { pacedEnvironment, pacedHost } from "../../simulatedPace.ts"
 import { testDatabaseUrl } from "../../TestPostgres.ts"
 import { testSettings } from "../../TestSettings.ts"
 import { type Answer, ask, type Request } from "./ClientConnection.ts"
@@ -28,21 +29,9 @@ export const apiKey = `atoll_live_${"C".repeat(43)}`
 
 const environment = {
   ATOLL_BOOTSTRAP_API_KEY: apiKey,
-  ATOLL_RECONCILE_INTERVAL_MS: "5000",
-  ATOLL_BOOT_TIMEOUT_MS: "30000",
-  ATOLL_SLEEP_AFTER_SECONDS: "25",
-  ATOLL_TELEMETRY_INTERVAL_MS: "1000000000",
-  ATOLL_PRUNE_INTERVAL_MS: "1000000000",
+  ...pacedEnvironment,
   ATOLL_SERVICE_ACCESS: "on",
   ATOLL_LOG_LEVEL: "error"
-}
-
-const hostOptions = {
-  sweepIntervalMs: 5000,
-  shardsLookEveryMs: 5000,
-  passivateAfterMs: 3000,
-  deadlineHorizonMs: 10_000,
-  stopWithinMs: 0
 }
 
 /** Real time. */
@@ -125,7 +114,7 @@ export class CrashLife {
     const url = Redacted.make(testDatabaseUrl(socketFolder, database))
     const sound = Layer.fresh(Database.layerOn).pipe(Layer.provideMerge(DatabaseServer.at(url)))
     const connected = plant === null ? sound : planted(sound, plant)
-    const service = Atoll.layer(hostOptions).pipe(
+    const service = Atoll.layer(pacedHost).pipe(
       Layer.provideMerge(Layer.succeed(Runtime, countedRuntime(world, this.#pass))),
       Layer.provide(ActorCluster.layerSingle)
     )
