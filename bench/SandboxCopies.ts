@@ -11,8 +11,8 @@ export interface Copies {
   readonly dueAt: number
 }
 
-/** The id of the copy with that number, from 1. */
-export const copyIdSql = (tag: string, number: string): string => `'sbx_' || md5('${tag}' || ${number})`
+/** The id of the copy with that number, from 1: as long as a real one, so that the API knows it. */
+export const copyIdSql = (tag: string, number: string): string => `'sbx_0' || left(md5('${tag}' || ${number}), 25)`
 
 /** Copies the row of the model, which must be stopped and have no command pending. */
 export const copySandboxes = async (

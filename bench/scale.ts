@@ -15,7 +15,7 @@ import { Settings } from "../src/Config.ts"
 import { Reservations } from "../src/fleet/Reservations.ts"
 import { databaseOf, query } from "./BenchDatabase.ts"
 import { BenchService, quantile } from "./BenchService.ts"
-import { copySandboxes } from "./SandboxCopies.ts"
+import { copyIdSql, copySandboxes } from "./SandboxCopies.ts"
 
 const lives = 200
 const repeated = 2000
@@ -259,6 +259,9 @@ await BenchService.use(
       }))
     )
     // The end requests each Sandbox separately.
-    await query(service, "delete from actors where id like 'sbx\\_%' and length(id) = 36 and due_at is not null")
+    await query(
+      service,
+      `delete from actors where id in (select ${copyIdSql("copy", "i")} from generate_series(1, ${copies}) as i)`
+    )
   }
 )
