@@ -59,7 +59,7 @@ try {
   state({
     type: "row",
     what: `clients over HTTP of ${numbers["services"] === 1 ? "a service that fails" : "services that fail, on one database"}, held to the contract`,
-    amount: [`${run.clients.calls} calls`, `${run.kills} kills`, ...outages].join(", "),
+    amount: [`${run.clients.calls} calls`, ...outages].join(", "),
     seed: values.seed,
     violations: run.refusals.length + run.undecided
   })
