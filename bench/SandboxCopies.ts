@@ -2,6 +2,8 @@
 
 const piece = 50_000
 
+type Query = <A extends object>(text: string) => Promise<ReadonlyArray<A>>
+
 /** @param tag Makes the ids: those of another tag are others. */
 export interface Copies {
   readonly model: string
@@ -15,10 +17,7 @@ export interface Copies {
 export const copyIdSql = (tag: string, number: string): string => `'sbx_0' || left(md5('${tag}' || ${number}), 25)`
 
 /** Copies the row of the model, which must be stopped and have no command pending. */
-export const copySandboxes = async (
-  query: <A extends object>(text: string) => Promise<ReadonlyArray<A>>,
-  { model, tag, count, dueAt }: Copies
-): Promise<void> => {
+export const copySandboxes = async (query: Query, { model, tag, count, dueAt }: Copies): Promise<void> => {
   const named = await query<{ column_name: string }>(
     "select column_name from information_schema.columns where table_name = 'actors' and is_generated = 'NEVER' order by ordinal_position"
   )
@@ -38,3 +37,7 @@ export const copySandboxes = async (
     )
   }
 }
+
+/** Before a benchmark's end, which deletes each Sandbox by a request. */
+export const removeCopies = (query: Query, tag: string, count: number) =>
+  query(`delete from actors where id in (select ${copyIdSql(tag, "i")} from generate_series(1, ${count}) as i)`)

@@ -7,7 +7,7 @@ import { Agent, request } from "node:http"
 import { query } from "./BenchDatabase.ts"
 import { BenchService, quantile } from "./BenchService.ts"
 import { type ColumnHeadline, headlines } from "./Headline.ts"
-import { copyIdSql, copySandboxes } from "./SandboxCopies.ts"
+import { copyIdSql, copySandboxes, removeCopies } from "./SandboxCopies.ts"
 
 const atRest = Number(process.env["BENCH_SANDBOXES"] ?? 1_000_000)
 const live = 10_000
@@ -100,7 +100,10 @@ await BenchService.use(
     }
     console.table(table)
     headlines(table, figures)
-    // The end requests each Sandbox separately.
-    await ask(`delete from actors where id like 'sbx\\_%' and id <> '${model}'`)
+    for (const [tag, count] of [
+      ["rest", atRest],
+      ["live", live]
+    ] as const)
+      await removeCopies(ask, tag, count)
   }
 )

@@ -15,7 +15,7 @@ import { Settings } from "../src/Config.ts"
 import { Reservations } from "../src/fleet/Reservations.ts"
 import { databaseOf, query } from "./BenchDatabase.ts"
 import { BenchService, quantile } from "./BenchService.ts"
-import { copyIdSql, copySandboxes } from "./SandboxCopies.ts"
+import { copySandboxes, removeCopies } from "./SandboxCopies.ts"
 
 const lives = 200
 const repeated = 2000
@@ -259,9 +259,6 @@ await BenchService.use(
       }))
     )
     // The end requests each Sandbox separately.
-    await query(
-      service,
-      `delete from actors where id in (select ${copyIdSql("copy", "i")} from generate_series(1, ${copies}) as i)`
-    )
+    await removeCopies((text) => query(service, text), "copy", copies)
   }
 )
