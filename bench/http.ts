@@ -30,7 +30,8 @@ await BenchService.use({ ATOLL_RUNTIME: "simulated" }, async (service) => {
     const result = await autocannon({ url: target, headers, connections: 32, duration: seconds })
     if (result.non2xx > 0 || result.errors > 0)
       throw new Error(`${target}: ${result.non2xx} refused, ${result.errors} failed`)
-    return { perSecond: result.requests.average, p50: result.latency.p50, p99: result.latency.p99 }
+    const { requests, latency } = result
+    return { perSecond: requests.average, total: requests.total, p50: latency.p50, p99: latency.p99 }
   }
 
   for (let round = 0; round < warmUpRounds; round++) {
@@ -39,14 +40,17 @@ await BenchService.use({ ATOLL_RUNTIME: "simulated" }, async (service) => {
   }
   const table = []
   for (let round = 0; round < rounds; round++) {
+    const usedBefore = await service.cpuSeconds()
     const ours = await run(url, service.headers)
+    const usedSeconds = (await service.cpuSeconds()) - usedBefore
     const theirs = await run(bare.url, {})
     table.push({
       "GET Sandbox/s": Math.round(ours.perSecond),
       "bare node:http/s": Math.round(theirs.perSecond),
       ratio: Number((ours.perSecond / theirs.perSecond).toFixed(2)),
       "p50 ms": ours.p50,
-      "p99 ms": ours.p99
+      "p99 ms": ours.p99,
+      "CPU µs a GET": Math.round((usedSeconds * 1e6) / ours.total)
     })
   }
   console.table(table)

@@ -275,6 +275,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/app/OneHostService.ts", places: "all" },
   { path: "src/app/ShutdownReport.ts", places: ["src/runtime/", "src/host/linux/"] },
   { path: "src/app/ServiceProcesses.ts", places: ["src/host/linux/", dataFolder, config] },
+  { path: "src/app/thisClaimant.ts", places: ["src/host/linux/", "src/store/"] },
   { path: "src/app/Down.ts", places: "all" },
   { path: "src/ops/backup/", places: "all" },
   /** The logs of a database against the machines of this version. */

@@ -9,6 +9,7 @@ import { DatabaseServer } from "../store/DatabaseServer.ts"
 import { Installation } from "../store/Installation.ts"
 import { Migrations } from "../store/Migrations.ts"
 import { noteSpool } from "../store/NoteSpool.ts"
+import { thisClaimant } from "./thisClaimant.ts"
 
 /** Logs at the start where the data is. */
 const kept = Layer.effectDiscard(
@@ -33,7 +34,8 @@ const bond = Layer.unwrap(
 
 /** The database, bound to the data folder if that holds Sandboxes. Needs Settings. */
 export const store = bond.pipe(
-  Layer.provide(DatabaseClaim.layer),
+  Layer.provideMerge(DatabaseClaim.layer),
+  Layer.provide(thisClaimant),
   Layer.provideMerge(kept),
   Layer.provideMerge(Migrations.layer),
   Layer.provideMerge(Database.layer.pipe(Layer.provide(noUnfinishedRestore)))

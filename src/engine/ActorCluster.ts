@@ -31,7 +31,7 @@ const single = Sharding.layer.pipe(
   Layer.provide(
     ShardingConfig.layer({ shardsPerGroup, simulateRemoteSerialization: false, entityMailboxCapacity: "unbounded" })
   ),
-  Layer.merge(ShardEpochs.endless)
+  Layer.merge(ShardEpochs.ofSoleOwner)
 )
 
 /** A frozen process may have lost shards that the cluster still lists as its own. Its lease tells first. */

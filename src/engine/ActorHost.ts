@@ -14,6 +14,7 @@ import { tracing, within } from "../platform/trace/Tracing.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { Journal } from "../store/Journal.ts"
 import type { ActorInsert, IdempotencyKey } from "../store/JournalRecord.ts"
+import { SoleOwnership } from "../store/SoleOwner.ts"
 import type { ActorDefinition, ActorState } from "./ActorDefinition.ts"
 import { actorEntity } from "./ActorEntity.ts"
 import { type ActorError, type KeyContended, TransitionRefused } from "./ActorError.ts"
@@ -193,6 +194,12 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   })
 
   const recover = yield* actorRecovery(options, all)
+  const owner = yield* SoleOwnership
+  owner.revisionOf = (id) => actors.committedRevision(id)
+  owner.awaken = (kind, id) => {
+    const definition = definitions.get(kind)
+    if (definition !== undefined && actors.isOurs(id)) actors.activate(id, definition)
+  }
 
   /** A loaded state was checked against the machine's context (`LiveActor.become`), so it has the machine's types. */
   return ActorHost.of({

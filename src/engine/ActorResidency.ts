@@ -91,6 +91,12 @@ export class ActorResidency {
     return actor.state()
   }
 
+  /** The revision that is committed, if this process owns the actor, has it in memory and writes no commit of it; else null. */
+  committedRevision(id: string): number | null {
+    const actor = this.#live.get(id)
+    return actor === undefined || actor.busy || actor.dropped || !this.isOwn(actor) ? null : actor.revision
+  }
+
   // --- loading ------------------------------------------------------------------------------------------------------
 
   /** Loads an existing actor that this process owns. */

@@ -67,6 +67,11 @@ export class OwnActors {
     return this.#residency.peek(kind, id)
   }
 
+  /** The revision that is committed, if this process owns the actor, has it in memory and writes no commit of it; else null. */
+  committedRevision(id: string): number | null {
+    return this.#residency.committedRevision(id)
+  }
+
   /** Loads an existing actor that this process owns. */
   activate(id: string, definition: ActorDefinition): void {
     this.#residency.activate(id, definition)

@@ -1,7 +1,8 @@
 /**
  * Reads of committed actors: single rows (concurrent reads go out as one query), lists and logs.
  *
- * They always read the database, never an actor's memory, so every process sees the same.
+ * They read the database, so every process sees the same. Only a process that surely holds it alone answers a Sandbox that it has in memory as it
+ * read it last (`SoleOwner.ts`).
  */
 import { Cause, Context, Effect, Layer, Queue } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -13,6 +14,7 @@ import { forAMoment } from "./DatabaseFault.ts"
 import { DatabaseWatch } from "./DatabaseWatch.ts"
 import type { PendingCommand } from "./JournalRecord.ts"
 import type { OutputStreamName, StoredOffsets } from "./OutputChunk.ts"
+import { SoleOwnership } from "./SoleOwner.ts"
 import { stillPendingOf } from "./StillPending.ts"
 import { transitionEra } from "./TransitionEra.ts"
 
@@ -125,6 +127,67 @@ const eraOf = (maintenance: MaintenanceDatabase["Service"]): Effect.Effect<strin
   return Effect.suspend(() => (known === null ? found : Effect.succeed(known)))
 }
 
+/** Reads single rows, those that are asked for concurrently in one query. */
+const singleReads = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const { patiently } = yield* DatabaseWatch
+  const owner = yield* SoleOwnership
+  const asked = yield* Queue.unbounded<{
+    readonly id: string
+    readonly answer: (record: ReadActor | null) => void
+    readonly fail: (fault: unknown) => void
+  }>()
+  const remembered = new BoundedMap<string, ReadActor>(rememberedMax)
+  const remember = (record: ReadActor): ReadActor => {
+    if (record.kind === rememberedKind) remembered.set(record.id, record)
+    return record
+  }
+  const readBatch = Queue.takeBetween(asked, 1, batchMax).pipe(
+    Effect.flatMap((batch) => {
+      const known = new Map(batch.map(({ id }) => [id, remembered.get(id) ?? null]))
+      const revisionOf = (record: ReadActor | null) => BigInt(record?.revision ?? 0)
+      const rows = Effect.suspend(() => {
+        const [[id, record] = ["", null]] = known
+        if (known.size === 1) return sql.unsafe<RawRead>(readOneStatement, [id, revisionOf(record)])
+        return sql.unsafe<RawRead>(readStatement, [
+          textColumn([...known.keys()]),
+          int8Column([...known.values()].map(revisionOf))
+        ])
+      })
+      return rows.pipe(
+        Effect.retry(forAMoment),
+        Effect.map(
+          (rows) =>
+            new Map(rows.map((row) => [row.id, remember(row.context === null ? known.get(row.id)! : toRead(row))]))
+        ),
+        Effect.matchCauseEffect({
+          onFailure: (cause) => Effect.sync(() => batch.forEach(({ fail }) => fail(Cause.squash(cause)))),
+          onSuccess: (found) => Effect.sync(() => batch.forEach(({ id, answer }) => answer(found.get(id) ?? null)))
+        })
+      )
+    })
+  )
+  for (let reader = 0; reader < 2; reader++) yield* vitalWorker("actor reads", Effect.forever(readBatch))
+
+  const ask = (id: string) =>
+    patiently<ReadActor | null, never>((resume) => {
+      Queue.offerUnsafe(asked, {
+        id,
+        answer: (record) => resume(Effect.succeed(record)),
+        fail: (fault) => resume(Effect.die(fault))
+      })
+    })
+  /** One that is read again, but is not in memory, is loaded for the next read. */
+  const isNewest = (id: string): boolean => {
+    const known = remembered.get(id)
+    if (known === undefined || !owner.isSure()) return false
+    const revision = owner.revisionOf(id)
+    if (revision === null) owner.awaken(known.kind, id)
+    return revision === known.revision
+  }
+  return (id: string) => Effect.suspend(() => (isNewest(id) ? Effect.succeed(remembered.get(id)!) : ask(id)))
+})
+
 export class Actors extends Context.Service<
   Actors,
   {
@@ -143,57 +206,13 @@ export class Actors extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const maintenance = yield* MaintenanceDatabase
-      const { patiently } = yield* DatabaseWatch
-      const asked = yield* Queue.unbounded<{
-        readonly id: string
-        readonly answer: (record: ReadActor | null) => void
-        readonly fail: (fault: unknown) => void
-      }>()
-      const remembered = new BoundedMap<string, ReadActor>(rememberedMax)
-      const remember = (record: ReadActor): ReadActor => {
-        if (record.kind === rememberedKind) remembered.set(record.id, record)
-        return record
-      }
+      const read = yield* singleReads
       const readable = <A>(effect: Effect.Effect<A, SqlError.SqlError>) =>
         effect.pipe(Effect.retry(forAMoment), Effect.orDie)
 
-      const readBatch = Queue.takeBetween(asked, 1, batchMax).pipe(
-        Effect.flatMap((batch) => {
-          const known = new Map(batch.map(({ id }) => [id, remembered.get(id) ?? null]))
-          const revisionOf = (record: ReadActor | null) => BigInt(record?.revision ?? 0)
-          const rows = Effect.suspend(() => {
-            const [[id, record] = ["", null]] = known
-            if (known.size === 1) return sql.unsafe<RawRead>(readOneStatement, [id, revisionOf(record)])
-            return sql.unsafe<RawRead>(readStatement, [
-              textColumn([...known.keys()]),
-              int8Column([...known.values()].map(revisionOf))
-            ])
-          })
-          return rows.pipe(
-            Effect.retry(forAMoment),
-            Effect.map(
-              (rows) =>
-                new Map(rows.map((row) => [row.id, remember(row.context === null ? known.get(row.id)! : toRead(row))]))
-            ),
-            Effect.matchCauseEffect({
-              onFailure: (cause) => Effect.sync(() => batch.forEach(({ fail }) => fail(Cause.squash(cause)))),
-              onSuccess: (found) => Effect.sync(() => batch.forEach(({ id, answer }) => answer(found.get(id) ?? null)))
-            })
-          )
-        })
-      )
-      for (let reader = 0; reader < 2; reader++) yield* vitalWorker("actor reads", Effect.forever(readBatch))
-
       return Actors.of({
         era: eraOf(maintenance),
-        read: (id) =>
-          patiently<ReadActor | null, never>((resume) => {
-            Queue.offerUnsafe(asked, {
-              id,
-              answer: (record) => resume(Effect.succeed(record)),
-              fail: (fault) => resume(Effect.die(fault))
-            })
-          }),
+        read,
         list: (filter) => {
           const conditions = [sql`kind = ${filter.kind}`, sql`account_id = ${filter.accountId}`]
           if (filter.sandboxId != null) conditions.push(sql`sandbox_id = ${filter.sandboxId}`)

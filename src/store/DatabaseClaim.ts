@@ -4,12 +4,16 @@
  * from processes that carry Sandboxes themselves.
  *
  * A connection that breaks loses the locks and takes them again. Meanwhile the journal's revision check fences any other owner.
+ *
+ * An exclusive process may answer from memory while it is sure of its claim (`SoleOwner.ts`). So each claim waits, before anything is committed, until
+ * its predecessor is not sure any more, unless that one has left or is dead.
  */
 import { Clock, Deferred, Effect, Layer } from "effect"
 import type { SqlClient, SqlConnection } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { vitalWorker, waitingFor } from "../platform/worker/Worker.ts"
 import { DatabaseUnusable, KeptConnections } from "./Database.ts"
+import { type Claimant, SoleOwner, SoleOwnership, soleWaitMs, ThisClaimant } from "./SoleOwner.ts"
 
 /** "atoll" in ASCII: advisory locks of a database share one space of numbers. */
 const lockKey = 0x61746f6c6cn
@@ -17,6 +21,8 @@ const lockKey = 0x61746f6c6cn
 const waitMs = 10_000
 const tryEveryMs = 250
 const lookEveryMs = 5_000
+/** While reads want to be answered from memory. */
+const confirmEveryMs = 250
 
 /** One lock for each ATOLL_ROLE. */
 const roleKeys = { all: lockKey + 1n, service: lockKey + 2n }
@@ -49,8 +55,51 @@ const taken = {
   })
 }
 
+/**
+ * Waits for the end of the last exclusive process's certainty, and names this one in its place if it is exclusive. The lock is held, so no other
+ * process does so.
+ */
+const succeed = Effect.fnUntraced(function* (
+  connection: SqlConnection.Connection,
+  owner: SoleOwner | null,
+  { name, isDead }: Claimant
+) {
+  const [row] = yield* connection.executeUnprepared("select claimant from sole_claims", [], undefined)
+  const last = (row as { readonly claimant: string } | undefined)?.claimant ?? null
+  if (last === name) return
+  if (last !== null && !isDead(last)) yield* Effect.sleep(soleWaitMs)
+  yield* connection.executeUnprepared(
+    owner === null
+      ? "delete from sole_claims"
+      : "insert into sole_claims (claimant) values ($1) on conflict (only_one) do update set claimant = excluded.claimant",
+    owner === null ? [] : [name],
+    undefined
+  )
+  owner?.overtaken()
+})
+
+/** The successor need not wait. The connection may be dead. */
+const leave = (connection: SqlConnection.Connection, { name }: Claimant) =>
+  connection
+    .executeUnprepared("delete from sole_claims where claimant = $1", [name], undefined)
+    .pipe(Effect.timeout(soleWaitMs), Effect.ignore)
+
+/** Asks the session for a sign of life, often while reads want that. */
+const confirming = Effect.fnUntraced(function* (connection: SqlConnection.Connection, owner: SoleOwner) {
+  while (true) {
+    const asked = SoleOwner.now()
+    yield* connection.executeUnprepared("select 1", [], undefined)
+    owner.confirmed(asked)
+    yield* Effect.sleep(confirmEveryMs)
+    owner.wanted.closeUnsafe()
+    yield* Effect.race(owner.wanted.await, Effect.sleep(lookEveryMs))
+  }
+})
+
 const claim = (mode: "alone" | "shared", role: Role) =>
   Effect.gen(function* () {
+    const owner = mode === "alone" ? new SoleOwner() : null
+    const claimant = yield* ThisClaimant
     const reserve = yield* (yield* KeptConnections).keep("the claim on the database")
     const statement =
       mode === "alone" ? "select pg_try_advisory_lock($1) as held" : "select pg_try_advisory_lock_shared($1) as held"
@@ -84,8 +133,17 @@ const claim = (mode: "alone" | "shared", role: Role) =>
         const [row] = yield* connection.executeUnprepared(statement, [lockKey], undefined)
         if ((row as { readonly held: boolean }).held !== true) return yield* busy(taken[mode])
         if (mode === "shared" && !(yield* holdRole(connection))) return yield* busy(taken[role])
+        yield* succeed(connection, owner, claimant)
         yield* Deferred.succeed(claimed, undefined)
-        yield* connection.executeUnprepared("select 1", [], undefined).pipe(Effect.delay(lookEveryMs), Effect.forever)
+        if (owner === null) {
+          return yield* connection
+            .executeUnprepared("select 1", [], undefined)
+            .pipe(Effect.delay(lookEveryMs), Effect.forever)
+        }
+        yield* confirming(connection, owner).pipe(
+          Effect.ensuring(Effect.sync(() => owner.lost())),
+          Effect.onInterrupt(() => leave(connection, claimant))
+        )
       })
     )
     yield* hold.pipe(
@@ -95,11 +153,13 @@ const claim = (mode: "alone" | "shared", role: Role) =>
       (claims) => vitalWorker("database claim", claims)
     )
     yield* Deferred.await(claimed)
+    return owner ?? new SoleOwner()
   })
 
 export const DatabaseClaim = {
   /** Exclusive without an ATOLL_CLUSTER_PORT, shared with one. */
-  layer: Layer.effectDiscard(
+  layer: Layer.effect(
+    SoleOwnership,
     Effect.flatMap(Settings, ({ clusterPort, role }) =>
       claim(clusterPort === 0 ? "alone" : "shared", role === "service" ? "service" : "all")
     )

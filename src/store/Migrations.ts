@@ -50,6 +50,7 @@ import reached from "./migrations/0054_reached.ts"
 import generations from "./migrations/0055_generations.ts"
 import auditOfAll from "./migrations/0056_audit_of_all.ts"
 import openActors from "./migrations/0057_open_actors.ts"
+import soleClaims from "./migrations/0058_sole_claims.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -94,7 +95,8 @@ export const migrations: MigrationRecord = {
   "0054_reached": reached,
   "0055_generations": generations,
   "0056_audit_of_all": auditOfAll,
-  "0057_open_actors": openActors
+  "0057_open_actors": openActors,
+  "0058_sole_claims": soleClaims
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>
