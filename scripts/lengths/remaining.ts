@@ -66,7 +66,6 @@ export const remaining: Lengths = {
   "src/runtime/distant/AgentConnections.ts agentConnections": 110,
   "src/sandbox/SandboxUse.ts SandboxUse.layer": 110,
   "src/access/serviceAccess/ServiceAccessesLive.ts make": 130,
-  "src/store/Actors.ts Actors.layer": 110,
   "src/store/DatabaseWatch.ts databaseWatch": 120,
   "src/store/GroupedNotes.ts groupedNotes": 110,
   "src/store/Installation.ts Installation.layer": 90,
