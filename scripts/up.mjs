@@ -4,6 +4,15 @@ import { accessSync, constants } from "node:fs"
 import { join, resolve } from "node:path"
 import { modernNode, ownEnvironment, root, setUp } from "./setup.mjs"
 
+const [option] = process.argv.slice(2)
+if (option !== undefined) {
+  const isAsked = option === "--help" || option === "-h"
+  const usage =
+    "npm run up installs what is missing and starts Atoll; Ctrl-C stops it. It takes no options: settings are environment variables (docs/settings.md)."
+  process.stderr.write(isAsked ? `${usage}\n` : `Unknown option ${option}. ${usage}\n`)
+  process.exit(isAsked ? 0 : 2)
+}
+
 if (!setUp()) process.exit(1)
 
 const node = modernNode()

@@ -148,3 +148,15 @@ it.live("npm run up prints a link that signs in once, and how to have another", 
     assert.include(again, `/console/; a link that signs in once: ${recover}`)
   }).pipe(Effect.scoped, Effect.provide(TestDatabase.bare))
 )
+
+it.live("npm run up takes no options, and explains itself without starting anything", () =>
+  Effect.gen(function* () {
+    const node = `'${process.execPath}' '${script}'`
+    const asked = yield* typed({}, `${node} --help`)
+    assert.strictEqual(asked.code, 0)
+    assert.match(asked.stderr, /^npm run up installs what is missing and starts Atoll/)
+    const unknown = yield* typed({}, `${node} --port=1`)
+    assert.strictEqual(unknown.code, 2)
+    assert.match(unknown.stderr, /^Unknown option --port=1\. /)
+  })
+)
