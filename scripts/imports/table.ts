@@ -49,6 +49,9 @@ const effectConcurrency = "src/platform/concurrency/lockByKey.ts"
 /** The tar format; knows no file and no name's form. The agent and the TypeScript library use it. */
 const tar = "src/platform/tar/"
 
+/** What the spawner program and its user say to each other; knows no command. The agent and the drivers use it. */
+const spawner = "src/platform/spawner/"
+
 /** Kinds of settings; knows no setting. */
 const setting = "src/platform/setting/"
 
@@ -137,6 +140,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: effectConcurrency, places: [], packages: ["effect"], builtins: false },
   { path: tar, places: [], packages: [], builtins: false },
   { path: fileLock, places: [], packages: [] },
+  { path: spawner, places: [], packages: [], builtins: false },
   { path: dataFolder, places: [], packages: [] },
   { path: bundle, places: [], packages: ["esbuild"] },
   { path: compileCache, places: [], packages: [] },
@@ -160,7 +164,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: peer, places: [worker, config] },
 
   /** Runs inside a Sandbox. The other end of its wire may use what it says about the wire. */
-  { path: "src/agent/", places: [concurrency, tar], packages: [] },
+  { path: "src/agent/", places: [concurrency, tar, spawner], packages: [] },
   /** What the service sees of a host. */
   { path: "src/runtime/", places: ["schemas/", trace, config] },
   { path: "src/runtime/agentClient/", places: ["src/runtime/", "src/agent/", "schemas/", bundle, config] },
@@ -186,7 +190,7 @@ export const importTable: ReadonlyArray<Place> = [
     ]
   },
   /** Runs on the machine that carries Sandboxes. What both drivers need of Linux stands once, in linux/. */
-  { path: "src/host/linux/", places: ["src/runtime/", concurrency, "schemas/", config] },
+  { path: "src/host/linux/", places: ["src/runtime/", concurrency, spawner, "schemas/", config] },
   { path: "src/host/simulated/", places: ["src/runtime/", "schemas/", config] },
   {
     path: "src/host/namespace/",

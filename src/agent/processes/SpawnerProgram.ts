@@ -6,16 +6,20 @@
 import { spawn } from "node:child_process"
 import { constants } from "node:os"
 import type { Writable } from "node:stream"
+import {
+  creditRequest,
+  forgetRequest,
+  REQUEST_MAX_BYTES,
+  SpawnerEvent,
+  SpawnerEvents,
+  startRequest,
+  statusOf
+} from "../../platform/spawner/spawnerWire.ts"
 import type { OutputBuffer } from "./OutputBuffer.ts"
 import { type Launch, type Launched, type LaunchRequest, type Output, ProcessEnd } from "./ProcessLaunch.ts"
 import { type ProcessTrees, signalPid } from "./ProcessTree.ts"
 import { signalName } from "./signals.ts"
 
-const REQUEST_MAX_BYTES = 4 * 1024 * 1024
-const Request = { start: 1, credit: 2, forget: 3 } as const
-const EVENT_BYTES = 16
-const Event = { started: 1, failed: 2, output: 3, exited: 4, drained: 5 } as const
-const NONE = -1
 /** The stage of a failure caused by the working directory. */
 const AT_FOLDER = 1
 /** How many bytes of a stream the program may send before it gets more credit. */
@@ -25,39 +29,19 @@ const errorNames = new Map(Object.entries(constants.errno).map(([name, number]) 
 
 const errnoException = (code: string): NodeJS.ErrnoException => Object.assign(new Error(code), { code })
 
-/** @source waitpid(2): the low seven bits are the signal, the next byte the exit code */
 const endOf = (status: number): readonly [number | null, string | null] => {
-  const signal = status & 0x7f
-  return signal === 0 ? [(status >> 8) & 0xff, null] : [null, signalName(signal)]
+  const { code, signal } = statusOf(status)
+  return [code, code === null ? signalName(signal) : null]
 }
 
-/** A request: its numbers, then its strings, padded to whole numbers. */
-const encode = (numbers: ReadonlyArray<number>, strings: ReadonlyArray<string>): Buffer => {
-  const text = Buffer.from(strings.map((string) => `${string}\0`).join(""))
-  const bytes = Buffer.alloc(4 * (1 + numbers.length + Math.ceil(text.length / 4)))
-  bytes.writeInt32LE(bytes.length - 4, 0)
-  numbers.forEach((value, index) => bytes.writeInt32LE(value, 4 + 4 * index))
-  text.copy(bytes, 4 * (1 + numbers.length))
-  return bytes
-}
-
-const startRequest = (id: number, { argv, cwd, env, runAs, tree, stdin, unwaited }: LaunchRequest): Buffer => {
-  const command = tree.wrap(argv)
-  const entries = Object.entries(env).map(([name, value]) => `${name}=${value}`)
-  return encode(
-    [
-      Request.start,
-      id,
-      runAs?.uid ?? NONE,
-      runAs?.gid ?? NONE,
-      CREDIT_BYTES,
-      unwaited ? 1 : 0,
-      command.length,
-      entries.length
-    ],
-    [tree.threadsFile ?? "", typeof stdin === "object" ? stdin.path : "", cwd, ...command, ...entries]
-  )
-}
+const requestOf = (id: number, { argv, cwd, env, runAs, tree, stdin, unwaited }: LaunchRequest): Buffer =>
+  startRequest({
+    ...{ id, cwd, env, creditBytes: CREDIT_BYTES, argv: tree.wrap(argv) },
+    runAs: runAs ?? null,
+    unwaited: unwaited === true,
+    cgroup: tree.threadsFile ?? null,
+    input: typeof stdin === "object" ? stdin.path : null
+  })
 
 /** One stream of one command: received bytes go into its buffer, and credit is returned while that has room. */
 class ToldStream {
@@ -113,7 +97,7 @@ class SpawnerProgram {
   private readonly commands = new Map<number, ToldCommand>()
   private readonly requests: Writable
   private lastId = 0
-  private rest: Buffer = Buffer.alloc(0)
+  private readonly events = new SpawnerEvents((...event) => this.happened(...event))
 
   constructor(requests: Writable) {
     this.requests = requests
@@ -122,10 +106,10 @@ class SpawnerProgram {
   async launch(request: LaunchRequest, output: Output): Promise<Launched> {
     this.lastId = (this.lastId % 0x7fffffff) + 1
     const id = this.lastId
-    const bytes = startRequest(id, request)
+    const bytes = requestOf(id, request)
     if (bytes.length > REQUEST_MAX_BYTES) throw errnoException("E2BIG")
     const grant = (stream: number, more: number) => {
-      this.requests.write(encode([Request.credit, id, stream, more], []))
+      this.requests.write(creditRequest(id, stream, more))
     }
     const { promise, resolve, reject } = Promise.withResolvers<number>()
     const command = new ToldCommand(output, grant, { started: resolve, failed: reject })
@@ -147,48 +131,37 @@ class SpawnerProgram {
         if (!command.drained) for (const stream of command.streams) stream.wake()
       },
       dispose: () => {
-        if (this.commands.delete(id)) this.requests.write(encode([Request.forget, id], []))
+        if (this.commands.delete(id)) this.requests.write(forgetRequest(id))
       }
     }
   }
 
-  /** Reads the program's events. */
   take(chunk: Buffer): void {
-    const bytes = this.rest.length === 0 ? chunk : Buffer.concat([this.rest, chunk])
-    let at = 0
-    while (bytes.length - at >= EVENT_BYTES) {
-      const kind = bytes.readInt32LE(at)
-      const length = kind === Event.output ? bytes.readInt32LE(at + 12) : 0
-      if (bytes.length - at < EVENT_BYTES + length) break
-      const payload = bytes.subarray(at + EVENT_BYTES, at + EVENT_BYTES + length)
-      this.happened(kind, bytes.readInt32LE(at + 4), bytes.readInt32LE(at + 8), bytes.readInt32LE(at + 12), payload)
-      at += EVENT_BYTES + length
-    }
-    this.rest = bytes.subarray(at)
+    this.events.take(chunk)
   }
 
   private happened(kind: number, id: number, value: number, second: number, payload: Buffer): void {
     const command = this.commands.get(id)
     if (command === undefined) return
     switch (kind) {
-      case Event.started:
+      case SpawnerEvent.started:
         command.started(value)
         return
-      case Event.failed:
+      case SpawnerEvent.failed:
         this.commands.delete(id)
         command.failed(
           Object.assign(errnoException(errorNames.get(value) ?? `error ${value}`), { atFolder: second === AT_FOLDER })
         )
         return
-      case Event.output:
+      case SpawnerEvent.output:
         command.streams[value]?.take(payload)
         command.output.onProgress()
         return
-      case Event.exited:
+      case SpawnerEvent.exited:
         command.exited = true
         command.end.set(...endOf(value))
         return
-      case Event.drained:
+      case SpawnerEvent.drained:
         command.drained = true
         command.alone = second !== 0
         // Its pipes are closed, and the program has forgotten it.

@@ -1,5 +1,8 @@
 /** Runs one of the host's programs to its end, with a minimal environment and bounded time and output. */
 import { spawn } from "node:child_process"
+import { StringDecoder } from "node:string_decoder"
+import { hasSpawner, spawned } from "./HostSpawner.ts"
+import { identify, signal } from "./ProcessIdentity.ts"
 import { printable } from "./printable.ts"
 
 const OUTPUT_MAX_CHARS = 16 * 1024
@@ -12,6 +15,20 @@ export const HOST_ENVIRONMENT = {
   LANG: "C.UTF-8"
 } as const
 
+/** The beginning of what a program writes. */
+class BoundedText {
+  readonly #decoder = new StringDecoder("utf8")
+  #text = ""
+
+  add(bytes: Buffer): void {
+    if (this.#text.length < OUTPUT_MAX_CHARS) this.#text += this.#decoder.write(bytes)
+  }
+
+  end(): string {
+    return this.#text + this.#decoder.end()
+  }
+}
+
 export interface HostOutcome {
   /** Null when a signal ended it; 127 when the program is missing. */
   readonly code: number | null
@@ -19,36 +36,51 @@ export interface HostOutcome {
   readonly stderr: string
 }
 
-export const hostCommand = (
-  argv: readonly [string, ...ReadonlyArray<string>],
-  input: string | null = null
-): Promise<HostOutcome> =>
+type Argv = readonly [string, ...ReadonlyArray<string>]
+
+const bySpawner = (argv: Argv, input: string | null): Promise<HostOutcome> =>
   new Promise((resolve) => {
-    let stdout = ""
-    let stderr = ""
+    const said = { stdout: new BoundedText(), stderr: new BoundedText() }
+    let pid: number | null = null
+    const timer = setTimeout(() => {
+      const it = pid === null ? null : identify(pid)
+      if (it !== null) signal(it, "SIGKILL")
+    }, TIMEOUT_MS)
+    const finish = (code: number | null, error = "") => {
+      clearTimeout(timer)
+      resolve({ code, stdout: said.stdout.end(), stderr: said.stderr.end() + error })
+    }
+    spawned(argv, HOST_ENVIRONMENT, input, {
+      started: (it) => {
+        pid = it
+      },
+      failed: (why) => finish(127, `spawn ${argv[0]} ${why}`),
+      output: (stream, bytes) => said[stream].add(bytes),
+      ended: finish
+    })
+  })
+
+const byNode = (argv: Argv, input: string | null): Promise<HostOutcome> =>
+  new Promise((resolve) => {
+    const said = { stdout: new BoundedText(), stderr: new BoundedText() }
     const child = spawn(argv[0], argv.slice(1), { cwd: "/", env: HOST_ENVIRONMENT, stdio: ["pipe", "pipe", "pipe"] })
     const timer = setTimeout(() => child.kill("SIGKILL"), TIMEOUT_MS)
     const finish = (code: number | null, error = "") => {
       clearTimeout(timer)
-      resolve({ code, stdout, stderr: stderr + error })
+      resolve({ code, stdout: said.stdout.end(), stderr: said.stderr.end() + error })
     }
     child.stdin.on("error", () => {})
     child.stdin.end(input ?? "")
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      if (stdout.length < OUTPUT_MAX_CHARS) stdout += text
-    })
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      if (stderr.length < OUTPUT_MAX_CHARS) stderr += text
-    })
+    for (const stream of ["stdout", "stderr"] as const) child[stream].on("data", (bytes) => said[stream].add(bytes))
     child.on("error", (cause) => finish(127, cause.message))
     child.on("close", (code) => finish(code))
   })
 
+export const hostCommand = (argv: Argv, input: string | null = null): Promise<HostOutcome> =>
+  hasSpawner ? bySpawner(argv, input) : byNode(argv, input)
+
 /** Runs the command. Throws with its output when it fails. */
-export const mustRun = async (
-  argv: readonly [string, ...ReadonlyArray<string>],
-  input: string | null = null
-): Promise<string> => {
+export const mustRun = async (argv: Argv, input: string | null = null): Promise<string> => {
   const { code, stdout, stderr } = await hostCommand(argv, input)
   if (code === 0) return stdout
   throw new Error(`${argv[0]} ended with ${code}: ${printable(stderr, SHOWN_MAX_CHARS)}`)

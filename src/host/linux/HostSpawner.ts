@@ -1,0 +1,175 @@
+/**
+ * Runs the host's programs as children of a small process, the spawner. A service of 300 MB that forks stands still for 20 ms and then copies the pages
+ * that it writes, for each program; the spawner's share is a millisecond, beside the service.
+ *
+ * It ends with the service. If it ends by itself, the commands that it had are told so, and the next command starts another one.
+ *
+ * @see native/spawner.c
+ */
+import { type ChildProcess, spawn } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { closeSync, existsSync, openSync, unlinkSync, writeSync } from "node:fs"
+import type { Socket } from "node:net"
+import { constants, tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import {
+  creditRequest,
+  forgetRequest,
+  SpawnerEvent,
+  SpawnerEvents,
+  startRequest,
+  statusOf
+} from "../../platform/spawner/spawnerWire.ts"
+import { inheritedDescriptors } from "./inheritedDescriptors.ts"
+
+const PROGRAM = fileURLToPath(new URL("native/spawner.x64", import.meta.url))
+const CREDIT_BYTES = 64 * 1024
+
+/** Whether this host can run it: else Node spawns. */
+export const hasSpawner = process.arch === "x64" && process.platform === "linux" && existsSync(PROGRAM)
+
+const errorNames = new Map(Object.entries(constants.errno).map(([name, number]) => [number, name]))
+
+export interface SpawnedListener {
+  readonly started: (pid: number) => void
+  /** It could not start. */
+  readonly failed: (why: string) => void
+  readonly output: (stream: "stdout" | "stderr", bytes: Buffer) => void
+  /** It has ended, and all that it wrote has been told. Null: by a signal, or the spawner ended before it. */
+  readonly ended: (code: number | null) => void
+}
+
+export interface Spawned {
+  /** It goes on, but its pipes are closed, and nothing more is told. */
+  readonly forget: () => void
+}
+
+interface Command extends SpawnedListener {
+  code: number | null
+  /** Descriptor of its input, until it has started. */
+  input: number | null
+}
+
+/** A descriptor that reads these bytes from the start; the file has no name any more. */
+const inputOf = (text: string): number => {
+  const path = join(tmpdir(), `atoll-input-${randomBytes(12).toString("hex")}`)
+  const fd = openSync(path, "wx+", 0o600)
+  try {
+    unlinkSync(path)
+    const bytes = Buffer.from(text)
+    for (let written = 0; written < bytes.length; ) written += writeSync(fd, bytes, written)
+    return fd
+  } catch (cause) {
+    closeSync(fd)
+    throw cause
+  }
+}
+
+/** All that may hold the event loop. */
+const handlesOf = (child: ChildProcess) => [child, child.stdin as Socket, child.stdout as Socket]
+
+class HostSpawner {
+  readonly #child: ChildProcess
+  readonly #commands = new Map<number, Command>()
+  #lastId = 0
+
+  constructor(ended: () => void) {
+    const nothing = openSync("/dev/null", "r+")
+    const stdio: Array<"pipe" | "ignore" | number> = ["pipe", "pipe", "ignore"]
+    for (const fd of inheritedDescriptors) stdio[fd] = nothing
+    for (let fd = 0; fd < stdio.length; fd++) stdio[fd] ??= "ignore"
+    // Detached: Ctrl-C in a terminal is for the service, which still has commands to run then.
+    this.#child = spawn(PROGRAM, [], { cwd: "/", env: {}, detached: true, stdio })
+    closeSync(nothing)
+    const gone = () => {
+      ended()
+      const left = [...this.#commands]
+      for (const [id, command] of left) this.#forget(id, command)
+      for (const [, command] of left) command.ended(null)
+    }
+    this.#child.once("error", gone)
+    this.#child.once("exit", gone)
+    this.#child.stdin!.on("error", () => {})
+    this.#child.stdin!.write("\n")
+    const events = new SpawnerEvents((...event) => this.#happened(...event))
+    this.#child.stdout!.on("data", (chunk: Buffer) => events.take(chunk))
+    for (const handle of handlesOf(this.#child)) handle.unref()
+  }
+
+  run(
+    argv: ReadonlyArray<string>,
+    env: Readonly<Record<string, string>>,
+    input: string | null,
+    listener: SpawnedListener
+  ): Spawned {
+    this.#lastId = (this.#lastId % 0x7fffffff) + 1
+    const id = this.#lastId
+    const fd = input === null || input === "" ? null : inputOf(input)
+    if (this.#commands.size === 0) for (const handle of handlesOf(this.#child)) handle.ref()
+    this.#commands.set(id, { ...listener, code: null, input: fd })
+    this.#child.stdin!.write(
+      startRequest({
+        ...{ id, argv, env, cwd: "/", runAs: null, creditBytes: CREDIT_BYTES, unwaited: false, cgroup: null },
+        input: fd === null ? null : `/proc/${process.pid}/fd/${fd}`
+      })
+    )
+    return {
+      forget: () => {
+        const command = this.#commands.get(id)
+        if (command === undefined) return
+        this.#child.stdin!.write(forgetRequest(id))
+        this.#forget(id, command)
+      }
+    }
+  }
+
+  #happened(kind: number, id: number, value: number, _second: number, payload: Buffer): void {
+    const command = this.#commands.get(id)
+    if (command === undefined) return
+    switch (kind) {
+      case SpawnerEvent.started:
+        this.#closeInput(command)
+        command.started(value)
+        return
+      case SpawnerEvent.failed:
+        this.#forget(id, command)
+        command.failed(errorNames.get(value) ?? `error ${value}`)
+        return
+      case SpawnerEvent.output:
+        this.#child.stdin!.write(creditRequest(id, value, payload.length))
+        command.output(value === 0 ? "stdout" : "stderr", payload)
+        return
+      case SpawnerEvent.exited:
+        command.code = statusOf(value).code
+        return
+      case SpawnerEvent.drained:
+        // Another process may still have its pipes.
+        if (value === 0) this.#child.stdin!.write(forgetRequest(id))
+        this.#forget(id, command)
+        command.ended(command.code)
+        return
+    }
+  }
+
+  #closeInput(command: Command): void {
+    if (command.input !== null) closeSync(command.input)
+    command.input = null
+  }
+
+  #forget(id: number, command: Command): void {
+    this.#closeInput(command)
+    this.#commands.delete(id)
+    if (this.#commands.size === 0) for (const handle of handlesOf(this.#child)) handle.unref()
+  }
+}
+
+let current: HostSpawner | null = null
+
+/** Starts a program in `/`, with this environment alone. */
+export const spawned: HostSpawner["run"] = (argv, env, input, listener) => {
+  current ??= new HostSpawner(() => {
+    current = null
+  })
+  return current.run(argv, env, input, listener)
+}
