@@ -41,7 +41,7 @@ export interface SpawnedListener {
 }
 
 export interface Spawned {
-  /** It goes on, but its pipes are closed, and nothing more is told. */
+  /** It goes on, but its pipes are closed, and no more events come. */
   readonly forget: () => void
 }
 

@@ -66,7 +66,7 @@ describe("a program of the host", () => {
     )
   })
 
-  it.skipIf(!hasSpawner)("is told when the spawner is killed, and the next one has another", async () => {
+  it.skipIf(!hasSpawner)("learns that the spawner was killed, and the next one has another", async () => {
     const { stdout } = await hostCommand(["sh", "-c", "echo $PPID"])
     const spawner = Number(stdout)
     assert.match(readFileSync(`/proc/${spawner}/cmdline`, "utf8"), /spawner\.x64/)
