@@ -41,6 +41,8 @@ export interface SpawnedListener {
 }
 
 export interface Spawned {
+  /** From now on this process does not end by itself before the command has. */
+  readonly hold: () => void
   /** It goes on, but its pipes are closed, and no more events come. */
   readonly forget: () => void
 }
@@ -72,6 +74,8 @@ const handlesOf = (child: ChildProcess) => [child, child.stdin as Socket, child.
 class HostSpawner {
   readonly #child: ChildProcess
   readonly #commands = new Map<number, Command>()
+  /** For which this process waits. */
+  readonly #held = new Set<number>()
   #lastId = 0
 
   constructor(ended: () => void) {
@@ -106,7 +110,6 @@ class HostSpawner {
     this.#lastId = (this.#lastId % 0x7fffffff) + 1
     const id = this.#lastId
     const fd = input === null || input === "" ? null : inputOf(input)
-    if (this.#commands.size === 0) for (const handle of handlesOf(this.#child)) handle.ref()
     this.#commands.set(id, { ...listener, code: null, input: fd })
     this.#child.stdin!.write(
       startRequest({
@@ -115,6 +118,11 @@ class HostSpawner {
       })
     )
     return {
+      hold: () => {
+        if (!this.#commands.has(id)) return
+        if (this.#held.size === 0) for (const handle of handlesOf(this.#child)) handle.ref()
+        this.#held.add(id)
+      },
       forget: () => {
         const command = this.#commands.get(id)
         if (command === undefined) return
@@ -160,7 +168,7 @@ class HostSpawner {
   #forget(id: number, command: Command): void {
     this.#closeInput(command)
     this.#commands.delete(id)
-    if (this.#commands.size === 0) for (const handle of handlesOf(this.#child)) handle.unref()
+    if (this.#held.delete(id) && this.#held.size === 0) for (const handle of handlesOf(this.#child)) handle.unref()
   }
 }
 

@@ -57,7 +57,7 @@ const bySpawner = (argv: Argv, input: string | null): Promise<HostOutcome> =>
       failed: (why) => finish(127, `spawn ${argv[0]} ${why}`),
       output: (stream, bytes) => said[stream].add(bytes),
       ended: finish
-    })
+    }).hold()
   })
 
 const byNode = (argv: Argv, input: string | null): Promise<HostOutcome> =>

@@ -30,6 +30,7 @@ const bySpawner = ({ argv, env, lifeFd, began }: LifeBound): Promise<void> =>
       },
       ended: (code) => reject(new Error(`it ended with ${code ?? "a signal"}`))
     })
+    command.hold()
   })
 
 const byNode = ({ argv: [file, ...args], env, lifeFd, began }: LifeBound): Promise<void> => {

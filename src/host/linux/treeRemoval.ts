@@ -6,7 +6,9 @@
  */
 import { spawn } from "node:child_process"
 import { constants, setPriority } from "node:os"
+import { hasSpawner, spawned } from "./HostSpawner.ts"
 import { HOST_ENVIRONMENT } from "./hostCommand.ts"
+import { identify, signal } from "./ProcessIdentity.ts"
 
 /** `rm` holds one record for each level of depth. */
 const ADDRESS_SPACE_MAX_BYTES = 512 * 1024 ** 2
@@ -35,17 +37,52 @@ export const removeTree = (path: string, cgroups: ReadonlyArray<string> = []): T
   const removal = isRoot ? ["rm", "-rf", "--one-file-system", "--", path] : ["sh", "-c", OPEN_AND_REMOVE, "sh", path]
   const command = [...limits, ...["prlimit", `--as=${ADDRESS_SPACE_MAX_BYTES}`, "--core=0", "--"], ...removal]
   const script = [...cgroups.map((file) => `echo 0 > ${quote(file)}`), 'exec "$@"'].join("\n")
-  const child = spawn("/bin/sh", ["-c", script, "sh", ...command], { cwd: "/", env: HOST_ENVIRONMENT, stdio: "ignore" })
+  return (hasSpawner ? bySpawner : byNode)(["/bin/sh", "-c", script, "sh", ...command])
+}
+
+/** Others come first. */
+const givesWay = (pid: number): void => {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_LOW)
+  } catch {
+    // It has ended.
+  }
+}
+
+const bySpawner = (argv: ReadonlyArray<string>): TreeRemoval => {
+  const { promise: done, resolve } = Promise.withResolvers<void>()
+  const { promise: began, resolve: begins } = Promise.withResolvers<number | null>()
+  let isOver = false
+  const ends = () => {
+    isOver = true
+    begins(null)
+    resolve()
+  }
+  const removal = spawned(argv, HOST_ENVIRONMENT, null, {
+    started: (pid) => {
+      givesWay(pid)
+      begins(pid)
+    },
+    ...{ failed: ends, ended: ends, output: () => {} }
+  })
+  const cancel = async () => {
+    removal.hold()
+    const pid = await began
+    const it = pid === null || isOver ? null : identify(pid)
+    if (it !== null) signal(it, "SIGKILL")
+    return done
+  }
+  return { done, cancel }
+}
+
+const byNode = ([file, ...args]: ReadonlyArray<string>): TreeRemoval => {
+  const child = spawn(file!, args, { cwd: "/", env: HOST_ENVIRONMENT, stdio: "ignore" })
   child.unref()
   const done = new Promise<void>((resolve) => {
     child.once("error", () => resolve())
     child.once("exit", () => resolve())
   })
-  try {
-    if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW)
-  } catch {
-    // It has ended.
-  }
+  if (child.pid !== undefined) givesWay(child.pid)
   const cancel = () => {
     // `ref`, so that this process does not exit while a caller waits for `done`.
     child.ref()
