@@ -8,6 +8,7 @@ import { state } from "../../../src/proofs/Proved.ts"
 import type { Strike } from "../../support/crash/effects/CrashLife.ts"
 import type { Reference } from "../../support/crash/effects/CrashRun.ts"
 import counts from "../../support/crash/effects/counts.json" with { type: "json" }
+import { MetEffects } from "../../support/crash/effects/MetEffects.ts"
 import {
   noSpool,
   noTransactions,
@@ -31,6 +32,8 @@ const asksSecond = asked("SECOND") ?? "some"
 const secondMax = 30
 /** It is there once it shall end. */
 const stopFile = asked("STOP")
+/** Effects that earlier sweeps have met are left out. */
+const met = new MetEffects(asked("SINCE") ?? null)
 const chosen = scenarios.filter(({ name }) => only === undefined || name === only)
 const progressEveryMs = 10_000
 
@@ -94,8 +97,10 @@ describe("at each of its effects", () => {
       const found = references.get(scenario)!
       return targetsOf(found, strike).map((effect) => ({ scenario, reference: found, effect }))
     })
-    const targets = at === undefined ? sampled(all, runs) : all.filter(({ effect }) => effect === at)
-    say(`seed ${seed}: ${targets.length} of ${all.length} effects`)
+    const isMet = ({ scenario, effect }: Target) => met.has(strike, scenario.name, effect)
+    const left = all.filter((one) => !isMet(one))
+    const targets = at === undefined ? sampled(left, runs) : all.filter(({ effect }) => effect === at)
+    say(`seed ${seed}: ${targets.length} of ${all.length} effects, ${all.length - left.length} were met before`)
     const begun = performance.now()
     let toldAt = begun
     for (const [done, { scenario, reference: found, effect }] of targets.entries()) {
@@ -114,6 +119,7 @@ describe("at each of its effects", () => {
       const some = done % 2 === 1 ? 1 + ((done * 7 + seed) % secondMax) : 0
       const second = (asksSecond === "some" ? some : Number(asksSecond)) || null
       await strikeAt(one, { scenario, at: effect, reference: found, strike, second })
+      if (one.violations.length === before) met.add(strike, scenario.name, effect)
       for (const violation of one.violations.slice(before)) {
         say(
           `${violation}\nagain: npx node test/system/crash/sweep.ts --strike ${strike} --only "${scenario.name}" --at "${effect}" --second ${second ?? 0}`
@@ -121,6 +127,7 @@ describe("at each of its effects", () => {
       }
     }
     table()
+    say(`met, with earlier runs: ${all.filter(isMet).length} of ${all.length}`)
     const sum = (of: (one: Swept) => number) => [...swept.values()].reduce((before, one) => before + of(one), 0)
     state({
       type: "row",
