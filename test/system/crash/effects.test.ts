@@ -16,7 +16,8 @@ import {
   type Plant,
   replyBeforeCommit
 } from "../../support/crash/effects/plants.ts"
-import { type Scenario, scenarios } from "../../support/crash/effects/scenarios.ts"
+import { scenarios } from "../../support/crash/effects/scenarios/every.ts"
+import type { Scenario } from "../../support/crash/effects/scenarios/Scenario.ts"
 import { lineOf, type Swept, sweepOver, targetsOf } from "../../support/crash/effects/sweepOver.ts"
 
 const asked = (name: string): string | undefined => process.env[`ATOLL_SWEEP_${name}`] || undefined

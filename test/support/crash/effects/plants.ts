@@ -2,19 +2,24 @@
 import type { PgClient } from "@effect/sql-pg"
 import { Context, Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Runtime } from "../../../../src/runtime/Runtime.ts"
 import { JournalDatabase } from "../../../../src/store/Database.ts"
 
 export interface Plant {
   /** The service's connections, with the fault. */
-  readonly database: (found: Context.Context<never>) => Context.Context<never>
+  readonly database?: (found: Context.Context<never>) => Context.Context<never>
+  /** The service's machines, with the fault. */
+  readonly runtime?: (sound: Runtime["Service"]) => Runtime["Service"]
   /** Answered calls are kept in memory only. */
-  readonly isWithoutSpool: boolean
+  readonly isWithoutSpool?: boolean
 }
 
 type Statement = (text: string, parameters: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<object>, never>
 
 const journal =
-  (around: (statement: Statement, text: string, parameters: ReadonlyArray<unknown>) => unknown): Plant["database"] =>
+  (
+    around: (statement: Statement, text: string, parameters: ReadonlyArray<unknown>) => unknown
+  ): NonNullable<Plant["database"]> =>
   (found) => {
     const client = Context.get(found as Context.Context<JournalDatabase>, JournalDatabase)
     const planted = new Proxy(client, {
@@ -29,7 +34,6 @@ const journal =
 
 /** A lone change by a client is said to be done, and is done a moment later. */
 export const replyBeforeCommit: Plant = {
-  isWithoutSpool: false,
   database: journal((unsafe, text, parameters) => {
     const run = unsafe(text, parameters)
     const values = parameters.map((one) => String((one as { readonly value?: unknown }).value))
@@ -40,7 +44,6 @@ export const replyBeforeCommit: Plant = {
 
 /** A new service takes what is pending for done. */
 export const nothingRepeated: Plant = {
-  isWithoutSpool: false,
   database: journal((unsafe, text, parameters) =>
     /^select id, kind,.* deadlines,/.test(text)
       ? Effect.map(unsafe(text, parameters), (rows) => rows.map((row) => ({ ...row, pending: [] })))
@@ -50,7 +53,6 @@ export const nothingRepeated: Plant = {
 
 /** A transaction commits each of its statements. */
 export const noTransactions: Plant = {
-  isWithoutSpool: false,
   database: (found) => {
     const client = Context.get(found as Context.Context<SqlClient.SqlClient>, SqlClient.SqlClient)
     const planted = new Proxy(client, {
@@ -61,4 +63,4 @@ export const noTransactions: Plant = {
   }
 }
 
-export const noSpool: Plant = { isWithoutSpool: true, database: (found) => found }
+export const noSpool: Plant = { isWithoutSpool: true }
