@@ -10,11 +10,14 @@ import type { Reference } from "../../support/crash/effects/CrashRun.ts"
 import counts from "../../support/crash/effects/counts.json" with { type: "json" }
 import { MetEffects } from "../../support/crash/effects/MetEffects.ts"
 import {
+  keyRevokedInMemory,
   noSpool,
   noTransactions,
   nothingRepeated,
   type Plant,
-  replyBeforeCommit
+  replyBeforeCommit,
+  revokedBeforeCommit,
+  writtenBeforeGuest
 } from "../../support/crash/effects/plants.ts"
 import { scenarios } from "../../support/crash/effects/scenarios/every.ts"
 import type { Scenario } from "../../support/crash/effects/scenarios/Scenario.ts"
@@ -147,7 +150,35 @@ describe("at each of its effects", () => {
     ["an answer before its commit", replyBeforeCommit, "change", "after reply to labels #1", /does not end as/],
     ["commands that no new service does", nothingRepeated, "cancel", "before forget #1", /pending/],
     ["a charge in several commits", noTransactions, "stop and start", "before insert segments #1", /The ledger/],
-    ["an audit log in memory", noSpool, "create", "after reply to create #1", /The audit log has nothing of create/]
+    ["an audit log in memory", noSpool, "create", "after reply to create #1", /The audit log has nothing of create/],
+    [
+      "a file that the guest has later",
+      writtenBeforeGuest,
+      "files",
+      "after reply to write #1",
+      /edit was answered 404/
+    ],
+    [
+      "a key revoked in memory",
+      keyRevokedInMemory,
+      "keys",
+      "after reply to revoke #1",
+      /what brief may was answered 200/
+    ],
+    [
+      "a grant revoked before its commit",
+      revokedBeforeCommit,
+      "SSH grant",
+      "after reply to revoke #1",
+      /revoked was answered 200/
+    ],
+    [
+      "an account that gets its credit later",
+      noTransactions,
+      "credit",
+      "before insert grants #1",
+      /purchase was answered 200/
+    ]
   ]
   it.runIf(stopFile === undefined).each(planted)("a sweep finds %s", async (_, plant, name, at, says) => {
     const scenario = scenarios.find((one) => one.name === name)!

@@ -143,10 +143,19 @@ export const money = Effect.gen(function* () {
   const accounts = yield* sql<{ readonly id: string }>`select id from accounts order by id`
   const all = yield* storedLogs(sql)
   return yield* Effect.forEach(accounts, ({ id }) =>
-    Effect.map(storedBooks(sql, id), ({ meters, segments, ...books }) => {
+    Effect.map(storedBooks(sql, id), ({ meters, segments, allocations, ...books }) => {
       const logs = new Map([...all].filter(([, { sandbox }]) => sandbox.accountId === id))
       const isOwn = ({ sandboxId }: { readonly sandboxId: string }) => logs.has(sandboxId)
-      return { books: { ...books, meters: meters.filter(isOwn), segments: segments.filter(isOwn) }, logs }
+      const entries = new Set(books.entries.map((entry) => entry.id))
+      return {
+        books: {
+          ...books,
+          meters: meters.filter(isOwn),
+          segments: segments.filter(isOwn),
+          allocations: allocations.filter(({ entryId }) => entries.has(entryId))
+        },
+        logs
+      }
     })
   )
 })

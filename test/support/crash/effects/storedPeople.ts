@@ -2,8 +2,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-const rows = <A extends object>(text: string) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe<A>(text))
+const rows = <A extends object>(text: string) => Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe<A>(text))
 
 const accounts = rows<{ readonly line: string }>(`
   select concat_ws(' ', 'account', a.name, a.billing, case when a.suspended_at is not null then 'suspended' end,

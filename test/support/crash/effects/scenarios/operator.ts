@@ -2,7 +2,7 @@
 
 import { asOperator, operatorSettings, signedInAsOperator, slow } from "./operatorSteps.ts"
 import type { AskStep, Scenario, ScenarioStep } from "./Scenario.ts"
-import { argv, create, pass, post, read, remove, workspace } from "./steps.ts"
+import { argv, create, make, pass, post, read, remove, workspace } from "./steps.ts"
 
 const money = (name: string, microUsd: number): AskStep => ({
   ...read(name, "/console/api/operator/accounts/{account}/money"),
@@ -88,7 +88,7 @@ export const operatorScenarios: ReadonlyArray<Scenario> = [
       key("first"),
       by("first", workspace, false),
       by("first", create(), false),
-      by("first", post("hang", "/sandboxes/{create}/operations", argv("hang"))),
+      by("first", make("hang", "/sandboxes/{create}/operations", argv("hang")), false),
       slow(asOperator("suspend", "/accounts/{account}/suspend")),
       pass(6000),
       slow(asOperator("resume", "/accounts/{account}/resume")),
