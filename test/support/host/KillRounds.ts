@@ -19,25 +19,39 @@ export interface Kills {
   readonly seed: number
 }
 
+interface Asked {
+  readonly isAll: boolean
+  readonly seed: number
+  readonly isOver: () => boolean
+}
+
 const { env } = process
-const isAll = env["ATOLL_KILLS"] === "all"
 const until = Number(env["ATOLL_KILLS_UNTIL"] || Number.POSITIVE_INFINITY)
+const stopFile = env["ATOLL_KILLS_STOP"]
+
+const asked: Asked = {
+  isAll: env["ATOLL_KILLS"] === "all",
+  seed: Number(env["ATOLL_KILLS_SEED"] || Date.now() % 1000),
+  isOver: () => Date.now() > until || (stopFile !== undefined && existsSync(stopFile))
+}
 
 export class KillRounds {
   readonly seed: number
   /** How many effects lie between two of one round. */
   readonly #step: number
+  readonly #asked: Asked
   readonly #effects = new Map<string, number>()
   #kills = 0
 
-  constructor(step: number) {
+  constructor(step: number, given: Asked = asked) {
     this.#step = step
-    this.seed = Number(env["ATOLL_KILLS_SEED"] || Date.now() % step)
+    this.#asked = given
+    this.seed = given.seed
   }
 
   /** Real time for a test that takes so long by default. */
   static timeout(ms: number): number {
-    return isAll ? 12 * 3_600_000 : ms
+    return asked.isAll ? 12 * 3_600_000 : ms
   }
 
   get kills(): number {
@@ -46,7 +60,7 @@ export class KillRounds {
 
   /** Fewer mean that the test kills nothing. */
   get killsMin(): number {
-    return isAll ? 0 : 3
+    return this.#asked.isAll ? 0 : 3
   }
 
   /**
@@ -57,12 +71,13 @@ export class KillRounds {
     actions: ReadonlyArray<A>,
     stepOf: (action: A) => number = () => this.#step
   ): Generator<{ readonly action: A; readonly at: number }, void, number | null> {
+    const { isAll, isOver } = this.#asked
     for (let round = 0; round < (isAll ? this.#step : 1); round++) {
       for (const action of actions) {
         const step = Math.min(stepOf(action), this.#step)
         if (round >= step) continue
         for (let at = 1 + ((this.seed + round) % step); ; at += step) {
-          if (this.#isOver) return
+          if (isOver()) return
           const effects = yield { action, at }
           if (effects !== null) {
             this.#effects.set(action, effects)
@@ -74,17 +89,13 @@ export class KillRounds {
     }
   }
 
-  get #isOver(): boolean {
-    return Date.now() > until || (env["ATOLL_KILLS_STOP"] !== undefined && existsSync(env["ATOLL_KILLS_STOP"]))
-  }
-
   /** For the report of the test. */
-  note({ task }: TestContext, actions: ReadonlyArray<string>): void {
-    const counts = actions.map((action) => this.#effects.get(action))
-    const effects = counts.reduce<number | null>(
-      (sum, count) => (sum === null || count === undefined ? null : sum + count),
-      0
-    )
+  note({ task }: Pick<TestContext, "task">, actions: ReadonlyArray<string>): void {
+    let effects: number | null = 0
+    for (const action of actions) {
+      const count = this.#effects.get(action)
+      effects = effects === null || count === undefined ? null : effects + count
+    }
     task.meta.kills = { kills: this.#kills, effects, seed: this.seed }
   }
 }

@@ -1,7 +1,7 @@
 /**
  * `npx node test/system/crash/sweep.ts`: the service ends at each effect of each scenario, once. `--strike lose`: it goes on, and the database's answer is
  * lost there.
- * `--runs N`: only so many, evenly over all; `--seconds S`: only so long; `--seed S`: in another order; `--only SCENARIO`; `--at EFFECT`: this one again.
+ * `--runs N`: only so many, evenly over all; `--seconds S`: only so long; `--seed S`: in another order; `--only SCENARIO,…`; `--at EFFECT`: this one again.
  * `--since FILE`: only effects that FILE does not name yet; those that were met are written into it, so that several runs meet all. Begin another FILE when
  * the service has changed.
  * `--second K`: the next service ends, too, at K effects after that; `--second some`: in every second run, sooner or later.

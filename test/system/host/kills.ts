@@ -67,10 +67,12 @@ try {
       (all, one) => (all === null || one.effects === null ? null : all + one.effects),
       0
     )
+    const amount = `${effects === null ? "" : `${effects} effects, `}${sum} kills`
+    console.log(`${name}: ${amount}, ${failed} violations`)
     state({
       type: "row",
       what: `the service killed at each effect of its driver, with real ${name}`,
-      amount: `${effects === null ? "" : `${effects} effects, `}${sum} kills`,
+      amount,
       seed: values.seed,
       violations: failed
     })

@@ -20,8 +20,12 @@ interface Told {
   readonly status: number
 }
 
-/** Without its answer from the database the service does not know whose session it is, or whether the operator's act was done. */
-const isUnknown = ({ step, status }: Told): boolean => step.path.startsWith("/console/") && status >= 500
+/**
+ * Whose call it was is not known: then it has no event. People are known by what the database says of their session or link, and the operator's act has
+ * its event after its own commit.
+ */
+const isUnknown = ({ step, status }: Told): boolean =>
+  status === 401 || (step.path.startsWith("/console/") && status >= 300)
 
 /** A success of the operator is in the audit log with the status that the command line would have. */
 const isSame = ({ step, status }: Told, noted: number): boolean =>
