@@ -20,6 +20,7 @@ import { type Answer, ask, type Request } from "./ClientConnection.ts"
 import { countedRuntime } from "./CountedRuntime.ts"
 import { DatabaseWire } from "./DatabaseWire.ts"
 import type { Effects } from "./Effects.ts"
+import type { ModelVolumes } from "./ModelVolumes.ts"
 import type { Plant } from "./plants.ts"
 
 /** The service's end, or the loss of a commit's answer. */
@@ -41,6 +42,9 @@ export interface LifeOptions {
   readonly effects: Effects
   readonly strike: Strike
   readonly world: SimulatedWorld
+  readonly volumes: ModelVolumes
+  /** Settings of the scenario, by environment variable. */
+  readonly environment: Readonly<Record<string, string>>
   /** The name of the database. */
   readonly database: string
   /** Empty, for the socket of its wire. */
@@ -109,13 +113,13 @@ export class CrashLife {
 
   async #start(): Promise<void> {
     await this.#wire.listen()
-    const { world, dataFolder, socketFolder, database, context, plant } = this.#options
-    const settings = testSettings({ ...environment, ATOLL_DATA_DIR: dataFolder })
+    const { dataFolder, socketFolder, database, context, plant } = this.#options
+    const settings = testSettings({ ...environment, ...this.#options.environment, ATOLL_DATA_DIR: dataFolder })
     const url = Redacted.make(testDatabaseUrl(socketFolder, database))
     const sound = Layer.fresh(Database.layerOn).pipe(Layer.provideMerge(DatabaseServer.at(url)))
     const connected = plant === null ? sound : planted(sound, plant)
     const service = Atoll.layer(pacedHost).pipe(
-      Layer.provideMerge(Layer.succeed(Runtime, countedRuntime(world, this.#pass))),
+      Layer.provideMerge(Layer.succeed(Runtime, this.#runtime)),
       Layer.provide(ActorCluster.layerSingle)
     )
     const http = NodeHttpServer.layer(
@@ -136,6 +140,12 @@ export class CrashLife {
       Layer.provide(settings)
     )
     await Effect.runPromiseWith(context)(Layer.buildWithScope(all, this.#scope))
+  }
+
+  get #runtime(): Runtime["Service"] {
+    const { world, volumes, plant } = this.#options
+    const counted = countedRuntime(world, volumes, this.#pass)
+    return plant?.runtime?.(counted) ?? counted
   }
 
   /** The file of answered calls: a killed process writes nothing more into it. */
@@ -196,6 +206,8 @@ export class CrashLife {
 }
 
 const planted = <A, E, R>(sound: Layer.Layer<A, E, R>, { database }: Plant): Layer.Layer<A, E, R> =>
-  Layer.effectContext(
-    Effect.map(Layer.build(sound), (found) => database(found as Context.Context<never>) as Context.Context<A>)
-  )
+  database === undefined
+    ? sound
+    : Layer.effectContext(
+        Effect.map(Layer.build(sound), (found) => database(found as Context.Context<never>) as Context.Context<A>)
+      )
