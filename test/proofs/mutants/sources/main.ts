@@ -1,5 +1,5 @@
 /**
- * `npm run mutants:sources -- [--only WORDS] [--from N] [--seconds S] [--within MS] [--skip-baseline]`: makes one named mistake at a time in a copy of the
+ * `npm run mutants:sources -- [--only WORDS,…] [--from N] [--seconds S] [--within MS] [--skip-baseline]`: makes one named mistake at a time in a copy of the
  * sources, and runs the test files that must see it. Ctrl-C ends it, and it says what it had seen.
  */
 import { parseArgs } from "node:util"
@@ -20,7 +20,7 @@ const { values } = parseArgs({
 })
 
 const mutants = textMutants
-  .filter(({ id, file }) => id.includes(values.only) || file.includes(values.only))
+  .filter(({ id, file }) => values.only.split(",").some((words) => id.includes(words) || file.includes(words)))
   .slice(Number(values.from) - 1)
 const withinMs = Number(values.within)
 if (mutants.length === 0 || !(Number(values.seconds) > 0) || !(withinMs > 0)) {

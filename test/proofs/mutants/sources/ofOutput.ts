@@ -186,7 +186,7 @@ export const ofOutput: ReadonlyArray<TextMutant> = [
     file: follower,
     from: "{ stdoutOffset: before.stdout, stderrOffset: before.stderr }",
     to: "{ stdoutOffset: stands.stdout, stderrOffset: stands.stderr }",
-    suites: [following]
+    suites: ["test/service/operation/duringFlush.test.ts"]
   },
   {
     id: "an end is reported before its last bytes are on disk",
