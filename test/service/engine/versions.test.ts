@@ -137,7 +137,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a machine of a newer v
         })
       )
       assert.deepInclude((yield* read(id)).row, { version: 1, context: { minutes: 5 } })
-      // Each life loads it anew.
+      // Each life loads it again.
       for (const [index, seconds] of [420, 540, 660].entries()) {
         const state = yield* life(ofVersion2([]), (host) => work(host, second, id, 2))
         assert.deepStrictEqual([state.revision, state.context], [index + 3, { seconds }])

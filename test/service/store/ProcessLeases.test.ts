@@ -80,7 +80,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("leases of shards", (it
         yield* sql`update cluster_processes set lease_until = clock_timestamp() - interval '1 second' where address = 'dead'`
         const found = yield* lives.living([])
         assert.deepStrictEqual(found.map(({ address }) => address).sort(), ["lives", "replaced"])
-        // Of a living process nothing is taken, whoever asks.
+        // Of a living process no other one takes a shard.
         assert.deepStrictEqual(yield* lives.take([shard]), [shard])
         const other = yield* joined("other", 1000)
         assert.deepStrictEqual(yield* other.take([shard]), [])

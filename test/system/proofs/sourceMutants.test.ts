@@ -31,7 +31,7 @@ it.each([
   assert.include(JSON.stringify(found), test)
 })
 
-it("a change that changes nothing survives, and one that is no program is told apart from one that is killed", async () => {
+it("a change that changes nothing survives, and one that is no program does not count as killed", async () => {
   const mutant = named("the newest message is taken first")
   assert.strictEqual((await run({ ...mutant, to: `${mutant.from} /* the same */` })).type, "passed")
   assert.strictEqual((await run({ ...mutant, to: "((" })).type, "unloadable")

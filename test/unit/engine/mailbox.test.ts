@@ -1,4 +1,4 @@
-/** An actor takes its messages one at a time and in their order, whatever becomes of a commit; and none of its deadlines is dropped. */
+/** An actor takes its messages one at a time and in their order, also where a commit is fenced; and none of its deadlines is dropped. */
 import { assert, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { OwnerAway } from "../../../src/engine/ActorError.ts"

@@ -8,7 +8,7 @@ import { type TakeOver, takeOverWrite } from "../../../src/engine/takeOverWrite.
 import type { ActorCommit, CommitOutcome } from "../../../src/store/JournalRecord.ts"
 import { actorStage, World } from "../../support/engine/ActorStage.ts"
 
-/** @param answer The owner's. @param fences How many commits another owner fences, each with a commit of its own. */
+/** @param answer The owner's. @param fences How many commits another owner fences, each with a commit before it. */
 const writing = Effect.fnUntraced(function* (answer: Answer, fences = 0) {
   const { actors, definition } = yield* actorStage()
   const world = new World()

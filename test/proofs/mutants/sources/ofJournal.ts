@@ -80,7 +80,7 @@ export const ofJournal: ReadonlyArray<TextMutant> = [
     suites: [host]
   },
   {
-    id: "a fenced commit is told as committed",
+    id: "a fenced commit is reported as committed",
     file: writes,
     from: 'written.has(job.item.id) ? "committed" : "fenced"',
     to: '"committed"',
@@ -164,7 +164,7 @@ export const ofJournal: ReadonlyArray<TextMutant> = [
     suites: ["test/service/engine/versions.test.ts"]
   },
   {
-    id: "a snapshot that is read is told to be of no instant",
+    id: "a snapshot that is read has no instant",
     file: "src/store/journalReads.ts",
     from: "Number(raw.changed_at ?? 0n)",
     to: "0",

@@ -255,7 +255,7 @@ export const ofMailbox: ReadonlyArray<TextMutant> = [
     suites: [troubles]
   },
   {
-    id: "a fenced takeover write is told as committed",
+    id: "a fenced takeover write is reported as committed",
     file: "src/engine/takeOverWrite.ts",
     from: 'if (outcome === "fenced") continue',
     to: "",

@@ -42,7 +42,7 @@ export const ofOutput: ReadonlyArray<TextMutant> = [
     suites: [output]
   },
   {
-    id: "an overtaken writer is told that its bytes are stored",
+    id: "an overtaken writer hears that its bytes are stored",
     file: "src/store/outputWrites.ts",
     from: "if (missed === undefined) job.done",
     to: "if (job.chunks.length > 0) job.done",
@@ -259,7 +259,7 @@ export const ofOutput: ReadonlyArray<TextMutant> = [
     suites: [output]
   },
   {
-    id: "an operation is told as over before its output was read",
+    id: "an operation is reported as over before its output was read",
     file: "src/operation/OutputReading.ts",
     from: "isRead &&= page.nextOffset >= page.totalBytes",
     to: "isRead = isRead || page.totalBytes < 0",
