@@ -20,6 +20,7 @@ const wanted = {
   "test/system/flood/main.ts": [setUp],
   "test/system/linear/main.ts": [setUp],
   "test/proofs/prove.ts": [setUp],
+  "test/proofs/mutants/sources/main.ts": [setUp],
   "test/system/fleet/main.ts": fleet()
 }
 

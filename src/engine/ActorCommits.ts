@@ -77,6 +77,7 @@ export class ActorCommits {
   /** Gives the actor the committed state. */
   #become(actor: LiveActor, change: Change, record: ActorCommit): void {
     actor.stored = record.snapshot
+    actor.storedVersion = actor.definition.version
     actor.pending = change.pending
     if (change.deadlines !== actor.deadlines) {
       actor.deadlines = change.deadlines

@@ -61,7 +61,10 @@ export interface ActorDefinition<M extends AnyStateMachine = AnyStateMachine> {
   readonly kind: string
   /** The machine's version, stored with each snapshot. A change to the shape of its states or context needs the next number and a migration. */
   readonly version: number
-  /** Converts a snapshot of an older version. Absent: older versions load unchanged. */
+  /**
+   * Converts a snapshot of an older version when it is loaded. The first commit stores the result together with this version, so no snapshot is
+   * converted twice. Absent: older versions load unchanged.
+   */
   readonly migrate?: ((snapshot: StoredSnapshot, fromVersion: number) => StoredSnapshot) | undefined
   /** The present name of a pending command that an earlier version stored. Absent: no command was renamed. */
   readonly presentCommand?: ((value: string, command: string) => string) | undefined

@@ -73,6 +73,9 @@ export class ActorMailboxes implements Inbox {
     while (!actor.busy && !actor.dropped && actor.mailbox.length > 0) {
       // A frozen process first gets the results it waited for, and only then learns that its actors have another owner.
       if (!this.#residency.isOwn(actor)) return this.#residency.leave(actor)
+      const { revision } = actor.mailbox[0]!
+      // Its sender read a newer state while this one was on its way here.
+      if (revision > actor.revision) return this.#residency.catchUp(actor.id, revision)
       this.#step(actor, actor.mailbox.shift()!)
     }
   }

@@ -26,6 +26,8 @@ export class LiveActor {
   snapshot!: AnyMachineSnapshot
   /** The snapshot as the row has it: of an older machine version until the first commit. */
   stored!: StoredSnapshot
+  /** The version that stored it. */
+  storedVersion = 0
   pending: ReadonlyArray<PendingCommand> = []
   deadlines: Deadlines = {}
   /** The timestamp of its last transition. */
@@ -61,6 +63,7 @@ export class LiveActor {
     this.sandboxId = row.sandboxId
     this.revision = row.revision
     this.stored = row.snapshot
+    this.storedVersion = row.machineVersion
     this.snapshot = restore(definition.machine, stored)
     this.pending =
       definition.presentCommand === undefined

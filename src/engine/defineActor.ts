@@ -8,8 +8,8 @@ import type { CommandName, ContextOf, EventOf, ParamsOf } from "./machineTypes.t
 export interface ActorParts<M extends AnyStateMachine> {
   /** The stored form of the machine's context. */
   readonly context: Schema.Schema<ContextOf<M>>
-  /** Converts the context of an older version. Absent: older contexts load unchanged. */
-  readonly migrate?: (value: string, context: ContextOf<M>) => ContextOf<M>
+  /** Converts the context of an older version, which is named. Absent: older contexts load unchanged. */
+  readonly migrate?: (value: string, context: ContextOf<M>, fromVersion: number) => ContextOf<M>
   /** The present name of a command that an earlier version stored and that is still pending. Absent: no command was renamed. */
   readonly presentCommand?: (value: string, command: string) => string
   readonly commands: {
@@ -29,7 +29,10 @@ export const defineActor = <M extends AnyStateMachine>(
   migrate:
     migrate === undefined
       ? undefined
-      : ({ value, context }: StoredSnapshot) => ({ value, context: migrate(value, context as ContextOf<M>) }),
+      : ({ value, context }: StoredSnapshot, fromVersion) => ({
+          value,
+          context: migrate(value, context as ContextOf<M>, fromVersion)
+        }),
   presentCommand,
   // The host erases the types that were checked here: it knows a command by name only.
   commands: commands as unknown as ActorDefinition["commands"]

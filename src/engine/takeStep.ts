@@ -92,6 +92,7 @@ export const commitOf = (actor: LiveActor, change: Change, idempotency: Idempote
   accountId: actor.accountId,
   revision: change.transition === null ? actor.revision : actor.revision + 1,
   snapshot: store(change.transition?.snapshot ?? actor.snapshot),
+  machineVersion: actor.storedVersion === actor.definition.version ? null : actor.definition.version,
   replaces: actor.stored,
   pending: change.pending === actor.pending ? null : change.pending,
   deadlines: change.deadlines === actor.deadlines ? null : change.deadlines,

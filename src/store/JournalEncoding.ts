@@ -32,6 +32,7 @@ export const encodeCommit = (commit: ActorCommit) => {
     revision: BigInt(commit.revision),
     expected: BigInt(transition === null ? commit.revision : commit.revision - 1),
     snapshot: json(commit.snapshot),
+    machineVersion: commit.machineVersion ?? null,
     pending: commit.pending === null ? null : json(commit.pending),
     deadlines: commit.deadlines === null ? null : json(commit.deadlines),
     dueAt: instant(commit.dueAt),

@@ -52,6 +52,8 @@ export interface ActorCommit {
   readonly accountId: string
   readonly revision: number
   readonly snapshot: StoredSnapshot
+  /** The version of the machine that made the snapshot, where the row has an older one. Absent or null: the row has it. */
+  readonly machineVersion?: number | null
   /** The row's present snapshot: derived columns are written only where they differ. */
   readonly replaces: StoredSnapshot
   /** Null: unchanged. */

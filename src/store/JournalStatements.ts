@@ -14,6 +14,7 @@ export const updateActors = Effect.fnUntraced(function* (
   const parts = [
     bare,
     ...(items.some((item) => item.hasNewColumns) ? [withColumns] : []),
+    ...(items.some((item) => item.machineVersion !== null) ? [withVersion] : []),
     ...(items.some((item) => item.stillPending !== null) ? [withStillPending] : []),
     ...(items.some((item) => item.idempotency !== null) ? [withKeys] : [])
   ]
@@ -86,6 +87,14 @@ const withColumns: UpdatePart = {
   sets: `,
         ended_at = i.ended_at, outcome = i.outcome, duration_ms = i.duration_ms, generation = i.generation, sandbox_status = i.sandbox_status,
         labels = case when i.labels is null then a.labels else ${labelsOf("a.account_id")} end`
+}
+
+/** For a batch in which an actor was migrated: its snapshot and the version that made it are one. */
+const withVersion: UpdatePart = {
+  types: ["int4"],
+  names: "machine_version",
+  values: (item) => [item.machineVersion],
+  sets: ", machine_version = coalesce(i.machine_version, a.machine_version)"
 }
 
 /** For a batch with pending commands of earlier transitions; other rows get the column's default. */

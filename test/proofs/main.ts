@@ -4,7 +4,13 @@
  */
 import { parseArgs } from "node:util"
 import { type Explored, explore } from "../../src/proofs/explore/explore.ts"
-import { coverageText, progressLine, summaryLine, violationText } from "../../src/proofs/explore/summary.ts"
+import {
+  coverageText,
+  progressLine,
+  summaryLine,
+  violationLinks,
+  violationText
+} from "../../src/proofs/explore/summary.ts"
 import { state } from "../../src/proofs/Proved.ts"
 import { productOf, type ScopeName, scopeNames, sentenceOf } from "./product/scopes.ts"
 
@@ -19,6 +25,9 @@ const { values } = parseArgs({
     memory: { type: "string", default: "2048" }
   }
 })
+
+/** The Machines page of the console shows what customers have; hosts are the operator's. */
+const hasSimulator = (kind: string): boolean => kind !== "host"
 
 const isScope = (name: string): name is ScopeName => (scopeNames as ReadonlyArray<string>).includes(name)
 
@@ -60,7 +69,9 @@ for (const name of asked) {
     console.log(`  ${progressLine(name, progress, seconds)}`)
   })
   console.log(summaryLine(explored))
-  for (const violation of explored.violations) console.log(`\n${violationText(violation)}\n`)
+  for (const violation of explored.violations) {
+    console.log(`\n${violationText(violation)}\n\n${violationLinks(violation, hasSimulator)}\n`)
+  }
   all.push(explored)
   state({
     type: "product",

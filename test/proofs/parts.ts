@@ -21,6 +21,12 @@ export const parts: ReadonlyArray<Part> = [
     share: 2
   },
   {
+    name: "sources",
+    sentence: "named mistakes in the journal, the mailbox, the leases and the output, which their suites must find",
+    command: ["test/proofs/mutants/sources/main.ts"],
+    share: 6
+  },
+  {
     name: "crash",
     sentence: "a crash at every effect",
     command: ["test/system/crash/sweep.ts"],

@@ -1,13 +1,31 @@
 /** Every state machine of the service: its diagram, its transition table, and a simulator. */
+import { useEffect, useState } from "preact/hooks"
 import { Explored } from "./machine/Explored.tsx"
 import { kinds } from "./machine/kinds.ts"
+import { pathIn } from "./machine/openedPath.ts"
 import { Simulator } from "./machine/Simulator.tsx"
 import { TransitionTable } from "./machine/TransitionTable.tsx"
 import { hrefOf, navigate } from "./router.ts"
 
+/** A link to a path may be opened on this very page. */
+const useFragment = (): string => {
+  const [, setSeen] = useState(location.hash)
+  useEffect(() => {
+    const arrive = () => setSeen(location.hash)
+    addEventListener("hashchange", arrive)
+    addEventListener("popstate", arrive)
+    return () => {
+      removeEventListener("hashchange", arrive)
+      removeEventListener("popstate", arrive)
+    }
+  }, [])
+  return location.hash
+}
+
 /** @param kind From the path; null: the first. */
 export const Machines = ({ kind }: { kind: string | null }) => {
   const shown = kinds.find((one) => one.kind === kind) ?? kinds[0]!
+  const fragment = useFragment()
   return (
     <>
       <h1>Machines</h1>
@@ -31,7 +49,7 @@ export const Machines = ({ kind }: { kind: string | null }) => {
           </a>
         ))}
       </nav>
-      <Simulator key={shown.kind} kind={shown} />
+      <Simulator key={`${shown.kind}${fragment}`} kind={shown} path={pathIn(fragment, shown.kind)} />
       <section class="pane" aria-labelledby="table">
         <h2 id="table">Transition table</h2>
         <TransitionTable chart={shown.chart} />

@@ -5,7 +5,7 @@
  */
 import type { AnyMachineSnapshot, AnyStateMachine } from "xstate"
 import type { Deadlines, PendingCommand, StoredSnapshot } from "../../store/JournalRecord.ts"
-import type { AnyEvent } from "../ActorDefinition.ts"
+import type { ActorDefinition, AnyEvent } from "../ActorDefinition.ts"
 import { begin, decide, store } from "../Transition.ts"
 import { jsonDifference } from "./jsonDifference.ts"
 
@@ -27,14 +27,19 @@ const shown = (value: unknown): string => {
 
 export class HistoryFold {
   readonly #machine: AnyStateMachine
+  readonly #presentCommand: ActorDefinition["presentCommand"]
   #snapshot: AnyMachineSnapshot
   #deadlines: Deadlines
   #commands: ReadonlyArray<PendingCommand>
   #revision = 0
 
-  /** @param input What the actor was made of. Throws what the machine throws. */
-  constructor(machine: AnyStateMachine, input: unknown) {
+  /**
+   * @param input What the actor was made of. Throws what the machine throws.
+   * @param presentCommand Of its definition: entries of an older version have commands by their former names.
+   */
+  constructor(machine: AnyStateMachine, input: unknown, presentCommand?: ActorDefinition["presentCommand"]) {
     this.#machine = machine
+    this.#presentCommand = presentCommand
     const first = begin(machine, input)
     this.#snapshot = first.snapshot
     this.#deadlines = first.deadlines
@@ -61,10 +66,15 @@ export class HistoryFold {
     if (entry.to !== this.#snapshot.value) {
       return `${name} led from ${from} to ${entry.to}, and the machine goes to ${this.#snapshot.value}`
     }
-    const other = jsonDifference(this.#commands, entry.commands)
+    const other = jsonDifference(this.#commands, this.#present(entry))
     return other === null
       ? null
       : `${name} asked for other commands: at ${other.path || "all"} ${shown(other.found)}, and the machine says ${shown(other.expected)}`
+  }
+
+  #present({ to, commands }: HistoryEntry): ReadonlyArray<PendingCommand> {
+    const present = this.#presentCommand
+    return present === undefined ? commands : commands.map((one) => ({ ...one, type: present(to, one.type) }))
   }
 
   /** After the last entry. `stored`: in the machine's present version. */

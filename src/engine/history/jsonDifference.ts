@@ -10,20 +10,34 @@ export interface JsonDifference {
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null
 
-/** Null: they are equal as JSON: the order of keys does not matter, and an undefined field is absent. */
-export const jsonDifference = (expected: unknown, found: unknown, path = ""): JsonDifference | null => {
+/**
+ * Null: they are equal as JSON: the order of keys does not matter, and an undefined field is absent. Most values are equal, and there may be millions: a
+ * path is made only on the way back from a difference.
+ */
+export const jsonDifference = (expected: unknown, found: unknown): JsonDifference | null => {
   if (expected === found) return null
   if (!isObject(expected) || !isObject(found) || Array.isArray(expected) !== Array.isArray(found)) {
-    return { path, expected, found }
+    return { path: "", expected, found }
   }
+  let more = 0
   for (const key in expected) {
-    const difference = jsonDifference(expected[key], found[key], path === "" ? key : `${path}.${key}`)
-    if (difference !== null) return difference
+    const one = expected[key]
+    if (one !== undefined) more--
+    const other = found[key]
+    if (one === other) continue
+    const difference = jsonDifference(one, other)
+    if (difference !== null) return below(key, difference)
   }
+  for (const key in found) if (found[key] !== undefined) more++
+  if (more === 0) return null
   for (const key in found) {
-    if (found[key] !== undefined && !(key in expected)) {
-      return { path: path === "" ? key : `${path}.${key}`, expected: undefined, found: found[key] }
-    }
+    if (found[key] !== undefined && !(key in expected)) return { path: key, expected: undefined, found: found[key] }
   }
   return null
 }
+
+const below = (key: string, { path, expected, found }: JsonDifference): JsonDifference => ({
+  path: path === "" ? key : `${key}.${path}`,
+  expected,
+  found
+})

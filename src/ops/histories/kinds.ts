@@ -2,7 +2,7 @@
 import type { AnyStateMachine } from "xstate"
 import { connectionGrantMachine } from "../../../machines/connectionGrant.ts"
 import { hostMachine } from "../../../machines/host.ts"
-import { operationMachine } from "../../../machines/operation.ts"
+import { operationMachine, presentCommand } from "../../../machines/operation.ts"
 import { previewMachine } from "../../../machines/preview.ts"
 import { ofThisVersion, sandboxMachine } from "../../../machines/sandbox.ts"
 import { serviceAccessMachine } from "../../../machines/serviceAccess.ts"
@@ -13,6 +13,8 @@ export interface HistoryKind {
   readonly machine: AnyStateMachine
   /** A stored snapshot of this or an older version of the machine, in this version's form. */
   readonly present: (stored: StoredSnapshot) => StoredSnapshot
+  /** The present name of a command in the log of an older version; absent: none was renamed. */
+  readonly presentCommand?: (value: string, command: string) => string
 }
 
 const unchanged = (stored: StoredSnapshot): StoredSnapshot => stored
@@ -22,7 +24,8 @@ const kinds: ReadonlyArray<HistoryKind> = [
     machine: sandboxMachine,
     present: ({ value, context }) => ({ value, context: ofThisVersion(value, context as never) })
   },
-  ...[operationMachine, previewMachine, serviceAccessMachine, connectionGrantMachine, walletMachine, hostMachine].map(
+  { machine: operationMachine, present: unchanged, presentCommand },
+  ...[previewMachine, serviceAccessMachine, connectionGrantMachine, walletMachine, hostMachine].map(
     (machine: AnyStateMachine) => ({ machine, present: unchanged })
   )
 ]

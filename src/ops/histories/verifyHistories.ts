@@ -84,8 +84,12 @@ class Folded {
   constructor(row: ActorRow) {
     this.row = row
     const kind = historyKinds.get(row.kind)
-    this.#fold = kind === undefined ? null : this.#guarded(() => new HistoryFold(kind.machine, row.input))
+    this.#fold =
+      kind === undefined ? null : this.#guarded(() => new HistoryFold(kind.machine, row.input, kind.presentCommand))
     if (kind === undefined) this.difference = `no machine is called ${row.kind}`
+    else if (row.machine_version > Number(kind.machine.version)) {
+      this.difference = `version ${row.machine_version} of the machine stored it, and ${kind.machine.version} is the newest that is known`
+    }
   }
 
   /** A machine that throws differs, too. */

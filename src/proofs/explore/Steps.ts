@@ -5,7 +5,16 @@
  * makes it an answer that nothing waits for, and a crash loses it, after which its command runs once more.
  */
 import type { AnyEvent } from "../../engine/ActorDefinition.ts"
-import { countsOf, isRenumbered, isSeenInContext, NOW, renumbered, renumbering, withPassed } from "./canonical.ts"
+import {
+  countsOf,
+  isRenumbered,
+  isSeenInContext,
+  type Local,
+  NOW,
+  renumbered,
+  renumbering,
+  withPassed
+} from "./canonical.ts"
 import { ABSENT, Locals, type Settles } from "./Locals.ts"
 import type {
   ActorKind,
@@ -144,6 +153,15 @@ export class Steps<W> {
       actor,
       actors: this.names.slice(1).flatMap((name) => actor(name) ?? [])
     }
+  }
+
+  /** The actors of a state, without a record of what is read of them. */
+  actorsIn(row: Row): ReadonlyArray<{ readonly name: string } & Pick<Local, "kind" | "value" | "context">> {
+    return row.slice(1).flatMap((number, index) => {
+      if (number === ABSENT) return []
+      const { kind, value, context } = this.locals.get(number)
+      return [{ name: this.names[index + 1]!, kind, value, context }]
+    })
   }
 
   /** Deterministic: the same row has the same steps in the same order. */

@@ -41,6 +41,16 @@ export interface Progress {
 export interface PathStep {
   readonly step: Step | null
   readonly row: Row
+  /** The actors of the state. */
+  readonly actors: ReadonlyArray<PathActor>
+}
+
+/** An actor as it was at a place of a path: its context has the fields that are read. */
+export interface PathActor {
+  readonly name: string
+  readonly kind: string
+  readonly value: string
+  readonly context: Readonly<Record<string, unknown>>
 }
 
 export interface Violation {
@@ -185,16 +195,20 @@ class Exploration<W> {
     const rows: Array<{ readonly row: Row; readonly label: string | null }> = []
     if (last !== null) rows.push({ row: last.row, label: last.label })
     for (let at = state; at !== 0; at = this.table.parent(at)) rows.push({ row: this.table.row(at), label: null })
-    const path: Array<PathStep> = [{ step: null, row: this.table.row(0) }]
+    const path: Array<PathStep> = [this.#pathStep(null, this.table.row(0))]
     for (const { row, label } of rows.reverse()) {
       const fitting = this.steps
         .of(path.at(-1)!.row)
         .filter((step) => row.every((word, place) => step.row[place] === word))
       // The label names an actor, whose name may differ here.
       const found = fitting.find((step) => step.label === label) ?? fitting[0]
-      path.push({ step: found ?? last, row: found?.plain ?? row })
+      path.push(this.#pathStep(found ?? last, found?.plain ?? row))
     }
     return path
+  }
+
+  #pathStep(step: Step | null, row: Row): PathStep {
+    return { step, row, actors: this.steps.actorsIn(row) }
   }
 
   /** What was not expanded may lead anywhere. */

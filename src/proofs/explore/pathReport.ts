@@ -67,3 +67,45 @@ export const pathEvents = (path: ReadonlyArray<PathStep>): Readonly<Record<strin
   }
   return found
 }
+
+/** A step of a path in the life of one actor. */
+export interface ActorMoment {
+  readonly by: string
+  readonly label: string
+  /** The actor before the step; null: the step made it. */
+  readonly before: { readonly value: string; readonly context: Readonly<Record<string, unknown>> } | null
+  /** What it was sent, and what the explored machine made of each event. */
+  readonly sent: ReadonlyArray<{ readonly event: AnyEvent; readonly verdict: string; readonly state: string | null }>
+}
+
+export interface ActorPath {
+  readonly actor: string
+  readonly kind: string
+  readonly moments: ReadonlyArray<ActorMoment>
+}
+
+/**
+ * A path as each of its actors lived it. Each moment has the state in which it began: instants in an explored state are not those that a machine would have
+ * counted, so a fold of the events alone would be another life.
+ */
+export const actorPaths = (path: ReadonlyArray<PathStep>): ReadonlyArray<ActorPath> => {
+  const kinds = new Map(path.flatMap(({ actors }) => actors.map(({ name, kind }) => [name, kind] as const)))
+  return [...kinds].flatMap(([actor, kind]) => {
+    const moments = path.flatMap(({ step }, index): ReadonlyArray<ActorMoment> => {
+      const sent = (step?.deliveries ?? []).flatMap(({ to, event, verdict, state }) =>
+        to !== actor || verdict === "made" || verdict === "removed"
+          ? []
+          : [{ event: { ...event, at: NOW + index * stepMs }, verdict, state }]
+      )
+      if (step === null || sent.length === 0) return []
+      const found = path[index - 1]!.actors.find(({ name }) => name === actor)
+      const before = found === undefined ? null : { value: found.value, context: found.context }
+      return [{ by: step.by, label: step.label, before, sent }]
+    })
+    return moments.length === 0 ? [] : [{ actor, kind, moments }]
+  })
+}
+
+/** Where the console shows it, after the address of a service. The path is in the fragment: no server is sent it. */
+export const simulatorLink = (path: ActorPath): string =>
+  `/console/machines/${path.kind}#path=${Buffer.from(JSON.stringify(path)).toString("base64url")}`

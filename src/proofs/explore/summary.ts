@@ -1,6 +1,6 @@
 /** What an exploration has seen, in lines for a terminal. */
 import type { Explored, Progress, Violation } from "./explore.ts"
-import { pathDiagram, pathEvents, pathTable } from "./pathReport.ts"
+import { actorPaths, pathDiagram, pathEvents, pathTable, simulatorLink } from "./pathReport.ts"
 
 const number = (value: number) => value.toLocaleString("en-US")
 const rate = (states: number, seconds: number) => number(Math.round(states / Math.max(seconds, 0.001)))
@@ -35,6 +35,13 @@ export const coverageText = (explored: ReadonlyArray<Pick<Explored, "taken" | "d
     ...(left.length === 0 ? [] : [`not taken: ${left.join(", ")}`])
   ].join("\n")
 }
+
+/** The path in the simulators of a console; @param hasSimulator Whether the console has one for a kind. */
+export const violationLinks = ({ path }: Violation, hasSimulator: (kind: string) => boolean): string =>
+  [
+    "The path in the console's simulators, after the address of a service:",
+    ...actorPaths(path).flatMap((one) => (hasSimulator(one.kind) ? [`${one.actor}: ${simulatorLink(one)}`] : []))
+  ].join("\n")
 
 export const violationText = ({ sentence, detail, path, depth }: Violation): string =>
   [

@@ -169,6 +169,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("API keys", (it) => {
       }
       assert.isAbove(accepted, 0)
       assert.strictEqual((yield* ask((yield* make(null)).secret)).status, 200)
+      assert.isNull(yield* keys.rotate(key.id, "operator", accountId))
+      assert.isNull((yield* keys.get(key.id))!.revokedAt)
     }).pipe(Effect.provide(ApiKeys.layer))
   )
 

@@ -83,6 +83,39 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
     })
   )
 
+  it.effect("moves a stream by one writer at a time, also where two come together", () =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const outcomes = yield* Effect.all(
+        [chunk("op_beside", 0, 10), chunk("op_two", 0, 10), chunk("op_two", 5, 15)].map((one) =>
+          Effect.match(output.append([one]), { onFailure: () => "overtaken", onSuccess: () => "stored" })
+        ),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(outcomes, ["stored", "stored", "overtaken"])
+      assert.strictEqual((yield* output.offsets("op_two")).stdout, 10)
+    })
+  )
+
+  it.effect("tells those who wait for an owner or for a Sandbox, once its bytes can be read", () =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const told: Array<string> = []
+      const ends = ["op_told", "sbx", "op_else"].map((id) => output.onAppend(id, () => void told.push(id)))
+      yield* output.read("op_told", "stdout", 0, 10)
+      const seen: Array<number | undefined> = []
+      const look = output.onAppend("op_told", () => {
+        seen.push(output.newest("op_told", "stdout", 0, 10)?.bytes.length)
+      })
+      yield* output.append([chunk("op_told", 0, 10)])
+      assert.sameMembers(told, ["op_told", "sbx"])
+      assert.deepStrictEqual(seen, [10])
+      for (const end of [...ends, look]) end()
+      yield* output.append([chunk("op_told", 10, 20)])
+      assert.lengthOf(told, 2)
+    })
+  )
+
   it.effect("reports output as durable only once the database has flushed it", () =>
     Effect.gen(function* () {
       const output = yield* Output
@@ -133,6 +166,18 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
         [60, 200_000, 200_010, true, 300_000],
         [200_010, 300_000, 300_000, true, 300_000]
       ])
+    })
+  )
+
+  it.effect("ends a page at a gap, and says of the next one that bytes are missing before it", () =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      yield* output.append([chunk("op_gap", 0, 10)])
+      yield* output.append([chunk("op_gap", 20, 30, 10)])
+      const first = yield* output.read("op_gap", "stdout", 0, 100)
+      assert.deepStrictEqual([Buffer.from(first.bytes), first.nextOffset, first.truncated], [text(10), 10, false])
+      const second = yield* output.read("op_gap", "stdout", 10, 100)
+      assert.deepStrictEqual([second.offset, second.nextOffset, second.truncated], [20, 30, true])
     })
   )
 
@@ -263,6 +308,14 @@ layer(Output.layer.pipe(Layer.provide(testSettings(smallShare)), Layer.provideMe
         assert.strictEqual(counted, found)
         assert.isAtMost(counted, 20_000)
       }
+      const sql = yield* SqlClient.SqlClient
+      const kept = yield* sql<{ readonly at: number }>`
+        select at::int4 as at from output_chunks where sandbox_id = 'sbx_a' order by at`
+      const oldest = 100 - kept.length
+      assert.deepStrictEqual(
+        kept.map(({ at }) => at),
+        Array.from({ length: kept.length }, (_, index) => oldest + index)
+      )
       const page = yield* output.read("op_a0", "stdout", 0, 1000)
       assert.deepStrictEqual([page.truncated, page.totalBytes, page.nextOffset], [true, 34, 34])
       assert.strictEqual((yield* output.read("op_a1", "stdout", 33, 1000)).totalBytes, 33)
@@ -275,6 +328,16 @@ layer(Output.layer.pipe(Layer.provide(testSettings(smallShare)), Layer.provideMe
       yield* output.append([ofSandbox("sbx_b", "op_b", 0, 4000, 1), ofSandbox("sbx_b", "op_b", 4000, 8000, 1)])
       yield* output.trim("op_b", "stdout", 3000)
       assert.deepStrictEqual(yield* stored("sbx_b"), { counted: 4320, found: 4320 })
+    })
+  )
+
+  it.effect("counts small chunks toward the rate by their size on disk", () =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const small = Array.from({ length: 400 }, (_, at) => ofSandbox("sbx_d", "op_d", at, at + 1, 1))
+      yield* output.append(small, { waits: false })
+      // 128,400 bytes, 100,000 of them in the first burst.
+      assert.isAbove(yield* output.heldBackMs("sbx_d"), 0)
     })
   )
 

@@ -49,6 +49,44 @@ layer(TestDatabase.layer, { excludeTestServices: true })("leases of shards", (it
     }).pipe(Effect.scoped)
   )
 
+  it.effect("go to no process that leaves, and are free once they are released", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`delete from cluster_shards`
+      const going = yield* joined("going", 2000)
+      const staying = yield* joined("staying", 2000)
+      assert.deepStrictEqual(yield* going.take([shard]), [shard])
+      yield* going.leave
+      assert.deepStrictEqual(yield* going.take(["default:7"]), [])
+      assert.isTrue(going.holds(shard))
+      yield* going.release(shard)
+      assert.isFalse(going.holds(shard))
+      assert.deepStrictEqual(yield* staying.take([shard]), [shard])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect(
+    "are shared by the processes that live: without those whose lease is over, that leave, or were replaced",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`delete from cluster_processes`
+        const leaving = yield* joined("leaving", 60_000)
+        yield* joined("dead", 60_000)
+        const lives = yield* joined("lives", 60_000)
+        yield* joined("replaced", 60_000)
+        yield* joined("replaced", 60_000)
+        yield* leaving.leave
+        yield* sql`update cluster_processes set lease_until = clock_timestamp() - interval '1 second' where address = 'dead'`
+        const found = yield* lives.living([])
+        assert.deepStrictEqual(found.map(({ address }) => address).sort(), ["lives", "replaced"])
+        // Of a living process no other one takes a shard.
+        assert.deepStrictEqual(yield* lives.take([shard]), [shard])
+        const other = yield* joined("other", 1000)
+        assert.deepStrictEqual(yield* other.take([shard]), [])
+      }).pipe(Effect.scoped)
+  )
+
   it.effect("stay with the process that took them before it renews them, and as long as it does", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
@@ -94,6 +132,20 @@ layer(TestDatabase.layer, { excludeTestServices: true })("leases of shards", (it
         wanted.filter((it) => it !== another).toSorted()
       )
       for (const it of wanted) assert.strictEqual(far.holds(it), it !== another)
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("count from the request to join, too", () =>
+    Effect.gen(function* () {
+      const { name } = yield* TestDatabase
+      const leaseMs = 1000
+      const link = yield* DatabaseLink.open(300)
+      const asked = performance.now()
+      const far = yield* joined("late", leaseMs, link.urlOf(name))
+      yield* far.take(["late:1"])
+      // To connect takes longer than the lease.
+      assert.isAbove(performance.now() - asked, leaseMs)
+      assert.isFalse(far.holds("late:1"))
     }).pipe(Effect.scoped)
   )
 

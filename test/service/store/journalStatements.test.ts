@@ -129,6 +129,21 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a statement of the jou
     )
   }
 
+  it.effect(
+    "keeps pending commands and deadlines that did not change, and an actor without a deadline is not due",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* insert(["kept"])
+        const read = sql`select pending, deadlines, due_at, revision::int4 as revision from actors where id = 'kept'`
+        yield* update(["kept"], () => ({}))
+        assert.deepStrictEqual(yield* read, [{ pending, deadlines, due_at: null, revision: 2 }])
+        const tidied = yield* update(["kept"], () => ({ pending: [], transition: null }))
+        assert.deepStrictEqual(tidied, new Set(["kept"]))
+        assert.deepStrictEqual(yield* read, [{ pending: [], deadlines, due_at: null, revision: 2 }])
+      })
+  )
+
   it.effect("writes nothing of a lone record at another revision, or whose key is taken", () =>
     Effect.gen(function* () {
       yield* insert(["fenced", "holder"])

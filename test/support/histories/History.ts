@@ -51,7 +51,7 @@ export const foldFault = (
   const known = historyKinds.get(kind)
   if (known === undefined) return `no machine is called ${kind}`
   if (machineVersion > Number(known.machine.version)) return `version ${machineVersion} is newer than the machine`
-  const fold = new HistoryFold(other ?? known.machine, input)
+  const fold = new HistoryFold(other ?? known.machine, input, known.presentCommand)
   for (const [index, entry] of log.entries()) {
     const fault = fold.take({ ...entry, revision: index + 1 })
     if (fault !== null) return fault

@@ -20,11 +20,11 @@ const output = Layer.mock(Output)({
   meetOthers: () => assert.fail()
 })
 
-const read = (status: "running" | "completed") =>
+const read = (status: "running" | "cancelled" | "completed", processTree = "gone", stored = 16) =>
   Effect.gen(function* () {
-    const context = { processTree: "gone" }
-    const record = { id: "op", status, context } as unknown as OperationRecord
-    const { data, eof } = yield* operationOutput(yield* Output, record, { stream: "stdout", offset: 0, limit: 6 })
+    const record = { id: "op", status, context: { processTree } } as unknown as OperationRecord
+    const known = { ...(yield* Output), read: () => Effect.succeed(page("stored", stored)) }
+    const { data, eof } = yield* operationOutput(known, record, { stream: "stdout", offset: 0, limit: 6 })
     return { text: Buffer.from(data, "base64").toString(), eof }
   }).pipe(Effect.provide(output))
 
@@ -34,4 +34,13 @@ it.effect("the output of an operation comes from memory while it runs", () =>
 
 it.effect("the output of an operation that is over ends where the database says that it ends", () =>
   Effect.map(read("completed"), (found) => assert.deepStrictEqual(found, { text: "stored", eof: false }))
+)
+
+it.effect(
+  "the output of a cancelled operation has no end while its processes run, and has one once they are gone",
+  () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* read("cancelled", "running", 6), { text: "memory", eof: false })
+      assert.deepStrictEqual(yield* read("cancelled", "gone", 6), { text: "stored", eof: true })
+    })
 )

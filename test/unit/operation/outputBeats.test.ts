@@ -30,8 +30,8 @@ const running = () => {
         return Effect.succeed({ offset, nextOffset: totalBytes, bytes, truncated: false, totalBytes })
       },
       newest: () => null,
-      onAppend: (_, listener) => {
-        told = listener
+      onAppend: (ownerId, listener) => {
+        if (ownerId === "op_1") told = listener
         return () => {}
       },
       storedElsewhere: unasked,

@@ -4,11 +4,13 @@ import { litOf } from "../../../statechart/lit.ts"
 import { StatechartViewer } from "../statechart/StatechartViewer.tsx"
 import { Select } from "../ui/Field.tsx"
 import { AskedCommands } from "./AskedCommands.tsx"
+import { AttemptVerdict } from "./AttemptVerdict.tsx"
 import { Changes } from "./Changes.tsx"
 import type { SimulatedKind } from "./Kind.ts"
+import { type OpenedPath, opened } from "./openedPath.ts"
+import { PathSteps } from "./PathSteps.tsx"
 import { type Attempt, eventsOf, played, type Step } from "./played.ts"
-import { refusalText } from "./refusals.ts"
-import { type AnyEvent, begin, nextEvents, type Verdict } from "./simulate.ts"
+import { type AnyEvent, begin, nextEvents } from "./simulate.ts"
 
 const first = ({ machine, input }: SimulatedKind): Step => ({
   event: null,
@@ -17,15 +19,13 @@ const first = ({ machine, input }: SimulatedKind): Step => ({
   ...begin(machine, input(Date.now()))
 })
 
-const sentences: Readonly<Record<Verdict["type"], string>> = {
-  accepted: "was taken",
-  unchanged: "changes nothing: the state ignores the event",
-  refused: "was refused"
-}
-
-export const Simulator = ({ kind }: { kind: SimulatedKind }) => {
+/** @param path An opened path, which begins at its first step; null: none. */
+export const Simulator = ({ kind, path }: { kind: SimulatedKind; path: OpenedPath | null }) => {
   const { machine, chart, parameters } = kind
-  const [steps, setSteps] = useState<ReadonlyArray<Step>>(() => [first(kind)])
+  const made = useMemo(() => first(kind), [])
+  const [place, setPlace] = useState(0)
+  const [differs, setDiffers] = useState<string | null>(null)
+  const [steps, setSteps] = useState<ReadonlyArray<Step>>([made])
   const [attempt, setAttempt] = useState<Attempt | null>(null)
   const { snapshot, event: lastEvent, from, before, commands } = steps.at(-1)!
   const state = snapshot.value as string
@@ -68,6 +68,15 @@ export const Simulator = ({ kind }: { kind: SimulatedKind }) => {
     }
   }
 
+  const go = (to: number) => {
+    const found = opened(machine, made, path!, to)
+    setPlace(to)
+    setSteps(found.steps)
+    setAttempt(found.attempt)
+    setDiffers(found.differs)
+    setEdited(null)
+  }
+
   const last = steps.length - 1
   const lit = litOf(chart, {
     state,
@@ -95,6 +104,8 @@ export const Simulator = ({ kind }: { kind: SimulatedKind }) => {
           class="button small"
           onClick={() => {
             setSteps([first(kind)])
+            setPlace(0)
+            setDiffers(null)
             setAttempt(null)
             setEdited(null)
           }}
@@ -105,6 +116,7 @@ export const Simulator = ({ kind }: { kind: SimulatedKind }) => {
       <div class="beside">
         <StatechartViewer chart={chart} lit={lit} turn={last} />
         <div class="controls">
+          {path === null ? null : <PathSteps path={path} place={place} differs={differs} go={go} />}
           <p class="hint">This copy runs in your browser. Events that you send to it do not affect the service.</p>
           <Select
             label="Event"
@@ -138,21 +150,7 @@ export const Simulator = ({ kind }: { kind: SimulatedKind }) => {
               Send
             </button>
           </div>
-          <div role="status" class="verdict">
-            {attempt === null ? null : (
-              <p class={attempt.verdict.type === "refused" ? "notice" : "said"}>
-                <code class="event">{attempt.event.type}</code> in <strong>{attempt.state}</strong>{" "}
-                {sentences[attempt.verdict.type]}
-                {attempt.verdict.type === "refused" ? (
-                  <>
-                    : <code>{attempt.verdict.code}</code>
-                  </>
-                ) : null}
-                .
-              </p>
-            )}
-            {attempt?.verdict.type === "refused" ? <span class="hint">{refusalText(attempt.verdict.code)}</span> : null}
-          </div>
+          <AttemptVerdict attempt={attempt} />
           <h3>
             {from === null ? "Initial state" : `${from} → ${state}`} <code class="event">{lastEvent?.type ?? ""}</code>
           </h3>

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import type { TransitionList } from "../../../../schemas/Transition.ts"
 import { kinds } from "../../../../src/console/pages/machine/kinds.ts"
 import { sandboxKind } from "../../../../src/console/pages/machine/sandboxKind.ts"
+import { simulatorLink } from "../../../../src/proofs/explore/pathReport.ts"
 import { violations } from "../../../support/console/pages/axe.ts"
 import {
   assertLifeLit,
@@ -13,6 +14,7 @@ import {
   names,
   stepsOf
 } from "../../../support/console/pages/litStates.ts"
+import { plantedPath } from "../../../support/console/pages/plantedPath.ts"
 import { compared } from "../../../support/console/pages/simulatorWalk.ts"
 import { noChromium } from "../../../support/console/pages/TestBrowser.ts"
 import { asNewPerson, asOwner, createSandbox, tooWide } from "../../../support/console/pages/visits.ts"
@@ -134,6 +136,32 @@ layer(TestApi.layer(), { excludeTestServices: true })("the machines in a browser
       },
       { viewport: { width: 390, height: 844 } }
     )
+  )
+
+  it.effect.skipIf(noChromium !== null)(
+    "step through the path of a violation, opened from the link of an exploration",
+    () =>
+      asOwner(async ({ page }) => {
+        const { path } = await plantedPath()
+        await page.goto(simulatorLink(path))
+        const { length } = path.moments
+        const at = (place: number) => page.locator(`.path[data-place="${place}"][data-steps="${length}"]`).waitFor()
+        await at(0)
+        for (const [index, { label, sent }] of path.moments.entries()) {
+          await page.getByRole("button", { name: "Next step" }).click()
+          await at(index + 1)
+          await page.getByText(label).first().waitFor()
+          // The last step is the planted fault's: the machine of the service refuses it, and the page says so.
+          if (index + 1 === length)
+            await page.getByRole("alert").getByText("the explored machine said accepted").waitFor()
+          else await page.locator(`.state.current[data-state=${sent.at(-1)!.state}]`).waitFor()
+        }
+        assert.isTrue(await page.getByRole("button", { name: "Next step" }).isDisabled())
+        await page.getByRole("button", { name: "Previous step" }).click()
+        await at(length - 1)
+        assert.strictEqual(await page.getByRole("alert").count(), 0)
+        assert.deepStrictEqual(await violations(page), [])
+      })
   )
 
   it.effect.skipIf(noChromium !== null)("take parameters as they are written, and refuse what is no JSON", () =>
