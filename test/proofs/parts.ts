@@ -43,5 +43,11 @@ export const parts: ReadonlyArray<Part> = [
     sentence: "clients of several services on one database",
     command: ["test/system/linear/main.ts", "--services", "3"],
     share: 2
+  },
+  {
+    name: "hosts",
+    sentence: "clients of a fleet whose services and hosts are killed and frozen",
+    command: ["test/system/linear/main.ts", "--hosts", "2"],
+    share: 2
   }
 ]

@@ -26,7 +26,7 @@ export type Does = { readonly sandbox: string } & (
   /** Absent: it stays. */
   | Words<"patch", { readonly name?: string | null; readonly label?: string }>
   | Words<"begin" | "look" | "wait" | "cancel", { readonly command: Command }>
-  /** `output` reads what is stored from this byte on, to its end. `follow` is told output for a while. */
+  /** `output` reads what is stored from this byte on, to its end. `follow` gets output for a while. */
   | Words<"output" | "follow", { readonly command: Command; readonly from: number }>
   | Words<"commands">
   | Words<"write", { readonly path: string; readonly text: string }>
@@ -44,8 +44,8 @@ export type Does = { readonly sandbox: string } & (
   | Words<"close" | "visit", { readonly id: string }>
   /** A stream of events begins. */
   | Words<"listen">
-  /** A stream that had told the first `after` entries of the log, or began behind them, goes on. */
-  | Words<"told", { readonly after: number }>
+  /** A stream that had told the first `after` entries of the log, or began behind them, goes on. `toEnd`: for as long as something is left to tell. */
+  | Words<"told", { readonly after: number; readonly toEnd: boolean }>
 )
 export type DoesType = Does["type"]
 export type DoesOf<T extends DoesType> = Extract<Does, { readonly type: T }>

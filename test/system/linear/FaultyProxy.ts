@@ -13,8 +13,8 @@ const ofConnection = [
   "date"
 ]
 const isStream = (url: string) => /\/(events|stream)(\?|$)/.test(url)
-/** Of the events of Sandboxes, every so many are skipped. */
-const skipsOneIn = 4
+/** Of the changes that a stream tells, every so many are skipped. */
+const skipsOneIn = 2
 
 const ownHeaders = (headers: Asked["headers"]) =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !ofConnection.includes(name))) as Record<string, string>
@@ -58,7 +58,8 @@ export class FaultyProxy {
       const forward = (one: Asked) => this.#forward(one)
       const answer = this.#fault(asked, forward, () => this.faults++) ?? this.#forward(asked)
       const { status, headers: told, body } = await answer
-      response.writeHead(status, { ...ownHeaders(told) }).end(body)
+      const length = told["content-length"] === undefined ? {} : { "content-length": body.length }
+      response.writeHead(status, { ...ownHeaders(told), ...length }).end(body)
     } catch {
       response.destroy()
     }
@@ -95,7 +96,7 @@ export class FaultyProxy {
   }
 
   #skips(event: string): boolean {
-    if (!this.#skipsEvents || !event.includes('"kind":"sandbox"') || this.#events++ % skipsOneIn !== 1) return false
+    if (!this.#skipsEvents || !event.includes('"type":"CHANGED"') || this.#events++ % skipsOneIn !== 1) return false
     this.faults++
     return true
   }

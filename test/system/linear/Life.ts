@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto"
 import type { History } from "../../../src/proofs/linear/Model.ts"
 import type { Answer, Does } from "../../proofs/linear/calls.ts"
-import { entryOf, type Step } from "./answers.ts"
+import { entryOf, type Step } from "./steps.ts"
 import { Told } from "./Told.ts"
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex")
@@ -63,6 +63,16 @@ export class Life {
     const known = this.#told.get(client) ?? new Told(client)
     this.#told.set(client, known)
     return known
+  }
+
+  /** The clients that have a stream of events. */
+  get listeners(): ReadonlyArray<string> {
+    return [...this.#told].filter(([, { cursor }]) => cursor !== null).map(([client]) => client)
+  }
+
+  /** The last one that some client has read. */
+  get revision(): number {
+    return Math.max(0, ...this.#entriesTo.keys())
   }
 
   noteRows(steps: ReadonlyArray<Step>): void {

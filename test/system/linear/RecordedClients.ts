@@ -1,12 +1,13 @@
 /** Clients of a real service that write down each call with the times of its begin and of its answer, by one monotonic clock. */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Answer, Does, DoesOf } from "../../proofs/linear/calls.ts"
-import { answerOf, type Step } from "./answers.ts"
+import { answerOf } from "./answers.ts"
 import { filesOf } from "./archives.ts"
 import { eachEvent } from "./events.ts"
 import type { Life } from "./Life.ts"
 import { files } from "./plan.ts"
 import { previewDomain, type Request, requestOf } from "./requests.ts"
+import type { ToldStep } from "./Told.ts"
 import { visit } from "./visits.ts"
 
 const answerWithinMs = 45_000
@@ -14,6 +15,8 @@ const againAfterMs = 25
 const againAfterOutageMs = 50
 /** How long a stream is read. */
 const streamMs = 400
+/** How long a stream may take to tell what was committed. */
+const toldWithinMs = 10_000
 
 /** Of a connection that was refused: the service has not seen the call. */
 const isUnsent = (error: unknown): boolean =>
@@ -126,7 +129,7 @@ export class RecordedClients {
     this.#record(client, life, does, invokedAt, how === null ? null : { is: "visited", how, ms })
   }
 
-  /** An archive has all files, each with a moment of its own. */
+  /** An archive has all files, each at a separate moment. */
   async #archive(client: string, life: Life, invokedAt: number): Promise<void> {
     const does = { sandbox: life.key, type: "archived" } as const
     const request = requestOf({ ...does, path: files[0]! }, life, this.#target.workspaceId)
@@ -156,26 +159,46 @@ export class RecordedClients {
     this.#record(client, life, does, invokedAt, { is: "output", text, eof, ms: performance.now() - invokedAt })
   }
 
-  /** The client's stream of events: it begins, or goes on where it was broken off. */
-  async #listen(client: string, life: Life, invokedAt: number): Promise<void> {
+  /**
+   * The client's stream of events: it begins, or goes on where it was broken off.
+   *
+   * @param toEnd Until it has told all that was read of the log.
+   */
+  async #listen(client: string, life: Life, invokedAt: number, toEnd = false): Promise<void> {
     const told = life.toldTo(client)
-    const signal = AbortSignal.timeout(streamMs)
+    const whole = new AbortController()
+    const signal = AbortSignal.any([whole.signal, AbortSignal.timeout(toEnd ? toldWithinMs : streamMs)])
     const request = { method: "GET", path: `/sandboxes/${life.id}/events` }
     const response = await this.#fetch(request, signal, told.cursor)
     if (response.status !== 200) {
       const does: Does =
-        told.cursor === null ? { sandbox: life.key, type: "listen" } : { sandbox: life.key, type: "told", after: 0 }
+        told.cursor === null
+          ? { sandbox: life.key, type: "listen" }
+          : { sandbox: life.key, type: "told", after: 0, toEnd: false }
       return this.#answered(client, life, does, invokedAt, response)
     }
     this.calls++
-    const steps: Array<Step> = []
+    const steps: Array<ToldStep> = []
     await eachEvent(response.body!, signal, ({ id, event, data }) => {
       if (told.cursor === null) told.begins(invokedAt, performance.now())
       told.cursor = id ?? told.cursor
-      const step = event === "transition" ? JSON.parse(data) : null
-      if (step?.kind === "sandbox") steps.push(step)
+      const step: ToldStep | null = event === "transition" ? JSON.parse(data) : null
+      if (step !== null) steps.push(step)
+      if (toEnd && step?.kind === "sandbox" && step.revision >= life.revision) whole.abort()
     })
-    if (told.cursor !== null) told.goesOn({ invokedAt, at: performance.now(), steps })
+    if (told.cursor === null) return
+    // A stream that broke off for another reason may have more to tell.
+    const isOver = toEnd && (whole.signal.aborted || performance.now() - invokedAt >= toldWithinMs)
+    told.goesOn({ invokedAt, at: performance.now(), steps, toEnd: isOver })
+  }
+
+  /** All streams of events tell what is left. Nothing of the Sandbox changes meanwhile. */
+  async tellRest(life: Life): Promise<void> {
+    const behind = life.listeners.filter((client) => life.toldTo(client).revision < life.revision)
+    const isOf = (client: string) => life.toldTo(client).revision > 0
+    await Promise.all(
+      behind.filter(isOf).map((client) => this.#listen(client, life, performance.now(), true).catch(() => {}))
+    )
   }
 
   /** The same until it was sent. */

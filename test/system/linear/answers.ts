@@ -2,11 +2,12 @@
 import type { Answer, CommandSeen, Does, SandboxSeen } from "../../proofs/linear/calls.ts"
 import type { Life } from "./Life.ts"
 import { executeEnd } from "./requests.ts"
+import { entryOf } from "./steps.ts"
 
 // biome-ignore lint/suspicious/noExplicitAny: answers of every shape.
 type Body = any
 
-/** As text: objects are equal in whatever order their fields come. */
+/** As text: the order of fields makes no difference. */
 const sorted = (value: unknown): string =>
   JSON.stringify(value, (_, one) =>
     one !== null && typeof one === "object" && !Array.isArray(one)
@@ -47,27 +48,6 @@ const commandSeen = ({ id, sandboxId, argv, cwd, status, exitCode, signal, reaso
   result: [status, exitCode, signal, reason?.code ?? null, at.finishedAt].join(" "),
   fixed: JSON.stringify([id, sandboxId, argv, cwd, at.createdAt])
 })
-
-export interface Step {
-  readonly revision: number
-  readonly from: string | null
-  readonly to: string
-  readonly event: {
-    readonly type: string
-    readonly changes?: { readonly name?: string | null; readonly metadata?: { readonly label: string } }
-  }
-}
-
-/** What the contract's log has of a transition; null: nothing. */
-export const entryOf = ({ from, to, event: { type, changes } }: Step): string | null => {
-  if (from !== to) return to
-  if (type === "START" || type === "STOP") return type
-  if (type !== "CHANGED") return null
-  return [
-    ...(changes?.name === undefined ? [] : [`name=${changes.name}`]),
-    ...(changes?.metadata === undefined ? [] : [`label=${changes.metadata.label}`])
-  ].join(" ")
-}
 
 /** A file's text, and that all of the output behind it has come. */
 const ranText = (stdout: string): string | null => {

@@ -75,7 +75,12 @@ const recorded = async (members: ReadonlyArray<ServiceProcess>, more: Partial<Ru
 }
 
 const ofFleet = async (hosts: number): Promise<void> => {
-  // Where no network can be made its import refuses.
+  // It tests whether a network can be made here.
+  const { refusal } = await import("../fleet/refusal.ts")
+  if (refusal !== null) {
+    process.exitCode = 1
+    return
+  }
   const { ownFleet } = await import("./ownFleet.ts")
   await ownFleet({ services: Math.max(2, services), hosts }, (fleet) =>
     recorded(fleet.services, { hosts: fleet.hosts })

@@ -1,4 +1,4 @@
-/** A fleet of real services and hosts, each with an address of its own. */
+/** A fleet of real services and hosts, each with a separate address. */
 import { Effect } from "effect"
 import { Fleet } from "../../support/fleet/Fleet.ts"
 import { OwnPostgres } from "../../support/OwnPostgres.ts"

@@ -113,7 +113,7 @@ export const nextOf = (random: Random, life: Life, isEnding: boolean, more: Read
       return id === undefined ? { ...at, type: "previews" } : { ...at, type, id }
     }
     case "told":
-      return { ...at, type, after: 0 }
+      return { ...at, type, after: 0, toEnd: false }
     case "write":
       return { ...at, type, path: anyOf(random, files), text: life.newText() }
     case "edit": {

@@ -49,7 +49,7 @@ const earlyAnswers = (): Fault => (asked, forward, note) => {
   if (asked.method !== "PUT") return null
   note()
   void sleep(lateByMs).then(() => forward(asked).catch(() => {}))
-  return Promise.resolve({ status: 204, headers: {}, body: Buffer.alloc(0) })
+  return Promise.resolve({ status: 204, headers: { "x-request-id": "early" }, body: Buffer.alloc(0) })
 }
 
 /** A change that was answered is undone, as if the service had crashed before its commit. */
@@ -133,8 +133,8 @@ const cutOutput = (): Fault => {
       if (answer.status !== 200) return answer
       const { result } = JSON.parse(answer.body.toString())
       note()
-      const body = Buffer.from(JSON.stringify({ result: { ...result, stdout: result.stdout.slice(0, -cutBytes) } }))
-      return { ...answer, body }
+      const cut = { ...result, stdout: result.stdout.slice(0, -cutBytes) }
+      return { ...answer, body: Buffer.from(`${JSON.stringify({ result: cut })}\n`) }
     })
   }
 }

@@ -1,4 +1,4 @@
-/** What there is of one Sandbox. */
+/** All that a Sandbox consists of. */
 import type { Answer, DoesOf, DoesType } from "../calls.ts"
 
 export interface CommandState {

@@ -134,5 +134,5 @@ const written = (
 
 /** It reads to the end of what is stored. */
 export const output: Step<"output"> = (state, does, answer) => written(state, does, answer, true)
-/** It is told what is stored, piece by piece; `eof`: up to its end. */
+/** It gets what is stored, piece by piece; `eof`: up to its end. */
 export const follow: Step<"follow"> = (state, does, answer) => written(state, does, answer, false)

@@ -3,8 +3,8 @@
  * one moment between its request and its answer, is a run of this program. Some calls have two moments, which happen in this order: they are
  * accepted, and later answered with what the Sandbox is by then.
  *
- * By subject: `sandbox.ts` (its life), `commands.ts`, `files.ts`, `previews.ts`, `log.ts`. `State.ts` says what there is, `refusals.ts` what a refused
- * call tells. `test/system/linear/` checks it against recorded clients of a real service.
+ * By subject: `sandbox.ts` (its life), `commands.ts`, `files.ts`, `previews.ts`, `log.ts`. `State.ts` names the parts,
+ * `refusals.ts` says what a refused call tells. `test/system/linear/` checks it against recorded clients of a real service.
  */
 import type { Model } from "../../../../src/proofs/linear/Model.ts"
 import { type Answer, type Does, type DoesType, isOf } from "../calls.ts"

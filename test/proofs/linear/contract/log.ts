@@ -10,5 +10,8 @@ export const listen: Step<"listen"> = (state, _, answer) =>
   when(isOf(answer, "listens") && (answer.after === null || answer.after === state.log.length), state)
 
 /** It goes on with the entry that follows those that it has told, and has told nothing that was not committed by then. */
-export const told: Step<"told"> = (state, { after }, answer) =>
-  when(isOf(answer, "log") && `${state.log.slice(after, after + answer.entries.length)}` === `${answer.entries}`, state)
+export const told: Step<"told"> = (state, { after, toEnd }, answer) => {
+  if (!isOf(answer, "log")) return []
+  const to = after + answer.entries.length
+  return when(`${state.log.slice(after, to)}` === `${answer.entries}` && (!toEnd || to === state.log.length), state)
+}

@@ -29,6 +29,7 @@ import {
   stop,
   stopRefused,
   told,
+  toldTo,
   visit,
   write
 } from "./rows.ts"
@@ -247,6 +248,12 @@ const ofLog: ReadonlyArray<Case> = [
     [...running, patch("x"), told(2, "label=x"), patch("y")],
     told(3, "label=y"),
     told(3, "label=x")
+  ],
+  [
+    "a stream tells all of the log",
+    [...running, patch("x"), patch("y")],
+    toldTo("end", 2, "label=x", "label=y"),
+    toldTo("end", 2, "label=x")
   ],
   ["a stream tells nothing that is not committed", running, told(1, "running"), told(1, "running", "label=x")]
 ]

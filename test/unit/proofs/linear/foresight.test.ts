@@ -1,4 +1,4 @@
-/** Foresight changes no verdict: the search with it and the search without it say the same, whatever calls were lost. */
+/** Foresight changes no verdict: the search with it and the search without it say the same of histories with lost calls. */
 import { assert, describe, it } from "vitest"
 import { linearize } from "../../../../src/proofs/linear/linearize.ts"
 import type { History } from "../../../../src/proofs/linear/Model.ts"

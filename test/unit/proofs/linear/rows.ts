@@ -67,8 +67,10 @@ export const listen = (after: number): Row => [
   { sandbox, type: "listen" },
   { is: "listens", after, ms }
 ]
-export const told = (after: number, ...entries: ReadonlyArray<string>): Row => [
-  { sandbox, type: "told", after },
+export const told = (after: number, ...entries: ReadonlyArray<string>): Row => toldTo("now", after, ...entries)
+/** @param to `end`: until nothing was left to tell. */
+export const toldTo = (to: "now" | "end", after: number, ...entries: ReadonlyArray<string>): Row => [
+  { sandbox, type: "told", after, toEnd: to === "end" },
   { is: "log", entries, ms }
 ]
 
