@@ -13,7 +13,7 @@ import { visit } from "./visits.ts"
 const answerWithinMs = 45_000
 const againAfterMs = 25
 const againAfterOutageMs = 50
-/** How long a stream is read. */
+/** How long a stream is read, from its answer on. */
 const streamMs = 400
 /** How long a stream may take to tell what was committed. */
 const toldWithinMs = 10_000
@@ -143,10 +143,12 @@ export class RecordedClients {
   }
 
   async #follow(client: string, life: Life, does: DoesOf<"follow">, invokedAt: number): Promise<void> {
-    const signal = AbortSignal.timeout(streamMs)
+    const whole = new AbortController()
+    const signal = AbortSignal.any([whole.signal, AbortSignal.timeout(answerWithinMs)])
     const request = requestOf(does, life, this.#target.workspaceId)
     const response = await this.#fetch(request, signal)
     if (response.status !== 200) return this.#answered(client, life, does, invokedAt, response)
+    setTimeout(() => whole.abort(), streamMs)
     let text = ""
     let eof = false
     await eachEvent(response.body!, signal, ({ event, data }) => {
@@ -167,7 +169,7 @@ export class RecordedClients {
   async #listen(client: string, life: Life, invokedAt: number, toEnd = false): Promise<void> {
     const told = life.toldTo(client)
     const whole = new AbortController()
-    const signal = AbortSignal.any([whole.signal, AbortSignal.timeout(toEnd ? toldWithinMs : streamMs)])
+    const signal = AbortSignal.any([whole.signal, AbortSignal.timeout(answerWithinMs)])
     const request = { method: "GET", path: `/sandboxes/${life.id}/events` }
     const response = await this.#fetch(request, signal, told.cursor)
     if (response.status !== 200) {
@@ -178,6 +180,7 @@ export class RecordedClients {
       return this.#answered(client, life, does, invokedAt, response)
     }
     this.calls++
+    const timer = setTimeout(() => whole.abort(), toEnd ? toldWithinMs : streamMs)
     const steps: Array<ToldStep> = []
     await eachEvent(response.body!, signal, ({ id, event, data }) => {
       if (told.cursor === null) told.begins(invokedAt, performance.now())
@@ -186,10 +189,11 @@ export class RecordedClients {
       if (step !== null) steps.push(step)
       if (toEnd && step?.kind === "sandbox" && step.revision >= life.revision) whole.abort()
     })
-    if (told.cursor === null) return
-    // A stream that broke off for another reason may have more to tell.
-    const isOver = toEnd && (whole.signal.aborted || performance.now() - invokedAt >= toldWithinMs)
-    told.goesOn({ invokedAt, at: performance.now(), steps, toEnd: isOver })
+    clearTimeout(timer)
+    // A stream that broke off by itself may have more to tell.
+    if (told.cursor !== null) {
+      told.goesOn({ invokedAt, at: performance.now(), steps, toEnd: toEnd && whole.signal.aborted })
+    }
   }
 
   /** All streams of events tell what is left. Nothing of the Sandbox changes meanwhile. */

@@ -61,7 +61,7 @@ describe.skipIf(skipped(unusable))("the API", () => {
         ...plan,
         seed: seed + 1 + shown.indexOf(fault),
         // It ends with the first Sandbox that is refused.
-        seconds: 20,
+        seconds: 40,
         sandboxes: 1,
         callsEach: 30,
         more: meeting[fault],

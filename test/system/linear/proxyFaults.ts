@@ -88,7 +88,7 @@ const entriesOf = (archive: Buffer): ReadonlyMap<string, Buffer> => {
   return entries
 }
 
-/** One file of an archive is that of an earlier archive: it shows two moments. */
+/** One file of an archive is that of the first archive: it shows two moments. */
 const mixedArchives = (): Fault => {
   const earlier = new Map<string, ReadonlyMap<string, Buffer>>()
   return (asked, forward, note) => {
@@ -98,7 +98,7 @@ const mixedArchives = (): Fault => {
       if (answer.status !== 200) return answer
       const entries = entriesOf(answer.body)
       const [name, old] = [...(earlier.get(url) ?? [])][0] ?? []
-      earlier.set(url, entries)
+      if (!earlier.has(url) && entries.size > 0) earlier.set(url, entries)
       const present = name === undefined ? undefined : entries.get(name)
       if (name === undefined || old === undefined || present === undefined || present.equals(old)) return answer
       note()

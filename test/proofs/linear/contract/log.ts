@@ -5,9 +5,9 @@ import { type Step, when } from "./State.ts"
 export const log: Step<"log"> = (state, _, answer) =>
   when(isOf(answer, "log") && `${answer.entries}` === `${state.log}`, state)
 
-/** It begins behind all that was committed by then. */
+/** It misses nothing that is committed from now on. It may also tell what was committed a moment before: the feed is behind by a moment. */
 export const listen: Step<"listen"> = (state, _, answer) =>
-  when(isOf(answer, "listens") && (answer.after === null || answer.after === state.log.length), state)
+  when(isOf(answer, "listens") && (answer.after === null || answer.after <= state.log.length), state)
 
 /** It goes on with the entry that follows those that it has told, and has told nothing that was not committed by then. */
 export const told: Step<"told"> = (state, { after, toEnd }, answer) => {

@@ -236,7 +236,7 @@ const ofLog: ReadonlyArray<Case> = [
     log(...logged, "label=y"),
     log("pending", "running", "label=y", "label=x")
   ],
-  ["a stream begins when it is opened", [...running, patch("x")], listen(3), listen(2)],
+  ["a stream misses nothing from when it is opened", [...running, patch("x")], listen(2), listen(4)],
   [
     "a stream skips nothing",
     [...running, patch("x"), patch("y")],
