@@ -39,7 +39,7 @@ export const parts: ReadonlyArray<Part> = [
     share: 2
   },
   {
-    name: "hosts",
+    name: "machines",
     sentence: "the service killed at every effect of its drivers, with real machines",
     command: ["test/system/host/kills.ts"],
     share: 2
@@ -54,6 +54,12 @@ export const parts: ReadonlyArray<Part> = [
     name: "cluster",
     sentence: "clients of several services on one database",
     command: ["test/system/linear/main.ts", "--services", "3"],
+    share: 2
+  },
+  {
+    name: "fleet",
+    sentence: "clients of a fleet whose services and hosts are killed and frozen",
+    command: ["test/system/linear/main.ts", "--hosts", "2"],
     share: 2
   }
 ]

@@ -15,6 +15,14 @@ export interface Call<C, A> {
 
 export type History<C, A> = ReadonlyArray<Call<C, A>>
 
+/** What a whole history says of each moment in it. It saves time, and changes no verdict. */
+export interface Foresight<S, C, A> {
+  /** Without lost calls of which no answer could tell. */
+  readonly history: History<C, A>
+  /** False: some answer of the history can never be given from this state on. */
+  readonly isPossible: (state: S) => boolean
+}
+
 export interface Model<S, C, A> {
   /** The states in which it may begin. */
   readonly first: ReadonlyArray<S>
@@ -31,6 +39,8 @@ export interface Model<S, C, A> {
   readonly moments: (does: C) => number
   /** In no state does this moment of the call, so answered, change anything; it may only tell which of several states it is. */
   readonly isRead: (does: C, answer: A | null, moment: number) => boolean
+  /** Absent: the search learns from nothing but the steps. */
+  readonly foresee?: (history: History<C, A>) => Foresight<S, C, A>
   /** Two states are the same if their keys are. */
   readonly keyOf: (state: S) => string
   /** For people. */

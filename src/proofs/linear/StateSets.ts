@@ -6,8 +6,12 @@ export class StateSets<S, C, A> {
   readonly #numbers = new Map<string, number>()
   readonly #sets: Array<ReadonlyArray<S>> = []
 
-  constructor(model: Model<S, C, A>) {
+  readonly #isPossible: (state: S) => boolean
+
+  /** @param isPossible States for which it says no are left out. */
+  constructor(model: Model<S, C, A>, isPossible: (state: S) => boolean) {
     this.#model = model
+    this.#isPossible = isPossible
   }
 
   /** Null: the set is empty. */
@@ -16,7 +20,7 @@ export class StateSets<S, C, A> {
     const open = [...states]
     for (let state = open.pop(); state !== undefined; state = open.pop()) {
       const key = this.#model.keyOf(state)
-      if (found.has(key)) continue
+      if (found.has(key) || !this.#isPossible(state)) continue
       found.set(key, state)
       open.push(...this.#model.silent(state))
     }

@@ -74,9 +74,10 @@ class Search<S, C, A> {
   /** All before this place in `#answered` are placed. */
   #from = 0
 
-  constructor(model: Model<S, C, A>, history: History<C, A>) {
+  constructor(model: Model<S, C, A>, whole: History<C, A>) {
     this.#model = model
-    this.#sets = new StateSets(model)
+    const { history, isPossible } = model.foresee?.(whole) ?? { history: whole, isPossible: () => true }
+    this.#sets = new StateSets(model, isPossible)
     const entries: Array<Entry<C, A>> = []
     for (const call of history.toSorted((one, other) => one.invokedAt - other.invokedAt)) {
       const answer = call.answered?.answer ?? null

@@ -41,11 +41,14 @@ export const shrink = <S, C, A>(model: Model<S, C, A>, history: History<C, A>, m
 
   const whole = shortestBeginning(history, isRefused)
   const lastAt = Math.max(...whole.map(({ answered }) => answered?.at ?? 0))
-  const wrong = whole.find(({ answered }) => answered?.at === lastAt) ?? null
-  const isRightAtAnotherTime = wrong !== null && isExplained(atAnyTime(whole, wrong))
+  // One request may be several calls, which are answered together: one of them is wrong.
+  const last = whole.filter(({ answered }) => answered?.at === lastAt)
+  const movable = last.find((call) => isExplained(atAnyTime(whole, call)))
+  const wrong = movable ?? last[0] ?? null
+  const isRightAtAnotherTime = movable !== undefined
 
   const isTheSame = (tried: History<C, A>) =>
-    isRefused(tried) && (!isRightAtAnotherTime || isExplained(atAnyTime(tried, wrong)))
+    isRefused(tried) && (movable === undefined || isExplained(atAnyTime(tried, movable)))
   const mayGo = (call: Call<C, A>) => call !== wrong && (isRightAtAnotherTime || isReadCall(model, call))
 
   let least = whole

@@ -1,4 +1,4 @@
-/** What a client can do to one Sandbox, and what it is answered: the words of the contract in `contract.ts`. */
+/** What a client can do to one Sandbox, and what it is answered: the words of the contract in `contract/`. */
 
 /** `by`: the client's own name for a command, sent as its Idempotency-Key; `ends`: its exit code, null where it never ends by itself. */
 export interface Command {
@@ -12,34 +12,57 @@ export const commandOf = (by: string): Command => {
   return { by, ends: code === undefined ? null : Number(code) }
 }
 
+/** All that its program writes, if it is not ended earlier. */
+export const outputOf = ({ by, ends }: Command): string => `${by} begins\n${ends === null ? "" : `${by} ends\n`}`
+
+/** A word of the contract for each type, with what is said beside it. */
+type Words<T extends string, Said = unknown> = T extends unknown ? { readonly type: T } & Said : never
+
 /** Each names the Sandbox by its creator's Idempotency-Key. */
 export type Does = { readonly sandbox: string } & (
-  | { readonly type: "create"; readonly name: string }
-  | { readonly type: "get" | "list" | "log" | "stop" | "delete" }
-  | { readonly type: "start"; readonly key: string | null }
+  | Words<"create", { readonly name: string; readonly hasNetwork: boolean }>
+  | Words<"get" | "list" | "log" | "stop" | "delete">
+  | Words<"start", { readonly key: string | null }>
   /** Absent: it stays. */
-  | { readonly type: "patch"; readonly name?: string | null; readonly label?: string }
-  | { readonly type: "begin" | "look" | "wait" | "cancel"; readonly command: Command }
-  | { readonly type: "commands" }
-  | { readonly type: "write"; readonly path: string; readonly text: string }
+  | Words<"patch", { readonly name?: string | null; readonly label?: string }>
+  | Words<"begin" | "look" | "wait" | "cancel", { readonly command: Command }>
+  /** `output` reads what is stored from this byte on, to its end. `follow` gets output for a while. */
+  | Words<"output" | "follow", { readonly command: Command; readonly from: number }>
+  | Words<"commands">
+  | Words<"write", { readonly path: string; readonly text: string }>
   /** Replaces the text if it is still the expected one. */
-  | { readonly type: "edit"; readonly path: string; readonly expected: string; readonly text: string }
-  | { readonly type: "read" | "remove"; readonly path: string }
+  | Words<"edit", { readonly path: string; readonly expected: string; readonly text: string }>
+  /** `archived`: what an archive of the folder has of this file. */
+  | Words<"read" | "remove" | "archived", { readonly path: string }>
+  /** Runs a program and waits for it: it writes the file's text to its output, and ends with that code. */
+  | Words<"execute", { readonly path: string; readonly exits: number }>
+  /** Opens a preview, which the client calls `by`. `alongside`: beside those of other ports. */
+  | Words<"open", { readonly by: string; readonly port: number; readonly alongside: boolean }>
+  | Words<"lookUp", { readonly port: number }>
+  | Words<"previews" | "closeAll">
+  /** Of a preview whose id is known; `visit` is a request through its host name. */
+  | Words<"close" | "visit", { readonly id: string }>
+  /** A stream of events begins. */
+  | Words<"listen">
+  /** A stream that had told the first `after` entries of the log, or began behind them, goes on. `toEnd`: for as long as something is left to tell. */
+  | Words<"told", { readonly after: number; readonly toEnd: boolean }>
 )
 export type DoesType = Does["type"]
-export type DoesOf<T extends DoesType, D = Does> = D extends { readonly type: infer U }
-  ? T extends U
-    ? D & { readonly type: T }
-    : never
-  : never
+export type DoesOf<T extends DoesType> = Extract<Does, { readonly type: T }>
 
 export interface SandboxSeen {
   readonly id: string
   readonly status: string
+  /** The code of the reason for its status. */
+  readonly reason: string | null
   readonly generation: number
   readonly name: string | null
-  /** The value of one metadata key. */
+  /** Of its metadata the one value that clients change; the others are in `fixed`. */
   readonly label: string
+  /** All that never changes. */
+  readonly fixed: string
+  /** When its status last changed. */
+  readonly changedAt: string
 }
 
 export interface CommandSeen {
@@ -47,8 +70,12 @@ export interface CommandSeen {
   readonly id: string
   readonly status: string
   readonly exitCode: number | null
+  /** The code of the reason for its status. */
+  readonly reason: string | null
   /** All that may never change once the status is terminal. */
   readonly result: string
+  /** All that never changes. */
+  readonly fixed: string
 }
 
 export type Answer = {
@@ -57,45 +84,27 @@ export type Answer = {
 } & (
   | { readonly is: "sandbox"; readonly http: number; readonly sandbox: SandboxSeen }
   | { readonly is: "sandboxes"; readonly sandboxes: ReadonlyArray<SandboxSeen> }
-  /** The statuses in their order, and how often a client's change was committed. */
-  | { readonly is: "log"; readonly statuses: ReadonlyArray<string>; readonly changes: number }
+  /** Statuses, changes, and starts and stops of a Sandbox that was stopping already, in the order in which they were committed. */
+  | { readonly is: "log"; readonly entries: ReadonlyArray<string> }
   | { readonly is: "command"; readonly command: CommandSeen }
   | { readonly is: "commands"; readonly commands: ReadonlyArray<CommandSeen> }
+  /** `eof`: the command is over, and this is the end of what it wrote. */
+  | { readonly is: "output"; readonly text: string; readonly eof: boolean }
   | { readonly is: "done" }
-  | { readonly is: "text"; readonly text: string }
+  /** Null: there is no such file in it. */
+  | { readonly is: "text"; readonly text: string | null }
+  | { readonly is: "ran"; readonly exitCode: number | null; readonly text: string | null }
+  | { readonly is: "preview"; readonly id: string; readonly port: number }
+  /** The ports of those that are shown as active. */
+  | { readonly is: "previews"; readonly active: ReadonlyArray<number> }
+  /** `reached`: it was passed into the Sandbox. `unknown`: there is no such preview. `failed`: neither. */
+  | { readonly is: "visited"; readonly how: "reached" | "unknown" | "failed" }
+  /** Before which entry of the log the stream began; null: the client never learned it. */
+  | { readonly is: "listens"; readonly after: number | null }
   /** `status`: the Sandbox's, where the error names it. `actual`: the file's text, where the error names its digest. */
   | { readonly is: "refused"; readonly code: string; readonly status: string | null; readonly actual?: string }
 )
 export type AnswerIs = Answer["is"]
 export type AnswerOf<I extends AnswerIs> = Extract<Answer, { readonly is: I }>
 
-const sandboxText = ({ status, generation, name, label }: SandboxSeen) =>
-  `${status} #${generation} name=${name} label=${label}`
-const commandText = ({ by, status, exitCode }: CommandSeen) =>
-  `${by}:${status}${exitCode === null ? "" : ` ${exitCode}`}`
-
-const answerText = (answer: Answer): string => {
-  switch (answer.is) {
-    case "sandbox":
-      return `${answer.http} ${sandboxText(answer.sandbox)}`
-    case "sandboxes":
-      return `[${answer.sandboxes.map(sandboxText)}]`
-    case "log":
-      return `${answer.statuses.join(" ")}, ${answer.changes} changes`
-    case "command":
-      return commandText(answer.command)
-    case "commands":
-      return `[${answer.commands.map(commandText)}]`
-    case "text":
-      return JSON.stringify(answer.text)
-    case "refused":
-      return [answer.code, answer.status, answer.actual].filter(Boolean).join(" ")
-    case "done":
-      return "done"
-  }
-}
-
-export const callText = ({ sandbox: _, type, ...words }: Does, answer: Answer | null): string => {
-  const said = Object.values(words).map((word) => (typeof word === "object" && word !== null ? word.by : word))
-  return `${[type, ...said].join(" ")} → ${answer === null ? "?" : answerText(answer)}`
-}
+export const isOf = <I extends AnswerIs>(answer: Answer | null, is: I): answer is AnswerOf<I> => answer?.is === is

@@ -1,38 +1,37 @@
 /** Stands between clients and a service, and answers as a service with a certain fault would: a check of the API has to see it. */
 import { once } from "node:events"
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
-import { setTimeout as sleep } from "node:timers/promises"
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http"
+import { type Answered, type Asked, faults, type ProxyFault } from "./proxyFaults.ts"
 
-/**
- * `staleReads`: a Sandbox is read from a cache that is up to a second old. `earlyAnswers`: the write of a file is acknowledged, and done a little
- * later. `lostChanges`: a change that was answered is undone, as if the service had crashed before its commit.
- */
-export type ProxyFault = "staleReads" | "earlyAnswers" | "lostChanges"
+const ofConnection = [
+  "connection",
+  "keep-alive",
+  "transfer-encoding",
+  "content-encoding",
+  "content-length",
+  "accept-encoding",
+  "date"
+]
+const isStream = (url: string) => /\/(events|stream)(\?|$)/.test(url)
+/** Of the changes that a stream tells, every so many are skipped. */
+const skipsOneIn = 2
 
-const staleForMs = 1_000
-const lateByMs = 300
-const oneIn = 4
-const ofConnection = ["connection", "keep-alive", "transfer-encoding", "content-encoding", "date"]
-
-interface Answered {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: Buffer
-  readonly at: number
-}
+const ownHeaders = (headers: Asked["headers"]) =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !ofConnection.includes(name))) as Record<string, string>
 
 export class FaultyProxy {
   /** How often it was not what the service said. */
   faults = 0
-  readonly #fault: ProxyFault
   readonly #target: string
-  readonly #cache = new Map<string, Answered>()
-  readonly #server = createServer((request, response) => void this.#serve(request, response))
-  #count = 0
+  readonly #fault: ReturnType<(typeof faults)[ProxyFault]>
+  readonly #skipsEvents: boolean
+  readonly #server = createServer((asked, response) => void this.#serve(asked, response))
+  #events = 0
 
   private constructor(target: string, fault: ProxyFault) {
     this.#target = target
-    this.#fault = fault
+    this.#fault = faults[fault]()
+    this.#skipsEvents = fault === "skippedEvents"
   }
 
   static async to(target: string, fault: ProxyFault): Promise<FaultyProxy> {
@@ -51,65 +50,55 @@ export class FaultyProxy {
     this.#server.close()
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const body = Buffer.concat(await request.toArray())
+  async #serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      const { status, headers, body: sent } = await this.#answer(request, body)
-      response.writeHead(status, headers).end(sent)
+      const { method = "GET", url = "", headers } = incoming
+      const asked: Asked = { method, url, headers, body: Buffer.concat(await incoming.toArray()) }
+      if (isStream(url)) return await this.#pass(asked, response)
+      const forward = (one: Asked) => this.#forward(one)
+      const answer = this.#fault(asked, forward, () => this.faults++) ?? this.#forward(asked)
+      const { status, headers: told, body } = await answer
+      const length = told["content-length"] === undefined ? {} : { "content-length": body.length }
+      response.writeHead(status, { ...ownHeaders(told), ...length }).end(body)
     } catch {
       response.destroy()
     }
   }
 
-  async #answer(request: IncomingMessage, body: Buffer): Promise<Answered> {
-    const { method, url = "" } = request
-    const isSandbox = /^\/api\/v2\/sandboxes\/[^/?]+$/.test(url)
-    const isChosen = this.#count++ % oneIn === 0
-    if (this.#fault === "staleReads" && method === "GET" && isSandbox) {
-      const known = this.#cache.get(url)
-      if (known !== undefined && Date.now() - known.at < staleForMs) {
-        this.faults++
-        return known
-      }
-      const fresh = await this.#forward(request, body)
-      this.#cache.set(url, fresh)
-      return fresh
-    }
-    if (this.#fault === "earlyAnswers" && method === "PUT") {
-      this.faults++
-      void sleep(lateByMs).then(() => this.#forward(request, body).catch(() => {}))
-      return { status: 204, headers: { "x-request-id": "early" }, body: Buffer.alloc(0), at: Date.now() }
-    }
-    if (this.#fault === "lostChanges" && method === "PATCH" && isSandbox && isChosen) {
-      const before = JSON.parse(
-        (await this.#forward({ ...headOf(request), method: "GET" }, Buffer.alloc(0))).body.toString()
-      )
-      const answer = await this.#forward(request, body)
-      if (answer.status !== 200) return answer
-      const { name, metadata } = before.sandbox
-      this.faults++
-      await this.#forward(headOf(request), Buffer.from(JSON.stringify({ name, metadata })))
-      return answer
-    }
-    return this.#forward(request, body)
+  async #send({ method, url, headers, body }: Asked): Promise<IncomingMessage> {
+    const sent = request(`${this.#target}${url}`, { method, headers: ownHeaders(headers), agent: false })
+    sent.end(body)
+    const [answer] = (await once(sent, "response")) as [IncomingMessage]
+    return answer
   }
 
-  async #forward(
-    { method, url, headers }: Pick<IncomingMessage, "method" | "url" | "headers">,
-    body: Buffer
-  ): Promise<Answered> {
-    const kept = ["authorization", "content-type", "idempotency-key"].flatMap((name) =>
-      typeof headers[name] === "string" ? [[name, headers[name]] as const] : []
-    )
-    const answer = await fetch(`${this.#target}${url}`, {
-      method: method!,
-      headers: Object.fromEntries(kept),
-      ...(body.length === 0 ? {} : { body: Uint8Array.from(body) })
-    })
-    const own = [...answer.headers].filter(([name]) => !ofConnection.includes(name))
-    const sent = Buffer.from(await answer.arrayBuffer())
-    return { status: answer.status, headers: Object.fromEntries(own), body: sent, at: Date.now() }
+  async #forward(asked: Asked): Promise<Answered> {
+    const answer = await this.#send(asked)
+    return { status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(await answer.toArray()) }
+  }
+
+  /** A stream, event by event. */
+  async #pass(asked: Asked, response: ServerResponse): Promise<void> {
+    const answer = await this.#send(asked)
+    if (response.destroyed) return void answer.destroy()
+    response.on("close", () => answer.destroy())
+    response.writeHead(answer.statusCode ?? 0, ownHeaders(answer.headers))
+    let text = ""
+    for await (const piece of answer.setEncoding("utf8")) {
+      text += piece
+      for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n")) {
+        const event = text.slice(0, end + 2)
+        text = text.slice(end + 2)
+        // The position goes on, so no later stream tells it either.
+        response.write(this.#skips(event) ? event.replace(/^event:.*\n/m, "").replace(/^data:.*\n/m, "") : event)
+      }
+    }
+    response.end(text)
+  }
+
+  #skips(event: string): boolean {
+    if (!this.#skipsEvents || !/"type": ?"CHANGED"/.test(event) || this.#events++ % skipsOneIn !== 1) return false
+    this.faults++
+    return true
   }
 }
-
-const headOf = ({ method, url, headers }: IncomingMessage) => ({ method, url, headers })

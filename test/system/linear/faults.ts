@@ -1,10 +1,18 @@
 /** What is done to a service under its clients, by chance. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { processes, type ServiceProcess } from "../../support/crash/ServiceProcess.ts"
+import type { HostProcess } from "../../support/fleet/HostProcess.ts"
 import { anyOf, type Random } from "./plan.ts"
 
-export const faultNames = ["kill", "killBoth", "killDatabase", "cutConnections", "freeze", "freezeDatabase"] as const
-export type FaultName = (typeof faultNames)[number]
+export type FaultName =
+  | "kill"
+  | "killBoth"
+  | "killDatabase"
+  | "cutConnections"
+  | "freeze"
+  | "freezeDatabase"
+  | "killHost"
+  | "freezeHost"
 
 const chances: ReadonlyArray<FaultName> = [
   ...Array<FaultName>(4).fill("kill"),
@@ -19,10 +27,17 @@ const chances: ReadonlyArray<FaultName> = [
 /** The database of several services belongs to the test, and is frozen and cut off only. */
 const endsDatabase: ReadonlyArray<FaultName> = ["killBoth", "killDatabase"]
 
-export const anyFault = (random: Random, members: number): FaultName =>
-  anyOf(random, members === 1 ? chances : chances.filter((name) => !endsDatabase.includes(name)))
+/** Of a fleet. Its database is the business of other suites. */
+const fleetChances: ReadonlyArray<FaultName> = ["kill", "freeze", "killHost", "killHost", "freezeHost"]
+
+export const anyFault = (random: Random, members: number, hosts: number): FaultName => {
+  if (hosts > 0) return anyOf(random, fleetChances)
+  return anyOf(random, members === 1 ? chances : chances.filter((name) => !endsDatabase.includes(name)))
+}
 
 const freezeMsMax = 2_500
+/** Longer at times than its services wait until they call it lost. */
+const hostAwayMsMax = 7_000
 /** Longer than the service's patience with its database at times. */
 const databaseFreezeMsMax = 4_500
 
@@ -42,11 +57,17 @@ const signal = (pid: number, name: NodeJS.Signals) => {
   }
 }
 
+export interface Struck {
+  readonly service: ServiceProcess
+  /** Null: its Sandboxes are on the service's own host. */
+  readonly host: HostProcess | null
+  readonly databaseFolder: string
+}
+
 /** Returns once the service runs again. */
 export const inflict = async (
   fault: FaultName,
-  service: ServiceProcess,
-  databaseFolder: string,
+  { service, host, databaseFolder }: Struck,
   random: Random
 ): Promise<void> => {
   switch (fault) {
@@ -73,6 +94,15 @@ export const inflict = async (
       for (const { pid } of frozen) signal(pid, "SIGSTOP")
       await sleep(random() * databaseFreezeMsMax)
       for (const { pid } of frozen) signal(pid, "SIGCONT")
+      return
     }
+    case "killHost":
+      await host?.kill()
+      await sleep(random() * hostAwayMsMax)
+      return host?.start()
+    case "freezeHost":
+      host?.freeze()
+      await sleep(random() * hostAwayMsMax)
+      return host?.thaw()
   }
 }

@@ -29,27 +29,49 @@ const weights: Readonly<Record<DoesType, number>> = {
   look: 6,
   wait: 3,
   cancel: 4,
+  output: 8,
+  follow: 4,
   commands: 3,
   write: 8,
   edit: 10,
-  read: 12,
-  remove: 2
+  read: 10,
+  archived: 6,
+  execute: 6,
+  remove: 2,
+  listen: 0,
+  told: 6,
+  open: 5,
+  lookUp: 3,
+  previews: 3,
+  visit: 8,
+  close: 3,
+  closeAll: 1
 }
-const all = Object.entries(weights).flatMap(([type, weight]) => Array<DoesType>(weight).fill(type as DoesType))
+const needNetwork: ReadonlyArray<DoesType> = ["lookUp", "previews", "visit", "close", "closeAll"]
+const choices = (types: ReadonlyArray<DoesType>) => types.flatMap((type) => Array<DoesType>(weights[type]).fill(type))
+const ofNetwork = choices(Object.keys(weights) as ReadonlyArray<DoesType>)
+const withoutNetwork = ofNetwork.filter((type) => !needNetwork.includes(type))
 
-const files = ["a", "b"]
+export const files = ["a", "b"]
 const startKeys = ["s1", "s2"]
 const exits = [0, 1, 7]
+const ports = [8000, 8001]
 
 const newCommand = (random: Random, place: number) =>
   commandOf(random() < 0.3 ? `${place}-hangs` : `${place}-exits-${anyOf(random, exits)}`)
 
-/** @param isEnding It shall be deleted soon. */
-export const nextOf = (random: Random, life: Life, isEnding: boolean): Does => {
+const createOf = ({ key, hasNetwork }: Life) => ({ sandbox: key, type: "create", name: key, hasNetwork }) as const
+
+/**
+ * @param isEnding It shall be deleted soon.
+ * @param more Calls that are made more often than all together.
+ */
+export const nextOf = (random: Random, life: Life, isEnding: boolean, more: ReadonlyArray<DoesType> = []): Does => {
   const at = { sandbox: life.key }
-  const create = { ...at, type: "create", name: life.key } as const
+  const create = createOf(life)
   if (life.id === null) return random() < 0.7 ? create : { ...at, type: "list" }
-  const type = isEnding && random() < 0.1 ? "delete" : anyOf(random, all)
+  const usual = life.hasNetwork ? ofNetwork : withoutNetwork
+  const type = isEnding && random() < 0.1 ? "delete" : anyOf(random, more.length > 0 && random() < 0.7 ? more : usual)
   switch (type) {
     case "create":
       return create
@@ -68,6 +90,30 @@ export const nextOf = (random: Random, life: Life, isEnding: boolean): Does => {
       const by = anyOf(random, [...life.commands.keys()])
       return by === undefined ? { ...at, type: "get" } : { ...at, type, command: commandOf(by) }
     }
+    case "output":
+    case "follow": {
+      const by = anyOf(random, [...life.commands.keys()])
+      if (by === undefined) return { ...at, type: "get" }
+      const from = random() < 0.5 ? 0 : (life.outputs.get(by) ?? 0)
+      return { ...at, type, command: commandOf(by), from }
+    }
+    case "execute":
+      return { ...at, type, path: anyOf(random, files), exits: anyOf(random, exits) }
+    case "open": {
+      const by = `p${life.history.length}-${Math.floor(random() * 1000)}`
+      return { ...at, type, by, port: anyOf(random, ports), alongside: random() < 0.7 }
+    }
+    case "lookUp":
+      return { ...at, type, port: anyOf(random, ports) }
+    case "close":
+    case "visit": {
+      // Mostly the one that was opened last, which may be open.
+      const known = [...life.previews]
+      const id = random() < 0.7 ? known.at(-1) : anyOf(random, known)
+      return id === undefined ? { ...at, type: "previews" } : { ...at, type, id }
+    }
+    case "told":
+      return { ...at, type, after: 0, toEnd: false }
     case "write":
       return { ...at, type, path: anyOf(random, files), text: life.newText() }
     case "edit": {
@@ -75,6 +121,7 @@ export const nextOf = (random: Random, life: Life, isEnding: boolean): Does => {
       return { ...at, type, path, expected: life.seenTexts.get(path) ?? life.newText(), text: life.newText() }
     }
     case "read":
+    case "archived":
     case "remove":
       return { ...at, type, path: anyOf(random, files) }
     default:
@@ -98,6 +145,6 @@ export const lastReads = (life: Life): ReadonlyArray<Does> => {
     { ...at, type: "commands" },
     ...(life.isDeleted ? [] : [{ ...at, type: "start", key: null } as const]),
     ...files.map((path) => ({ ...at, type: "read", path }) as const),
-    { ...at, type: "create", name: life.key }
+    createOf(life)
   ]
 }

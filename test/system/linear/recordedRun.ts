@@ -1,10 +1,14 @@
 /** A run: clients of a few Sandboxes, faults under them, and the verdict about each Sandbox as soon as its life is over. */
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { linearize } from "../../../src/proofs/linear/linearize.ts"
 import { refusalText } from "../../../src/proofs/linear/report.ts"
 import { shrink } from "../../../src/proofs/linear/shrink.ts"
-import { contract } from "../../proofs/linear/contract.ts"
+import type { DoesType } from "../../proofs/linear/calls.ts"
+import { contractOf } from "../../proofs/linear/contract/contract.ts"
 import type { ServiceProcess } from "../../support/crash/ServiceProcess.ts"
+import type { HostProcess } from "../../support/fleet/HostProcess.ts"
 import { anyFault, type FaultName, inflict } from "./faults.ts"
 import { Life } from "./Life.ts"
 import { anyOf, lastReads, nextOf, randomOf } from "./plan.ts"
@@ -18,13 +22,21 @@ export interface RunPlan {
   readonly sandboxes: number
   /** Calls to a Sandbox before it is deleted. */
   readonly callsEach: number
+  /** Whether every second Sandbox has a network, and previews. */
+  readonly hasNetwork: boolean
   /** Null: none. */
   readonly faultEveryMs: number | null
+  /** Calls that are made more often than all together. */
+  readonly more?: ReadonlyArray<DoesType>
   readonly signal?: AbortSignal
   /** Where clients send their calls, if not to the service itself. */
   readonly origin?: string
   /** Of a database that is not the service's own. */
   readonly databaseFolder?: string
+  /** Of a fleet: they may be lost, with the runtimes of Sandboxes. */
+  readonly hosts?: ReadonlyArray<HostProcess>
+  /** A folder for the history of each Sandbox. */
+  readonly saveTo?: string
   readonly progress?: (run: RecordedRun) => void
 }
 
@@ -45,6 +57,7 @@ export class RecordedRun {
   readonly refusals: Array<string> = []
   readonly beganAt = performance.now()
   readonly #members: ReadonlyArray<ServiceProcess>
+  readonly #contract: ReturnType<typeof contractOf>
   readonly #lives: Array<Life> = []
   #made = 0
   #isOver = false
@@ -52,6 +65,7 @@ export class RecordedRun {
   private constructor(members: ReadonlyArray<ServiceProcess>, plan: RunPlan, workspaceId: string) {
     this.#members = members
     this.plan = plan
+    this.#contract = contractOf({ hostsEnd: plan.hosts !== undefined })
     let turn = 0
     const origin = () => plan.origin ?? members[turn++ % members.length]!.origin
     this.clients = new RecordedClients({ origin, key: members[0]!.key, workspaceId })
@@ -65,10 +79,10 @@ export class RecordedRun {
     return run
   }
 
-  /** Of the service, or of its database. */
+  /** Of a service, of a host, or of the database. */
   get kills(): number {
-    const { kill = 0, killBoth = 0, killDatabase = 0 } = this.faults
-    return kill + killBoth + killDatabase
+    const { kill = 0, killBoth = 0, killDatabase = 0, killHost = 0 } = this.faults
+    return kill + killBoth + killDatabase + killHost
   }
 
   get seconds(): number {
@@ -94,7 +108,8 @@ export class RecordedRun {
   }
 
   #newLife(): Life {
-    return new Life(`l${this.plan.seed}-${this.#made++}`)
+    const place = this.#made++
+    return new Life(`l${this.plan.seed}-${place}`, this.plan.hasNetwork && place % 2 === 0)
   }
 
   async #ask(client: string, seed: number): Promise<void> {
@@ -102,26 +117,27 @@ export class RecordedRun {
     while (!this.#isTimeUp) {
       const slot = Math.floor(random() * this.#lives.length)
       const life = this.#lives[slot]!
-      const { callsEach } = this.plan
+      const { callsEach, more } = this.plan
       if (life.history.length > callsEach + afterDelete && life.isDeleted) {
         this.#lives[slot] = this.#newLife()
         await this.#end(life)
-      } else await this.clients.call(client, life, nextOf(random, life, life.history.length > callsEach))
+      } else await this.clients.call(client, life, nextOf(random, life, life.history.length > callsEach, more))
     }
   }
 
   async #disturb(): Promise<void> {
-    const { seed, faultEveryMs } = this.plan
+    const { seed, faultEveryMs, databaseFolder, hosts = [] } = this.plan
     if (faultEveryMs === null) return
     const random = randomOf(seed * 1000 + 999)
     while (!this.#isTimeUp) {
       await sleep((0.5 + random()) * faultEveryMs)
       if (this.#isTimeUp) return
       // However short a run is, it has a kill.
-      const fault = this.kills === 0 ? "kill" : anyFault(random, this.#members.length)
+      const fault = this.kills === 0 ? "kill" : anyFault(random, this.#members.length, hosts.length)
       this.faults[fault] = (this.faults[fault] ?? 0) + 1
-      const member = anyOf(random, this.#members)
-      await inflict(fault, member, this.plan.databaseFolder ?? member.dataDir, random)
+      const service = anyOf(random, this.#members)
+      const host = hosts.length === 0 ? null : anyOf(random, hosts)
+      await inflict(fault, { service, host, databaseFolder: databaseFolder ?? service.dataDir }, random)
     }
   }
 
@@ -133,7 +149,13 @@ export class RecordedRun {
       this.refusals.push(`seed ${this.plan.seed}: commands of ${life.key} (${life.id}), which is deleted, do not end`)
       return
     }
-    const verdict = linearize(contract, life.history)
+    await this.clients.certainly(lastClient, life, { sandbox: life.key, type: "log" })
+    await this.clients.tellRest(life)
+    const history = life.wholeHistory
+    if (this.plan.saveTo !== undefined) {
+      await writeFile(join(this.plan.saveTo, `${life.key}.json`), JSON.stringify(history))
+    }
+    const verdict = linearize(this.#contract, history)
     if (verdict.is === "linearizable") this.explained++
     else if (verdict.is === "undecided") this.undecided++
     else this.refusals.push(await this.#refusalOf(life))
@@ -159,7 +181,7 @@ export class RecordedRun {
     const beganAt = Math.min(...life.history.map(({ invokedAt }) => invokedAt))
     return [
       `seed ${this.plan.seed}, Sandbox ${life.key} (${life.id}), ${life.history.length} calls:`,
-      refusalText(contract, shrink(contract, life.history), beganAt),
+      refusalText(this.#contract, shrink(this.#contract, life.wholeHistory), beganAt),
       "Its committed log:",
       ...rows.map(({ revision, at, event, from, to }) => `  ${revision} ${at} ${JSON.stringify(event)} ${from} → ${to}`)
     ].join("\n")

@@ -1,5 +1,5 @@
-/** The calls of the contract as HTTP requests, and their answers in the contract's words. */
-import type { Answer, CommandSeen, Does, SandboxSeen } from "../../proofs/linear/calls.ts"
+/** The calls of the contract as HTTP requests. */
+import { type Command, type Does, type DoesOf, outputOf } from "../../proofs/linear/calls.ts"
 import type { Life } from "./Life.ts"
 
 export interface Request {
@@ -10,27 +10,43 @@ export interface Request {
   readonly bytes?: string
 }
 
-const root = "/workspace/"
+export const root = "/workspace/"
+/** Below a preview's id, by default. */
+export const previewDomain = "preview.localhost"
 const waitSeconds = 0.3
 const logMax = 1000
+/** More than the pipes and buffers between a program and its client hold. */
+const paddingBytes = 150_000
+/** Behind a file's text in an execute's output. */
+export const executeEnd = `${"-".repeat(paddingBytes)}END`
 
-/** A command that ends does so after a moment, so that it is seen running at times. */
-const argvOf = (by: string, ends: number | null) => [
+/** A command that ends does so after a moment, so that it is seen running at times, with some of its output. */
+const argvOf = ({ by, ends }: Command) => {
+  const [begins, ended] = outputOf({ by, ends }).trimEnd().split("\n")
+  const rest = ends === null ? "sleep 1000" : `sleep 0.0${ends % 10}; echo "${ended}"; exit ${ends}`
+  return ["sh", "-c", `echo "${begins}"; ${rest}`, by]
+}
+
+const executed = (path: string, exits: number) => [
   "sh",
   "-c",
-  ends === null ? "sleep 1000" : `sleep 0.0${ends % 10}; exit ${ends}`,
-  by
+  `cat ${root}${path} 2>/dev/null; head -c ${paddingBytes} /dev/zero | tr '\\0' -; printf END; exit ${exits}`
 ]
 
+type Path = Extract<Does, { readonly path: string }>
+type OfCommand = DoesOf<"look" | "wait" | "cancel" | "output" | "follow">
+type OfPreview = DoesOf<"open" | "lookUp" | "previews" | "close" | "closeAll">
+
+/** Of all calls but `visit`, `listen` and `told`. */
 export const requestOf = (does: Does, life: Life, workspaceId: string): Request => {
   if (does.type === "create") {
     const metadata = { life: life.key, label: "" }
-    const json = { workspaceId, name: does.name, networkEnabled: false, metadata }
+    const json = { workspaceId, name: does.name, networkEnabled: does.hasNetwork, metadata }
     return { method: "POST", path: "/sandboxes", key: life.key, json }
   }
   if (does.type === "list") return { method: "GET", path: `/sandboxes?metadata.life=${life.key}` }
   const path = `/sandboxes/${life.id}`
-  if ("path" in does) return fileRequest(does, life, `${path}/files`)
+  if ("path" in does) return fileRequest(does, life, path)
   switch (does.type) {
     case "get":
       return { method: "GET", path }
@@ -48,24 +64,67 @@ export const requestOf = (does: Does, life: Life, workspaceId: string): Request 
     case "delete":
       return { method: "DELETE", path }
     case "begin": {
-      const { by, ends } = does.command
-      return { method: "POST", path: `${path}/operations`, key: `${life.key} ${by}`, json: { argv: argvOf(by, ends) } }
+      const { command } = does
+      return {
+        method: "POST",
+        path: `${path}/operations`,
+        key: `${life.key} ${command.by}`,
+        json: { argv: argvOf(command) }
+      }
     }
     case "commands":
       return { method: "GET", path: `${path}/operations?limit=${logMax}` }
     case "look":
     case "wait":
     case "cancel":
-      return commandRequest(does.type, `${path}/operations/${life.commands.get(does.command.by)}`)
+    case "output":
+    case "follow":
+      return commandRequest(does, `${path}/operations/${life.commands.get(does.command.by)}`)
+    case "open":
+    case "lookUp":
+    case "previews":
+    case "close":
+    case "closeAll":
+      return previewRequest(does, `${path}/previews`)
+    case "visit":
+    case "listen":
+    case "told":
+      throw new Error(`${does.type} is no request to the API with one answer`)
   }
 }
 
-const commandRequest = (type: "look" | "wait" | "cancel", path: string): Request =>
-  type === "look"
-    ? { method: "GET", path }
-    : { method: "POST", path: `${path}/${type}`, ...(type === "wait" ? { json: { timeoutSeconds: waitSeconds } } : {}) }
+const commandRequest = (does: OfCommand, path: string): Request => {
+  switch (does.type) {
+    case "look":
+      return { method: "GET", path }
+    case "output":
+      return { method: "GET", path: `${path}/output?stream=stdout&offset=${does.from}` }
+    case "follow":
+      return { method: "GET", path: `${path}/output/stream?stdoutOffset=${does.from}` }
+    case "wait":
+      return { method: "POST", path: `${path}/wait`, json: { timeoutSeconds: waitSeconds } }
+    case "cancel":
+      return { method: "POST", path: `${path}/cancel` }
+  }
+}
 
-const fileRequest = (does: Extract<Does, { readonly path: string }>, life: Life, files: string): Request => {
+const previewRequest = (does: OfPreview, path: string): Request => {
+  switch (does.type) {
+    case "open":
+      return { method: "POST", path, json: { port: does.port, alongside: does.alongside } }
+    case "lookUp":
+      return { method: "POST", path: `${path}/lookup`, json: { port: does.port } }
+    case "previews":
+      return { method: "GET", path }
+    case "close":
+      return { method: "DELETE", path: `${path}/${does.id}` }
+    case "closeAll":
+      return { method: "DELETE", path }
+  }
+}
+
+const fileRequest = (does: Path, life: Life, sandbox: string): Request => {
+  const files = `${sandbox}/files`
   const at = `path=${root}${does.path}`
   switch (does.type) {
     case "write":
@@ -77,55 +136,11 @@ const fileRequest = (does: Extract<Does, { readonly path: string }>, life: Life,
     }
     case "read":
       return { method: "GET", path: `${files}/content?${at}` }
+    case "archived":
+      return { method: "GET", path: `${files}/archive?path=${root.slice(0, -1)}` }
     case "remove":
       return { method: "DELETE", path: `${files}?${at}` }
+    case "execute":
+      return { method: "POST", path: `${sandbox}/execute`, json: { argv: executed(does.path, does.exits) } }
   }
-}
-
-// biome-ignore lint/suspicious/noExplicitAny: answers of every shape.
-type Body = any
-
-const sandboxSeen = ({ id, status, generation, name, metadata }: Body): SandboxSeen => ({
-  id,
-  status,
-  generation,
-  name,
-  label: metadata.label
-})
-
-const commandSeen = ({ id, argv, status, exitCode, signal, reason, finishedAt }: Body): CommandSeen => ({
-  by: argv.at(-1),
-  id,
-  status,
-  exitCode,
-  result: [status, exitCode, signal, reason?.code ?? null, finishedAt].join(" ")
-})
-
-interface Step {
-  readonly from: string | null
-  readonly to: string
-  readonly event: { readonly type: string }
-}
-
-/** Null: the answer says that the outcome is unknown. */
-export const answerOf = (does: Does, life: Life, status: number, text: string, ms: number): Answer | null => {
-  if (status === 204) return { is: "done", ms }
-  if (does.type === "read" && status === 200) return { is: "text", text, ms }
-  const body: Body = JSON.parse(text)
-  if (status >= 400) {
-    const { code, details } = body
-    if (details?.outcome === "unknown") return null
-    const actual = details?.actualSha256 === undefined ? {} : { actual: life.textOf(details.actualSha256) }
-    return { is: "refused", code, status: details?.status ?? null, ...actual, ms }
-  }
-  if (does.type === "edit") return { is: "done", ms }
-  if (does.type === "log") {
-    const steps: ReadonlyArray<Step> = body.transitions
-    const statuses = steps.filter(({ from, to }) => from !== to).map(({ to }) => to)
-    return { is: "log", statuses, changes: steps.filter(({ event }) => event.type === "CHANGED").length, ms }
-  }
-  if (body.sandbox !== undefined) return { is: "sandbox", http: status, sandbox: sandboxSeen(body.sandbox), ms }
-  if (body.sandboxes !== undefined) return { is: "sandboxes", sandboxes: body.sandboxes.map(sandboxSeen), ms }
-  if (body.operation !== undefined) return { is: "command", command: commandSeen(body.operation), ms }
-  return { is: "commands", commands: body.operations.map(commandSeen), ms }
 }

@@ -35,6 +35,18 @@ describe("a refused history", () => {
     )
   })
 
+  it("has the wrong one of calls that were answered together", () => {
+    const history = historyOf([
+      ["a", 0, 1, write(3), 0],
+      ["a", 2, 3, write(4), 0],
+      ["b", 4, 5, read, 4],
+      ["b", 4, 5, read, 3]
+    ])
+    const { wrong, isRightAtAnotherTime } = shrink(register, history)
+    assert.strictEqual(wrong, history[3])
+    assert.isTrue(isRightAtAnotherTime)
+  })
+
   it("is printed with its times, the longest order, the states after it, and what cannot follow", () => {
     const history = historyOf([
       ["a", 100, 101, write(3), 0],

@@ -1,0 +1,85 @@
+/** All that a Sandbox consists of. */
+import type { Answer, DoesOf, DoesType } from "../calls.ts"
+
+export interface CommandState {
+  /** All that never changes of it; null: not known, because no answer has told it. */
+  readonly fixed: string | null
+  /** The boot of the Sandbox that runs it. */
+  readonly generation: number
+  /** What it is at least: `over` is any terminal status. A terminal one with its result. */
+  readonly seen: string
+  /** How many bytes of its output are stored at least. */
+  readonly written: number
+  /** No more will be. */
+  readonly isWritten: boolean
+}
+
+export interface PreviewState {
+  /** Null: not known, because no answer has told it. */
+  readonly id: string | null
+  readonly port: number
+  readonly generation: number
+  /** opening: its port is taken, and it is not served yet. closing: it is served no more, or soon. */
+  readonly is: "opening" | "active" | "closing"
+}
+
+export interface State {
+  /** Null: it is not made. */
+  readonly status: "pending" | "running" | "stopping" | "stopped" | "failed" | "deleting" | "deleted" | null
+  /** The code of the reason for that. */
+  readonly reason: string | null
+  /** When that changed, and all that never changes; null: not known, because no answer has told it. */
+  readonly changedAt: string | null
+  readonly fixed: string | null
+  readonly generation: number
+  /** It can have previews. */
+  readonly hasNetwork: boolean
+  /** A start came while it was stopping. */
+  readonly restarts: boolean
+  readonly name: string | null
+  readonly label: string
+  /** The statuses that it has had, and what clients changed, in the order of the commits. */
+  readonly log: ReadonlyArray<string>
+  readonly startKeys: ReadonlyArray<string>
+  readonly commands: Readonly<Record<string, CommandState>>
+  /** On its volume, which stays while it is stopped. */
+  readonly files: Readonly<Record<string, string>>
+  /** Those that are not closed, by the names that their clients gave them. */
+  readonly previews: Readonly<Record<string, PreviewState>>
+}
+
+/** The states that are possible after a call; none: it cannot have been answered so. */
+export type Next = ReadonlyArray<State>
+
+/** A call: the states after it, if it is answered so. An answer of null is one that the client lost. */
+export type Step<T extends DoesType> = (state: State, does: DoesOf<T>, answer: Answer | null, moment: number) => Next
+
+const blank = { name: null, label: "", log: [], startKeys: [], commands: {}, files: {}, previews: {} }
+
+export const notMade: State = {
+  ...blank,
+  status: null,
+  reason: null,
+  changedAt: null,
+  fixed: null,
+  hasNetwork: false,
+  generation: 0,
+  restarts: false
+}
+
+export const when = (holds: boolean, state: State): Next => (holds ? [state] : [])
+
+const inOrder = (entries: object) => Object.entries(entries).sort(([one], [other]) => (one < other ? -1 : 1))
+
+/** Two states are the same if their keys are. */
+export const keyOf = ({ startKeys, commands, files, previews, ...rest }: State): string =>
+  JSON.stringify([rest, startKeys.toSorted(), inOrder(commands), inOrder(files), inOrder(previews)])
+
+export const stateText = ({ status, generation, name, label, log, commands, files, previews, restarts }: State) =>
+  [
+    `${status ?? "not made"} #${generation}${restarts ? ", boots again" : ""} name=${name} label=${label}`,
+    `log [${log.join(" ")}]`,
+    `commands {${Object.entries(commands).map(([by, { seen, written }]) => `${by}: ${seen}, ${written} bytes`)}}`,
+    `files {${Object.entries(files).map(([path, text]) => `${path}: ${text}`)}}`,
+    `previews {${Object.entries(previews).map(([by, { port, is }]) => `${by}: ${port} ${is}`)}}`
+  ].join(", ")

@@ -1,0 +1,98 @@
+/**
+ * What a whole history says of each moment in it, so that the search does not try what a later answer contradicts: every answer has to be explained,
+ * so a state that an answer excludes for ever leads nowhere, and a lost call of which no answer could tell need not have happened.
+ *
+ * Only time is saved: the verdict is the same (`foresight.test.ts`).
+ */
+import type { Call, Foresight, History } from "../../../../src/proofs/linear/Model.ts"
+import type { Answer, Does } from "../calls.ts"
+import type { State } from "./State.ts"
+
+const answersOf = (history: History<Does, Answer>): ReadonlyArray<Answer> =>
+  history.flatMap(({ answered }) => (answered === null ? [] : [answered.answer]))
+
+const isPrefix = (one: ReadonlyArray<string>, other: ReadonlyArray<string>): boolean =>
+  one.every((entry, place) => place >= other.length || entry === other[place])
+
+/** The log only grows, so at each moment it begins as the longest one that was answered, or is longer. */
+const longestLog = (history: History<Does, Answer>): ReadonlyArray<string> =>
+  history.reduce<ReadonlyArray<string>>(
+    (longest, { does, answered }) =>
+      does.type === "log" && answered?.answer.is === "log" && answered.answer.entries.length > longest.length
+        ? answered.answer.entries
+        : longest,
+    []
+  )
+
+const terminal = /^(completed|cancelled|failed)/
+
+const commandsSeen = (answers: ReadonlyArray<Answer>) =>
+  answers.flatMap((answer) =>
+    answer.is === "command" ? [answer.command] : answer.is === "commands" ? answer.commands : []
+  )
+
+/** The texts of which some call knows: one that was read, or is expected by an edit. */
+const textsSeen = (history: History<Does, Answer>): ReadonlySet<string | null> =>
+  new Set(
+    history.flatMap(({ does, answered }) => {
+      const answer = answered?.answer
+      return [
+        ...(does.type === "edit" ? [does.expected] : []),
+        ...(answer?.is === "text" || answer?.is === "ran" ? [answer.text] : []),
+        ...(answer?.is === "refused" && answer.actual !== undefined ? [answer.actual] : [])
+      ]
+    })
+  )
+
+/** The lost calls of which no answer could tell: without them everything else is possible as with them. */
+const isIdle = (history: History<Does, Answer>): ((call: Call<Does, Answer>) => boolean) => {
+  const commands = commandsSeen(answersOf(history))
+  const begun = new Set(commands.map(({ by }) => by))
+  const cancelled = new Set(commands.filter(({ status }) => status === "cancelled").map(({ by }) => by))
+  const texts = textsSeen(history)
+  const removed = new Set<string>()
+  const ended = new Set<string>()
+  for (const { does, answered } of history) {
+    if (does.type === "remove" && answered?.answer.is === "done") removed.add(does.path)
+    const isOutput = does.type === "output" || does.type === "follow"
+    if (isOutput && answered?.answer.is === "output" && answered.answer.eof) ended.add(does.command.by)
+  }
+  return ({ does, answered }) => {
+    if (answered !== null) return false
+    switch (does.type) {
+      case "begin":
+        return !begun.has(does.command.by)
+      case "cancel":
+        return !cancelled.has(does.command.by) && !ended.has(does.command.by)
+      case "write":
+        return !texts.has(does.text) && !removed.has(does.path)
+      case "edit":
+        return !texts.has(does.text)
+      default:
+        return false
+    }
+  }
+}
+
+export const foresee = (history: History<Does, Answer>): Foresight<State, Does, Answer> => {
+  const log = longestLog(history)
+  const results = new Map(
+    commandsSeen(answersOf(history))
+      .filter(({ status }) => terminal.test(status))
+      .map(({ by, result }) => [by, result])
+  )
+  const isContradicted = ([by, { seen }]: readonly [string, State["commands"][string]]) => {
+    const result = results.get(by)
+    return (
+      result !== undefined &&
+      terminal.test(seen) &&
+      seen !== result &&
+      !(seen === "cancelled" && /^cancelled/.test(result))
+    )
+  }
+  const isIdleCall = isIdle(history)
+  return {
+    history: history.filter((call) => !isIdleCall(call)),
+    isPossible: (state) => isPrefix(state.log, log) && !Object.entries(state.commands).some(isContradicted)
+  }
+}
