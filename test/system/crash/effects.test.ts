@@ -16,7 +16,7 @@ import {
   replyBeforeCommit
 } from "../../support/crash/effects/plants.ts"
 import { type Scenario, scenarios } from "../../support/crash/effects/scenarios.ts"
-import { lineOf, type Swept, sweepOver, targetsOf } from "../../support/crash/effects/sweepOver.ts"
+import { lineOf, type Swept, strikeNames, sweepOver, targetsOf } from "../../support/crash/effects/sweepOver.ts"
 
 const asked = (name: string): string | undefined => process.env[`ATOLL_SWEEP_${name}`] || undefined
 
@@ -26,13 +26,18 @@ const seed = Number(asked("SEED") ?? Date.now() % 1_000_000)
 const strike = (asked("STRIKE") ?? "crash") as Strike
 const only = asked("ONLY")
 const at = asked("AT")
-/** The next service ends, too, at so many effects after that. `some`: in every second run, sooner or later. */
+/** The next service ends, too, or the frozen one wakes, at so many effects after that. `some`: in every second run, sooner or later. */
 const asksSecond = asked("SECOND") ?? "some"
 const secondMax = 30
 /** It is there once it shall end. */
 const stopFile = asked("STOP")
 const chosen = scenarios.filter(({ name }) => only === undefined || name === only)
 const progressEveryMs = 10_000
+const whatOf: Readonly<Record<Strike, string>> = {
+  crash: "a crash",
+  lose: "a lost answer of the database",
+  freeze: "a freeze, and a late awakening,"
+}
 
 interface Target {
   readonly scenario: Scenario
@@ -74,9 +79,9 @@ describe("at each of its effects", () => {
   it("has no fewer effects than were recorded", async () => {
     for (const scenario of chosen) {
       const recorded = (counts as Readonly<Record<string, number>>)[scenario.name] ?? 0
-      let found = await reference(scenario)
+      let found = await reference(scenario, strike)
       // Two commits may have become one.
-      for (let more = 0; more < 2 && found.effects.length < recorded; more++) found = await reference(scenario)
+      for (let more = 0; more < 2 && found.effects.length < recorded; more++) found = await reference(scenario, strike)
       references.set(scenario, found)
       swept.set(scenario, {
         scenario: scenario.name,
@@ -124,8 +129,8 @@ describe("at each of its effects", () => {
     const sum = (of: (one: Swept) => number) => [...swept.values()].reduce((before, one) => before + of(one), 0)
     state({
       type: "row",
-      what: `${swept.size} scenarios, ${strike === "crash" ? "a crash" : "a lost answer of the database"} at each effect`,
-      amount: `${sum(({ effects }) => effects)} effects, ${sum(({ strikes }) => strikes)} ${strike === "crash" ? "crashes" : "lost answers"}`,
+      what: `${swept.size} scenarios, ${whatOf[strike]} at each effect`,
+      amount: `${sum(({ effects }) => effects)} effects, ${sum(({ strikes }) => strikes)} ${strikeNames[strike]}`,
       seed: String(seed),
       violations: sum(({ violations }) => violations.length)
     })

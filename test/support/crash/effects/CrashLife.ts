@@ -2,7 +2,7 @@
 import type { Server } from "node:http"
 import type { Duplex } from "node:stream"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { inject } from "vitest"
 import { ApiServer } from "../../../../src/api/http/ApiServer.ts"
 import { protocolServer } from "../../../../src/api/http/ProtocolServer.ts"
@@ -16,14 +16,16 @@ import { NoteSpool, noteSpool } from "../../../../src/store/NoteSpool.ts"
 import { pacedEnvironment, pacedHost } from "../../simulatedPace.ts"
 import { testDatabaseUrl } from "../../TestPostgres.ts"
 import { testSettings } from "../../TestSettings.ts"
+import type { ActorNetwork } from "./ActorNetwork.ts"
 import { type Answer, ask, type Request } from "./ClientConnection.ts"
 import { countedRuntime } from "./CountedRuntime.ts"
-import { DatabaseWire } from "./DatabaseWire.ts"
+import { DatabaseWire, type Verdict } from "./DatabaseWire.ts"
 import type { Effects } from "./Effects.ts"
+import { Freeze } from "./Freeze.ts"
 import type { Plant } from "./plants.ts"
 
-/** The service's end, or the loss of a commit's answer. */
-export type Strike = "crash" | "lose"
+/** The service's end, the loss of a commit's answer, or a service that freezes and is woken beside the next one. */
+export type Strike = "crash" | "lose" | "freeze"
 
 export const apiKey = `atoll_live_${"C".repeat(43)}`
 
@@ -34,12 +36,22 @@ const environment = {
   ATOLL_LOG_LEVEL: "error"
 }
 
+const clusterEnvironment = {
+  ATOLL_CLUSTER_LEASE_MS: "1000",
+  // The database rolls back what a frozen service has begun: meanwhile the next one may wait for its locks, in real time.
+  ATOLL_DATABASE_IDLE_TRANSACTION_MS: "1000"
+}
+
+/** They repeat with the time, and decide nothing but who owns actors. */
+const isOfCluster = (effect: string): boolean => effect.includes("cluster_")
+
 /** Real time. */
 const buryWithinMs = 60
 
 export interface LifeOptions {
   readonly effects: Effects
-  readonly strike: Strike
+  /** This effect is the target. */
+  readonly struck: (life: CrashLife) => Verdict
   readonly world: SimulatedWorld
   /** The name of the database. */
   readonly database: string
@@ -50,6 +62,8 @@ export interface LifeOptions {
   /** With the clock of the run. */
   readonly context: Context.Context<never>
   readonly plant: Plant | null
+  /** Null: it is alone, and owns every actor. */
+  readonly cluster: { readonly network: ActorNetwork; readonly port: number } | null
 }
 
 export class CrashLife {
@@ -60,18 +74,15 @@ export class CrashLife {
   readonly #connections = new Set<Duplex>()
   #server: Server | null = null
   readonly #held = new Set<() => void>()
+  readonly #freeze = new Freeze()
   #isDead = false
   #isBuried = false
 
   private constructor(options: LifeOptions) {
     this.#options = options
-    this.#wire = new DatabaseWire(options.socketFolder, inject("testPostgresSocketFolder"), (effect) => {
-      if (this.#isDead) return "crash"
-      if (!this.#options.effects.strikes(effect)) return "pass"
-      if (this.#options.strike === "lose") return "cut"
-      this.kill()
-      return "crash"
-    })
+    this.#wire = new DatabaseWire(options.socketFolder, inject("testPostgresSocketFolder"), this.#freeze, (effect) =>
+      this.#meets(effect)
+    )
   }
 
   /** It serves once `started` resolves. */
@@ -88,35 +99,67 @@ export class CrashLife {
     return this.#wire.open
   }
 
-  /** False: it is dead, or dies now. */
-  readonly #passes = (effect: string): boolean => {
-    if (this.#isDead) return false
-    if (!this.#options.effects.strikes(effect)) return true
-    this.kill()
-    return false
+  get isFrozen(): boolean {
+    return this.#freeze.isFrozen
   }
+
+  /** Resolves once it is frozen. */
+  get frozen(): Promise<void> {
+    return this.#freeze.begun
+  }
+
+  /** Nothing more of it reaches anything, nor anything it, until it is woken. */
+  freeze(): void {
+    this.#freeze.freeze()
+  }
+
+  wake(): void {
+    this.#freeze.wake()
+  }
+
+  #meets(effect: string): Verdict {
+    if (this.#isDead) return "crash"
+    if (this.isFrozen || isOfCluster(effect) || !this.#options.effects.strikes(effect)) return "pass"
+    return this.#options.struck(this)
+  }
+
+  /** False: it is dead, or dies now. */
+  readonly #passes = (effect: string): boolean => this.#meets(effect) !== "crash"
 
   /** What waits in a dead service waits until it is buried: some of it cannot be interrupted. */
   readonly #pass = (effect: string): Effect.Effect<void> =>
     Effect.suspend(() => {
-      if (this.#passes(effect)) return Effect.void
-      return Effect.callback<void>((resume) => {
-        const end = () => resume(Effect.die(new Error("killed")))
-        if (this.#isBuried) end()
-        else this.#held.add(end)
-      })
+      if (!this.#passes(effect)) return this.#deadEnd
+      return this.isFrozen
+        ? Effect.andThen(
+            this.#freeze.pass,
+            Effect.suspend(() => (this.#isDead ? this.#deadEnd : Effect.void))
+          )
+        : Effect.void
     })
+
+  readonly #deadEnd = Effect.callback<void>((resume) => {
+    const end = () => resume(Effect.die(new Error("killed")))
+    if (this.#isBuried) end()
+    else this.#held.add(end)
+  })
 
   async #start(): Promise<void> {
     await this.#wire.listen()
-    const { world, dataFolder, socketFolder, database, context, plant } = this.#options
-    const settings = testSettings({ ...environment, ATOLL_DATA_DIR: dataFolder })
+    const { world, dataFolder, socketFolder, database, context, plant, cluster } = this.#options
+    const settings = testSettings({
+      ...environment,
+      ...(cluster === null ? {} : { ...clusterEnvironment, ATOLL_CLUSTER_PORT: String(cluster.port) }),
+      ATOLL_DATA_DIR: dataFolder
+    })
     const url = Redacted.make(testDatabaseUrl(socketFolder, database))
     const sound = Layer.fresh(Database.layerOn).pipe(Layer.provideMerge(DatabaseServer.at(url)))
     const connected = plant === null ? sound : planted(sound, plant)
-    const service = Atoll.layer(pacedHost).pipe(
-      Layer.provideMerge(Layer.succeed(Runtime, countedRuntime(world, this.#pass))),
-      Layer.provide(ActorCluster.layerSingle)
+    const service = Atoll.layer(cluster === null ? pacedHost : { ...pacedHost, shardsLookEveryMs: 500 }).pipe(
+      Layer.provideMerge(Layer.succeed(Runtime, this.#freeze.outside(countedRuntime(world, this.#pass)))),
+      Layer.provide(
+        cluster === null ? ActorCluster.layerSingle : ActorCluster.layerOver(cluster.network.socketsOf(this.#freeze))
+      )
     )
     const http = NodeHttpServer.layer(
       () => {
@@ -135,7 +178,8 @@ export class CrashLife {
       Layer.provide(connected),
       Layer.provide(settings)
     )
-    await Effect.runPromiseWith(context)(Layer.buildWithScope(all, this.#scope))
+    const timed = Context.add(context, Clock.Clock, this.#freeze.clock(Context.get(context, Clock.Clock)))
+    await Effect.runPromiseWith(timed)(Layer.buildWithScope(all, this.#scope))
   }
 
   /** The file of answered calls: a killed process writes nothing more into it. */
@@ -161,7 +205,8 @@ export class CrashLife {
    */
   async ask(name: string, request: Request): Promise<Answer | null> {
     if (this.#isDead) return null
-    const answer = await ask(this.#server!, request, () => this.#passes(`before reply to ${name}`), this.#connections)
+    const mayAnswer = () => this.#passes(`before reply to ${name}`)
+    const answer = await ask(this.#server!, request, mayAnswer, this.#freeze.when, this.#connections)
     // The client has it, and then the service ends.
     if (answer !== null) this.#passes(`after reply to ${name}`)
     return answer
@@ -171,6 +216,7 @@ export class CrashLife {
   kill(): void {
     if (this.#isDead) return
     this.#isDead = true
+    this.#options.cluster?.network.leave(this.#options.cluster.port)
     this.#wire.kill()
     for (const connection of this.#connections) connection.destroy()
   }
@@ -181,6 +227,7 @@ export class CrashLife {
   async bury(): Promise<void> {
     this.kill()
     this.#isBuried = true
+    this.wake()
     for (const end of this.#held) end()
     this.#server?.close()
     this.#server?.closeAllConnections()

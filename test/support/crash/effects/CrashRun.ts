@@ -1,18 +1,20 @@
 /**
- * One run of a scenario. At its target, the service ends (or loses an answer of the database), a new one starts on the same database and machines, and
- * its clients ask again what they have no answer to. Then all must be as without it.
+ * One run of a scenario. At its target, the service ends (or freezes, or loses an answer of the database), a new one starts on the same database and
+ * machines, and its clients ask again what they have no answer to. Then all must be as without it.
  */
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { chmodSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Clock, Context, Effect, References, Tracer } from "effect"
+import { type Context, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts"
 import { ManualClock } from "../../race/ManualClock.ts"
-import { Stillness, turn } from "../../race/Stillness.ts"
+import { turn } from "../../race/Stillness.ts"
 import type { Answer } from "./ClientConnection.ts"
-import { apiKey, CrashLife, type Strike } from "./CrashLife.ts"
+import { apiKey, type Strike } from "./CrashLife.ts"
+import { DatabaseClock } from "./DatabaseClock.ts"
 import { Effects } from "./Effects.ts"
+import { Lives } from "./Lives.ts"
 import type { Plant } from "./plants.ts"
 import { RunChecks } from "./RunChecks.ts"
 import { type AskStep, epochMs, type Scenario, type ScenarioStep } from "./scenarios.ts"
@@ -21,6 +23,8 @@ import { clear, endOf, onlyAccount } from "./stored.ts"
 /** Of the run's time. */
 const settleWithinMs = 120_000
 const lookEveryMs = 1500
+/** Of the run's time: a lease and a second. */
+const takeOverMs = 3000
 /** Of the run's time, after the last step: events of the audit log, charges, the wallet. */
 const tailMs = 3000
 const triesMax = 30
@@ -43,7 +47,9 @@ export interface RunOptions {
   readonly strike: Strike
   /** Null: nothing happens, and the run is the reference of others. */
   readonly target: string | null
-  /** The next service ends at so many effects after the target, perhaps while it starts; null: it does not. */
+  /**
+   * At so many effects after the target, perhaps while it starts, the next service ends, or the frozen one is woken; null: not before the last step.
+   */
   readonly second: number | null
   readonly reference: Reference | null
   /** A fault that is to be found; null: the service as it is. */
@@ -59,14 +65,15 @@ export interface RunResult {
 export class CrashRun {
   readonly #options: RunOptions
   readonly #effects: Effects
-  readonly #clock = new ManualClock(epochMs)
-  readonly #world: SimulatedWorld
   readonly #folder = mkdtempSync(join(tmpdir(), "atoll-effects-"))
+  readonly #databaseClock: DatabaseClock | null
+  readonly #clock: ManualClock
+  readonly #lives: Lives
+  readonly #world: SimulatedWorld
   readonly #checks: RunChecks
   readonly #ids = new Map<string, string>()
-  #stillness = new Stillness()
-  #life: CrashLife | null = null
-  #lives = 0
+  /** Of a service that was woken, to clients that had given it up. */
+  readonly #late: Array<{ readonly name: string; readonly answer: Answer }> = []
   #tries = 0
   #place = "the start"
 
@@ -76,6 +83,13 @@ export class CrashRun {
     this.#effects = new Effects(options.target, options.second)
     this.#checks = new RunChecks((effect) => this.#query(effect), world)
     chmodSync(this.#folder, 0o711)
+    const { strike, databaseName, plant } = options
+    // Leases end by the clock of the run only where it is the database's, too, and that of `performance`.
+    this.#databaseClock = strike === "freeze" ? new DatabaseClock(this.#folder) : null
+    this.#clock = new ManualClock(epochMs, (nowMs) => this.#databaseClock?.set(nowMs))
+    this.#databaseClock?.set(epochMs)
+    const [effects, clock, folder] = [this.#effects, this.#clock, this.#folder]
+    this.#lives = new Lives({ effects, strike, world, clock, databaseName, folder, plant })
   }
 
   static async of(options: RunOptions): Promise<RunResult> {
@@ -91,13 +105,19 @@ export class CrashRun {
       audited: new Set()
     }
     const faults = run.#checks.faults
+    const { now } = performance
+    // A service knows by its monotonic clock that its lease is over.
+    const began = now.call(performance)
+    if (options.strike === "freeze") performance.now = () => began + run.#clock.currentTimeMillisUnsafe() - epochMs
     try {
       await Promise.race([run.#all(reference), stuck])
     } catch (error) {
       faults.push(`${run.#place}: ${(error as Error).stack ?? error}`)
     } finally {
+      performance.now = now
       clearTimeout(timer)
-      await run.#bury().catch((error) => faults.push(`${error}`))
+      await run.#lives.endAll().catch((error) => faults.push(`${error}`))
+      run.#databaseClock?.close()
       rmSync(run.#folder, { recursive: true, force: true })
     }
     return { wasStruck: run.#effects.wasStruck, faults, reference }
@@ -105,7 +125,8 @@ export class CrashRun {
 
   async #all(result: { -readonly [K in keyof Reference]: Reference[K] }): Promise<void> {
     await this.#query(clear)
-    await this.#start()
+    if (this.#databaseClock !== null) await this.#query(this.#databaseClock.installed)
+    await this.#lives.start()
     const accountId = await this.#query(onlyAccount)
     this.#effects.begin()
     const { scenario, reference } = this.#options
@@ -115,6 +136,7 @@ export class CrashRun {
       await this.#checks.look(step.name)
     }
     this.#place = "the time after the last step"
+    this.#lives.wake()
     await this.#pass(tailMs)
     this.#effects.end()
     this.#place = "the end"
@@ -138,78 +160,12 @@ export class CrashRun {
     return Effect.runPromiseWith(this.#options.database)(effect)
   }
 
-  /** It may end while it starts. */
-  async #start(): Promise<void> {
-    do {
-      await this.#bury()
-      await this.#startOne()
-    } while (this.#life!.isDead)
-    await this.#rest()
-  }
-
-  async #startOne(): Promise<void> {
-    const socketFolder = join(this.#folder, `life${++this.#lives}`)
-    mkdirSync(socketFolder)
-    this.#stillness = new Stillness()
-    const { life, started } = CrashLife.begin({
-      effects: this.#effects,
-      strike: this.#options.strike,
-      world: this.#world,
-      database: this.#options.databaseName,
-      plant: this.#options.plant,
-      socketFolder,
-      dataFolder: join(this.#folder, "data"),
-      context: Context.empty().pipe(
-        Context.add(Clock.Clock, this.#clock),
-        Context.add(Tracer.Tracer, this.#stillness.tracer),
-        Context.add(References.MinimumLogLevel, "None")
-      ) as Context.Context<never>
-    })
-    this.#life = life
-    let isStarted = false
-    let fault: unknown = null
-    const done = started.then(
-      () => {
-        isStarted = true
-      },
-      (error) => {
-        fault = error
-      }
-    )
-    while (!isStarted && !life.isDead) {
-      if (fault !== null) throw fault
-      await Promise.race([done, this.#rest()])
-      // Files and ports are not seen; much of the run's time would pass meanwhile.
-      await new Promise((resolve) => setTimeout(resolve, 2))
-      if (!isStarted) this.#clock.tick(this.#clock.currentTimeMillisUnsafe() + 50)
-    }
-  }
-
-  async #bury(): Promise<void> {
-    const life = this.#life
-    if (life === null) return
-    this.#life = null
-    life.kill()
-    this.#stillness = new Stillness()
-    await life.bury()
-  }
-
-  /** Until nothing happens by itself, or the service is dead. */
-  async #rest(): Promise<void> {
-    while (true) {
-      if (this.#life?.isDead) return
-      await this.#stillness.reached()
-      if ((this.#life?.openStatements ?? 0) === 0) return
-      await turn()
-    }
-  }
-
   /** If it ended, the next one starts, and answers as it did. */
   async #revive(): Promise<void> {
-    if (!this.#life!.isDead) return
-    await this.#bury()
+    if (!this.#lives.isStruck) return
+    await this.#lives.endServing()
     await this.#checks.look("the end of the service")
-    await this.#start()
+    await this.#lives.start()
     await this.#checks.look("the start of the next service")
     await this.#repeat()
   }
@@ -217,11 +173,11 @@ export class CrashRun {
   async #pass(ms: number): Promise<void> {
     const end = this.#clock.currentTimeMillisUnsafe() + ms
     while (true) {
-      await this.#rest()
+      await this.#lives.rest()
       await this.#revive()
       if (!this.#clock.tick(end)) break
     }
-    await this.#rest()
+    await this.#lives.rest()
     await this.#revive()
   }
 
@@ -230,17 +186,19 @@ export class CrashRun {
   async #do(step: ScenarioStep): Promise<void> {
     switch (step.type) {
       case "world":
+        // Machines are slow enough for the next service to own its actors by then.
+        if (this.#lives.hasFrozen) await this.#pass(takeOverMs)
         step.happen({ world: this.#world, ids: this.#ids, nowMs: this.#clock.currentTimeMillisUnsafe() })
         await this.#pass(0)
         return
       case "pass":
         // A deadline of its actors may fall into a time without the service.
         if (this.#effects.strikes(`before ${step.name}`)) {
-          this.#life!.kill()
-          await this.#bury()
+          this.#lives.strike()
+          await this.#lives.endServing()
           const end = this.#clock.currentTimeMillisUnsafe() + step.ms
           while (this.#clock.tick(end)) await turn()
-          await this.#start()
+          await this.#lives.start()
           await this.#repeat()
         }
         return this.#pass(step.ms)
@@ -284,10 +242,21 @@ export class CrashRun {
         "x-request-id": requestId.replaceAll(" ", "_"),
         ...(key === null ? {} : { "idempotency-key": key })
       }
-      const answer = await this.#answerOf(
-        this.#life!.ask(name, { method, path: `/api/v2${path}`, headers, ...(body === undefined ? {} : { body }) })
-      )
-      if (answer !== null) this.#checks.told(headers["x-request-id"], name, answer)
+      const asking = this.#lives.serving.ask(name, {
+        method,
+        path: `/api/v2${path}`,
+        headers,
+        ...(body === undefined ? {} : { body })
+      })
+      const answer = await this.#answerOf(asking)
+      const told = (said: Answer) => this.#checks.told(headers["x-request-id"], name, said)
+      if (answer !== null) told(answer)
+      else
+        void asking.then((late) => {
+          if (late === null) return
+          told(late)
+          this.#late.push({ name, answer: late })
+        })
       await this.#revive()
       if (answer !== null && answer.status < 500) return answer
       last = answer ?? last
@@ -303,13 +272,13 @@ export class CrashRun {
       answer = found
     })
     while (answer === undefined) {
-      await this.#rest()
+      await this.#lives.rest()
       // What works in another thread is not seen.
       if (answer === undefined) await new Promise((resolve) => setTimeout(resolve, 2))
-      await this.#rest()
+      await this.#lives.rest()
       if (answer !== undefined) break
-      if (this.#life!.isDead) for (let turns = 0; turns < 10 && answer === undefined; turns++) await turn()
-      if (this.#life!.isDead) break
+      if (this.#lives.isStruck) for (let turns = 0; turns < 10 && answer === undefined; turns++) await turn()
+      if (this.#lives.isStruck) break
       this.#clock.tick(this.#clock.currentTimeMillisUnsafe() + 1000)
     }
     return answer ?? null
@@ -320,6 +289,10 @@ export class CrashRun {
     for (const { step, answer } of this.#checks.keyed) {
       const again = await this.#ask(step, `${step.name} again`)
       this.#checks.repeated(step, answer, again)
+      for (const late of this.#late) {
+        const isOfStep = late.name === step.name || late.name === `${step.name} again`
+        if (isOfStep && late.answer.status < 300) this.#checks.repeated(step, late.answer, again)
+      }
     }
   }
 

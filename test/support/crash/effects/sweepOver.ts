@@ -35,11 +35,16 @@ export interface Swept {
 const isCommit = (effect: string): boolean => /^after (commit |COMMIT |insert |update |delete )/.test(effect)
 
 export const targetsOf = ({ effects }: Reference, strike: Strike): ReadonlyArray<string> =>
-  strike === "crash" ? effects : effects.filter(isCommit)
+  strike === "lose" ? effects.filter(isCommit) : effects
+
+export const strikeNames: Readonly<Record<Strike, string>> = {
+  crash: "crashes",
+  lose: "lost answers",
+  freeze: "freezes"
+}
 
 export const lineOf = ({ scenario, effects, strikes, exact, violations }: Swept, strike: Strike): string => {
-  const name = strike === "crash" ? "crashes" : "lost answers"
-  return `${scenario}: ${effects} effects, ${strikes} ${name} (${exact} in exactly the recorded order), ${violations.length} violations`
+  return `${scenario}: ${effects} effects, ${strikes} ${strikeNames[strike]} (${exact} in exactly the recorded order), ${violations.length} violations`
 }
 
 /** Registers the database's set-up with the test file. */
@@ -63,8 +68,8 @@ export const sweepOver = () => {
     })
 
   /** Faults of the run itself are faults of the sweep. */
-  const reference = async (scenario: Scenario): Promise<Reference> => {
-    const { faults, reference } = await run({ scenario, at: null, reference: null, strike: "crash" })
+  const reference = async (scenario: Scenario, strike: Strike = "crash"): Promise<Reference> => {
+    const { faults, reference } = await run({ scenario, at: null, reference: null, strike })
     if (faults.length > 0) throw new Error(`${scenario.name} fails without a strike: ${faults.join("\n")}`)
     return reference
   }
