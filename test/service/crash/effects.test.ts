@@ -1,6 +1,6 @@
 /** A few of the crashes of test/system/crash/effects.test.ts, which takes another sample each time. */
 import { assert, describe, it } from "vitest"
-import { scenarios } from "../../support/crash/effects/scenarios.ts"
+import { scenarios } from "../../support/crash/effects/scenarios/every.ts"
 import { sweepOver } from "../../support/crash/effects/sweepOver.ts"
 
 const strikes = ["after COMMIT #1", "after reply to rename #1"]

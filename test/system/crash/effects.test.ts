@@ -8,14 +8,19 @@ import { state } from "../../../src/proofs/Proved.ts"
 import type { Strike } from "../../support/crash/effects/CrashLife.ts"
 import type { Reference } from "../../support/crash/effects/CrashRun.ts"
 import counts from "../../support/crash/effects/counts.json" with { type: "json" }
+import { MetEffects } from "../../support/crash/effects/MetEffects.ts"
 import {
+  keyRevokedInMemory,
   noSpool,
   noTransactions,
   nothingRepeated,
   type Plant,
-  replyBeforeCommit
+  replyBeforeCommit,
+  revokedBeforeCommit,
+  writtenBeforeGuest
 } from "../../support/crash/effects/plants.ts"
-import { type Scenario, scenarios } from "../../support/crash/effects/scenarios.ts"
+import { scenarios } from "../../support/crash/effects/scenarios/every.ts"
+import type { Scenario } from "../../support/crash/effects/scenarios/Scenario.ts"
 import { lineOf, type Swept, strikeNames, sweepOver, targetsOf } from "../../support/crash/effects/sweepOver.ts"
 
 const asked = (name: string): string | undefined => process.env[`ATOLL_SWEEP_${name}`] || undefined
@@ -31,6 +36,8 @@ const asksSecond = asked("SECOND") ?? "some"
 const secondMax = 30
 /** It is there once it shall end. */
 const stopFile = asked("STOP")
+/** Effects that earlier sweeps have met are left out. */
+const met = new MetEffects(asked("SINCE") ?? null)
 const chosen = scenarios.filter(({ name }) => only === undefined || name === only)
 const progressEveryMs = 10_000
 const whatOf: Readonly<Record<Strike, string>> = {
@@ -99,8 +106,10 @@ describe("at each of its effects", () => {
       const found = references.get(scenario)!
       return targetsOf(found, strike).map((effect) => ({ scenario, reference: found, effect }))
     })
-    const targets = at === undefined ? sampled(all, runs) : all.filter(({ effect }) => effect === at)
-    say(`seed ${seed}: ${targets.length} of ${all.length} effects`)
+    const isMet = ({ scenario, effect }: Target) => met.has(strike, scenario.name, effect)
+    const left = all.filter((one) => !isMet(one))
+    const targets = at === undefined ? sampled(left, runs) : all.filter(({ effect }) => effect === at)
+    say(`seed ${seed}: ${targets.length} of ${all.length} effects, ${all.length - left.length} were met before`)
     const begun = performance.now()
     let toldAt = begun
     for (const [done, { scenario, reference: found, effect }] of targets.entries()) {
@@ -119,6 +128,7 @@ describe("at each of its effects", () => {
       const some = done % 2 === 1 ? 1 + ((done * 7 + seed) % secondMax) : 0
       const second = (asksSecond === "some" ? some : Number(asksSecond)) || null
       await strikeAt(one, { scenario, at: effect, reference: found, strike, second })
+      if (one.violations.length === before) met.add(strike, scenario.name, effect)
       for (const violation of one.violations.slice(before)) {
         say(
           `${violation}\nagain: npx node test/system/crash/sweep.ts --strike ${strike} --only "${scenario.name}" --at "${effect}" --second ${second ?? 0}`
@@ -126,6 +136,7 @@ describe("at each of its effects", () => {
       }
     }
     table()
+    say(`met, with earlier runs: ${all.filter(isMet).length} of ${all.length}`)
     const sum = (of: (one: Swept) => number) => [...swept.values()].reduce((before, one) => before + of(one), 0)
     state({
       type: "row",
@@ -144,7 +155,35 @@ describe("at each of its effects", () => {
     ["an answer before its commit", replyBeforeCommit, "change", "after reply to labels #1", /does not end as/],
     ["commands that no new service does", nothingRepeated, "cancel", "before forget #1", /pending/],
     ["a charge in several commits", noTransactions, "stop and start", "before insert segments #1", /The ledger/],
-    ["an audit log in memory", noSpool, "create", "after reply to create #1", /The audit log has nothing of create/]
+    ["an audit log in memory", noSpool, "create", "after reply to create #1", /The audit log has nothing of create/],
+    [
+      "a file that the guest has later",
+      writtenBeforeGuest,
+      "files",
+      "after reply to write #1",
+      /edit was answered 404/
+    ],
+    [
+      "a key revoked in memory",
+      keyRevokedInMemory,
+      "keys",
+      "after reply to revoke #1",
+      /what brief may was answered 200/
+    ],
+    [
+      "a grant revoked before its commit",
+      revokedBeforeCommit,
+      "SSH grant",
+      "after reply to revoke #1",
+      /revoked was answered 200/
+    ],
+    [
+      "an account that gets its credit later",
+      noTransactions,
+      "credit",
+      "before insert grants #1",
+      /purchase was answered 200/
+    ]
   ]
   it.runIf(stopFile === undefined).each(planted)("a sweep finds %s", async (_, plant, name, at, says) => {
     const scenario = scenarios.find((one) => one.name === name)!

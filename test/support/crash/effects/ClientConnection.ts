@@ -5,6 +5,7 @@ import { type Duplex, duplexPair } from "node:stream"
 export interface Request {
   readonly method: string
   readonly path: string
+  /** As JSON; bytes as they are. */
   readonly body?: unknown
   readonly headers: Readonly<Record<string, string>>
 }
@@ -13,6 +14,8 @@ export interface Answer {
   readonly status: number
   // biome-ignore lint/suspicious/noExplicitAny: answers have every shape.
   readonly json: any
+  /** Set by it. */
+  readonly cookie: string | null
 }
 
 /** What node:http asks of a connection beyond a stream. */
@@ -69,7 +72,7 @@ export const ask = (
   near.once("close", () => far.destroy())
   server.emit("connection", asConnection(far))
   return new Promise((resolve) => {
-    const bytes = body === undefined ? undefined : JSON.stringify(body)
+    const bytes = body === undefined || body instanceof Uint8Array ? body : Buffer.from(JSON.stringify(body))
     const asked = httpRequest(
       {
         method,
@@ -78,9 +81,7 @@ export const ask = (
         createConnection: () => asConnection(near) as never,
         headers: {
           connection: "close",
-          ...(bytes === undefined
-            ? {}
-            : { "content-type": "application/json", "content-length": Buffer.byteLength(bytes) }),
+          ...(bytes === undefined ? {} : { "content-type": "application/json", "content-length": bytes.byteLength }),
           ...headers
         }
       },
@@ -90,7 +91,10 @@ export const ask = (
         response.on("data", (chunk: string) => {
           text += chunk
         })
-        response.on("end", () => resolve({ status: response.statusCode!, json: jsonOf(text) }))
+        response.on("end", () => {
+          const cookie = response.headers["set-cookie"]?.[0]?.split(";", 1)[0] ?? null
+          resolve({ status: response.statusCode!, json: jsonOf(text), cookie })
+        })
         response.on("error", () => resolve(null))
         response.on("close", () => resolve(null))
       }

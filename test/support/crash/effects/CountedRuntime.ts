@@ -2,8 +2,9 @@
 import { Effect, Stream } from "effect"
 import { simulatedRuntime } from "../../../../src/host/simulated/SimulatedRuntime.ts"
 import type { SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts"
-import type { Guest, GuestProcesses } from "../../../../src/runtime/Guest.ts"
+import type { Guest, GuestFiles, GuestProcesses } from "../../../../src/runtime/Guest.ts"
 import type { Runtime } from "../../../../src/runtime/Runtime.ts"
+import { type ModelVolumes, modelFiles } from "./ModelVolumes.ts"
 
 /** Goes on, or never does. */
 export type Pass = (effect: string) => Effect.Effect<void>
@@ -32,22 +33,39 @@ const countedProcesses = (processes: GuestProcesses, pass: Pass): GuestProcesses
   }
 }
 
-const countedGuest = (guest: Guest, pass: Pass): Guest => ({
+const countedFiles = (files: GuestFiles, pass: Pass): GuestFiles => ({
+  ...files,
+  write: (path, body) => around(pass, "write")(files.write(path, body)),
+  edit: (path, edit) => around(pass, "edit")(files.edit(path, edit)),
+  createDirectory: (path, options) => around(pass, "createDirectory")(files.createDirectory(path, options)),
+  rename: (path, destination, options) => around(pass, "rename")(files.rename(path, destination, options)),
+  remove: (path, options) => around(pass, "remove")(files.remove(path, options)),
+  unpack: (path, archive, encoding) => around(pass, "unpack")(files.unpack(path, archive, encoding))
+})
+
+const countedGuest = (guest: Guest, files: GuestFiles, pass: Pass): Guest => ({
   ...guest,
+  files: countedFiles(files, pass),
   processes: countedProcesses(guest.processes, pass),
   dial: (port) => around(pass, "dial")(guest.dial(port))
 })
 
-export const countedRuntime = (world: SimulatedWorld, pass: Pass): Runtime["Service"] => {
+export const countedRuntime = (world: SimulatedWorld, volumes: ModelVolumes, pass: Pass): Runtime["Service"] => {
   const runtime = simulatedRuntime(world)
   return {
     ...runtime,
     provision: (spec, turn) => around(pass, "provision")(runtime.provision(spec, turn)),
     stop: (sandboxId, generation) => around(pass, "stop")(runtime.stop(sandboxId, generation)),
-    destroy: (sandboxId) => around(pass, "destroy")(runtime.destroy(sandboxId)),
+    destroy: (sandboxId) =>
+      around(
+        pass,
+        "destroy"
+      )(Effect.tap(runtime.destroy(sandboxId), () => Effect.sync(() => volumes.forget(sandboxId)))),
     suspend: (sandboxId, generation) => around(pass, "suspend")(runtime.suspend(sandboxId, generation)),
     guest: (sandboxId, generation) =>
-      Effect.map(runtime.guest(sandboxId, generation), (guest) => countedGuest(guest, pass)),
+      Effect.map(runtime.guest(sandboxId, generation), (guest) =>
+        countedGuest(guest, modelFiles(guest, volumes.of(sandboxId)), pass)
+      ),
     downs: Stream.mapEffect(runtime.downs, (down) => Effect.as(pass("before report of an end"), down))
   }
 }

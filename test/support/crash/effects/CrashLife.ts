@@ -22,6 +22,7 @@ import { countedRuntime } from "./CountedRuntime.ts"
 import { DatabaseWire, type Verdict } from "./DatabaseWire.ts"
 import type { Effects } from "./Effects.ts"
 import { Freeze } from "./Freeze.ts"
+import type { ModelVolumes } from "./ModelVolumes.ts"
 import type { Plant } from "./plants.ts"
 
 /** The service's end, the loss of a commit's answer, or a service that freezes and is woken beside the next one. */
@@ -53,6 +54,9 @@ export interface LifeOptions {
   /** This effect is the target. */
   readonly struck: (life: CrashLife) => Verdict
   readonly world: SimulatedWorld
+  readonly volumes: ModelVolumes
+  /** Settings of the scenario, by environment variable. */
+  readonly environment: Readonly<Record<string, string>>
   /** The name of the database. */
   readonly database: string
   /** Empty, for the socket of its wire. */
@@ -146,20 +150,19 @@ export class CrashLife {
 
   async #start(): Promise<void> {
     await this.#wire.listen()
-    const { world, dataFolder, socketFolder, database, context, plant, cluster } = this.#options
+    const { dataFolder, socketFolder, database, context, plant, cluster } = this.#options
     const settings = testSettings({
       ...environment,
       ...(cluster === null ? {} : { ...clusterEnvironment, ATOLL_CLUSTER_PORT: String(cluster.port) }),
+      ...this.#options.environment,
       ATOLL_DATA_DIR: dataFolder
     })
     const url = Redacted.make(testDatabaseUrl(socketFolder, database))
     const sound = Layer.fresh(Database.layerOn).pipe(Layer.provideMerge(DatabaseServer.at(url)))
     const connected = plant === null ? sound : planted(sound, plant)
     const service = Atoll.layer(cluster === null ? pacedHost : { ...pacedHost, shardsLookEveryMs: 500 }).pipe(
-      Layer.provideMerge(Layer.succeed(Runtime, this.#freeze.outside(countedRuntime(world, this.#pass)))),
-      Layer.provide(
-        cluster === null ? ActorCluster.layerSingle : ActorCluster.layerOver(cluster.network.socketsOf(this.#freeze))
-      )
+      Layer.provideMerge(Layer.succeed(Runtime, this.#runtime)),
+      Layer.provide(this.#cluster)
     )
     const http = NodeHttpServer.layer(
       () => {
@@ -180,6 +183,17 @@ export class CrashLife {
     )
     const timed = Context.add(context, Clock.Clock, this.#freeze.clock(Context.get(context, Clock.Clock)))
     await Effect.runPromiseWith(timed)(Layer.buildWithScope(all, this.#scope))
+  }
+
+  get #runtime(): Runtime["Service"] {
+    const { world, volumes, plant } = this.#options
+    const counted = countedRuntime(world, volumes, this.#pass)
+    return this.#freeze.outside(plant?.runtime?.(counted) ?? counted)
+  }
+
+  get #cluster() {
+    const { cluster } = this.#options
+    return cluster === null ? ActorCluster.layerSingle : ActorCluster.layerOver(cluster.network.socketsOf(this.#freeze))
   }
 
   /** The file of answered calls: a killed process writes nothing more into it. */
@@ -243,6 +257,8 @@ export class CrashLife {
 }
 
 const planted = <A, E, R>(sound: Layer.Layer<A, E, R>, { database }: Plant): Layer.Layer<A, E, R> =>
-  Layer.effectContext(
-    Effect.map(Layer.build(sound), (found) => database(found as Context.Context<never>) as Context.Context<A>)
-  )
+  database === undefined
+    ? sound
+    : Layer.effectContext(
+        Effect.map(Layer.build(sound), (found) => database(found as Context.Context<never>) as Context.Context<A>)
+      )

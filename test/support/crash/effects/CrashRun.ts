@@ -5,20 +5,22 @@
 import { chmodSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { type Context, Effect } from "effect"
+import { Clock, type Context, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts"
 import { ManualClock } from "../../race/ManualClock.ts"
 import { turn } from "../../race/Stillness.ts"
 import type { Answer } from "./ClientConnection.ts"
 import { apiKey, type Strike } from "./CrashLife.ts"
+import { Credentials } from "./Credentials.ts"
 import { DatabaseClock } from "./DatabaseClock.ts"
 import { Effects } from "./Effects.ts"
 import { Lives } from "./Lives.ts"
+import { ModelVolumes } from "./ModelVolumes.ts"
 import type { Plant } from "./plants.ts"
 import { RunChecks } from "./RunChecks.ts"
-import { type AskStep, epochMs, type Scenario, type ScenarioStep } from "./scenarios.ts"
-import { clear, endOf, onlyAccount } from "./stored.ts"
+import { type AskStep, epochMs, type Scenario, type ScenarioStep } from "./scenarios/Scenario.ts"
+import { clear, endOf } from "./stored.ts"
 
 /** Of the run's time. */
 const settleWithinMs = 120_000
@@ -30,6 +32,11 @@ const tailMs = 3000
 const triesMax = 30
 /** Real time: a run takes a second. */
 const stuckAfterMs = 60_000
+/** Real time: a lease of a key ends within it, and a passphrase is hashed. */
+const slowWithinMs = 500
+
+/** Also while `performance` shows the run's time. */
+const realNow = performance.now.bind(performance)
 
 /** How a run without a strike ends: what any other must end as. */
 export interface Reference {
@@ -71,9 +78,10 @@ export class CrashRun {
   readonly #lives: Lives
   readonly #world: SimulatedWorld
   readonly #checks: RunChecks
-  readonly #ids = new Map<string, string>()
   /** Of a service that was woken, to clients that had given it up. */
   readonly #late: Array<{ readonly name: string; readonly answer: Answer }> = []
+  readonly #volumes = new ModelVolumes()
+  readonly #credentials = new Credentials(apiKey)
   #tries = 0
   #place = "the start"
 
@@ -83,13 +91,15 @@ export class CrashRun {
     this.#effects = new Effects(options.target, options.second)
     this.#checks = new RunChecks((effect) => this.#query(effect), world)
     chmodSync(this.#folder, 0o711)
-    const { strike, databaseName, plant } = options
+    const { strike, databaseName, plant, scenario } = options
     // Leases end by the clock of the run only where it is the database's, too, and that of `performance`.
     this.#databaseClock = strike === "freeze" ? new DatabaseClock(this.#folder) : null
     this.#clock = new ManualClock(epochMs, (nowMs) => this.#databaseClock?.set(nowMs))
     this.#databaseClock?.set(epochMs)
     const [effects, clock, folder] = [this.#effects, this.#clock, this.#folder]
-    this.#lives = new Lives({ effects, strike, world, clock, databaseName, folder, plant })
+    const { environment = {} } = scenario
+    const volumes = this.#volumes
+    this.#lives = new Lives({ effects, strike, world, volumes, environment, clock, databaseName, folder, plant })
   }
 
   static async of(options: RunOptions): Promise<RunResult> {
@@ -105,16 +115,15 @@ export class CrashRun {
       audited: new Set()
     }
     const faults = run.#checks.faults
-    const { now } = performance
     // A service knows by its monotonic clock that its lease is over.
-    const began = now.call(performance)
+    const began = realNow()
     if (options.strike === "freeze") performance.now = () => began + run.#clock.currentTimeMillisUnsafe() - epochMs
     try {
       await Promise.race([run.#all(reference), stuck])
     } catch (error) {
       faults.push(`${run.#place}: ${(error as Error).stack ?? error}`)
     } finally {
-      performance.now = now
+      performance.now = realNow
       clearTimeout(timer)
       await run.#lives.endAll().catch((error) => faults.push(`${error}`))
       run.#databaseClock?.close()
@@ -127,7 +136,6 @@ export class CrashRun {
     await this.#query(clear)
     if (this.#databaseClock !== null) await this.#query(this.#databaseClock.installed)
     await this.#lives.start()
-    const accountId = await this.#query(onlyAccount)
     this.#effects.begin()
     const { scenario, reference } = this.#options
     for (const step of scenario.steps) {
@@ -144,13 +152,12 @@ export class CrashRun {
     result.end = await this.#settle(reference?.end ?? null)
     await this.#repeat()
     this.#place = "the deletion"
-    for (const [name, id] of this.#ids)
-      if (name.startsWith("create"))
-        await this.#exchange(`delete ${name}`, "DELETE", `/sandboxes/${id}`, undefined, null)
+    for (const step of scenario.steps)
+      if (step.type === "ask" && step.path.startsWith("/sandboxes?")) await this.#delete(step)
     result.afterDeletion = await this.#settle(reference?.afterDeletion ?? null)
     // Events of the audit log, and charges.
     await this.#pass(tailMs)
-    await this.#checks.atTheEnd(accountId, this.#clock.currentTimeMillisUnsafe(), reference?.audited ?? null)
+    await this.#checks.atTheEnd(this.#clock.currentTimeMillisUnsafe(), reference?.audited ?? null)
     result.audited = await this.#checks.audited()
   }
 
@@ -188,9 +195,14 @@ export class CrashRun {
       case "world":
         // Machines are slow enough for the next service to own its actors by then.
         if (this.#lives.hasFrozen) await this.#pass(takeOverMs)
-        step.happen({ world: this.#world, ids: this.#ids, nowMs: this.#clock.currentTimeMillisUnsafe() })
+        step.happen({ world: this.#world, ids: this.#credentials.ids, nowMs: this.#clock.currentTimeMillisUnsafe() })
         await this.#pass(0)
         return
+      case "command": {
+        const printed = await this.#query(Effect.provideService(step.run, Clock.Clock, this.#clock))
+        for (const [name, text] of printed) this.#credentials.ids.set(name, text)
+        return
+      }
       case "pass":
         // A deadline of its actors may fall into a time without the service.
         if (this.#effects.strikes(`before ${step.name}`)) {
@@ -203,70 +215,79 @@ export class CrashRun {
         }
         return this.#pass(step.ms)
       case "ask": {
-        const answer = await this.#ask(step)
-        const id = idIn(answer)
-        if (id !== null) this.#ids.set(step.name, id)
-        this.#checks.answered(step, answer)
+        // What it needs was in an answer that was lost.
+        if (this.#credentials.of(step.as) === null && this.#effects.wasStruck) return
+        const { answering, answer } = await this.#ask(step)
+        this.#credentials.learn(step.name, answer)
+        this.#checks.answered(step, answering, answer)
         await this.#pass(0)
       }
     }
   }
 
-  async #ask({ name, method, path, body, key, otherwise }: AskStep, as = name): Promise<Answer> {
-    const answer = await this.#exchange(as, method, this.#filled(path), this.#filledBody(body), key)
-    const isDoneBefore = otherwise !== undefined && answer.status === 409
-    return isDoneBefore ? this.#ask(otherwise) : answer
-  }
-
-  #filled(text: string): string {
-    return text.replace(/\{(\w+)\}/g, (_, name: string) => this.#ids.get(name) ?? `no-id-of-${name}`)
-  }
-
-  #filledBody(body: unknown): unknown {
-    return body === undefined ? undefined : JSON.parse(this.#filled(JSON.stringify(body)))
-  }
-
-  /** A client asks until it has an answer. */
-  async #exchange(
-    name: string,
-    method: AskStep["method"],
-    path: string,
-    body: unknown,
-    key: string | null
-  ): Promise<Answer> {
+  async #ask(step: AskStep, as = step.name): Promise<{ readonly answering: AskStep; readonly answer: Answer }> {
     let last: Answer | null = null
     for (let tries = 0; tries < triesMax; tries++) {
-      const requestId = `${name}/${++this.#tries}`
-      const headers = {
-        authorization: `Bearer ${apiKey}`,
-        "x-request-id": requestId.replaceAll(" ", "_"),
-        ...(key === null ? {} : { "idempotency-key": key })
+      if (tries > 0 && step.first !== undefined) {
+        const found = await this.#ask(step.first)
+        if (this.#checks.isContent(step.first, found.answer)) return found
       }
-      const asking = this.#lives.serving.ask(name, {
-        method,
-        path: `/api/v2${path}`,
-        headers,
-        ...(body === undefined ? {} : { body })
-      })
-      const answer = await this.#answerOf(asking)
-      const told = (said: Answer) => this.#checks.told(headers["x-request-id"], name, said)
-      if (answer !== null) told(answer)
-      else
-        void asking.then((late) => {
-          if (late === null) return
-          told(late)
-          this.#late.push({ name, answer: late })
-        })
-      await this.#revive()
-      if (answer !== null && answer.status < 500) return answer
+      const answer = await this.#exchange(step, as)
+      const isRefused = answer !== null && answer.status >= 400 && answer.status < 500
+      if (isRefused && tries > 0 && step.otherwise !== undefined) return this.#ask(step.otherwise)
+      if (answer !== null && answer.status < 500) return { answering: step, answer }
       last = answer ?? last
       await this.#pass(1000)
     }
-    throw new Error(`${name} has no answer after ${triesMax} tries, but ${JSON.stringify(last)}.`)
+    throw new Error(`${as} has no answer after ${triesMax} tries, but ${JSON.stringify(last)}.`)
+  }
+
+  /** Null: no answer arrived. */
+  async #exchange({ isSlow, ...step }: AskStep, name: string): Promise<Answer | null> {
+    const { method, key, bytes } = step
+    const credential = this.#credentials.of(step.as)
+    if (credential === null) throw new Error(`${name} asks as ${step.as}, which is not there.`)
+    const headers = {
+      ...credential,
+      "x-request-id": `${name}/${++this.#tries}`.replaceAll(" ", "_"),
+      ...(bytes === undefined ? {} : { "content-type": bytes.type }),
+      ...(key === null ? {} : { "idempotency-key": key })
+    }
+    const path = `${step.path.startsWith("/console/") ? "" : "/api/v2"}${this.#credentials.filled(step.path)}`
+    const json =
+      step.body === undefined ? {} : { body: JSON.parse(this.#credentials.filled(JSON.stringify(step.body))) }
+    const body = bytes === undefined ? json : { body: bytes.bytes }
+    const asking = this.#lives.next.ask(name, { method, path, headers, ...body })
+    const answer = await this.#answerOf(asking, isSlow ?? false)
+    const told = (said: Answer) => this.#checks.told(headers["x-request-id"], step, name, said)
+    if (answer !== null) told(answer)
+    else
+      void asking.then((late) => {
+        if (late === null) return
+        told(late)
+        this.#late.push({ name, answer: late })
+      })
+    await this.#revive()
+    return answer
+  }
+
+  async #delete({ name, as }: AskStep): Promise<void> {
+    const path = `/sandboxes/{${name}}`
+    const who = as === undefined ? {} : { as }
+    await this.#ask({
+      type: "ask",
+      name: `delete ${name}`,
+      method: "DELETE",
+      path,
+      key: null,
+      isRepeated: false,
+      ...who
+    })
   }
 
   /** Time passes only where the answer waits for it. */
-  async #answerOf(asking: Promise<Answer | null>): Promise<Answer | null> {
+  async #answerOf(asking: Promise<Answer | null>, isSlow: boolean): Promise<Answer | null> {
+    const standsUntil = isSlow ? realNow() + slowWithinMs : 0
     let answer: Answer | null | undefined
     void asking.then((found) => {
       answer = found
@@ -279,19 +300,19 @@ export class CrashRun {
       if (answer !== undefined) break
       if (this.#lives.isStruck) for (let turns = 0; turns < 10 && answer === undefined; turns++) await turn()
       if (this.#lives.isStruck) break
-      this.#clock.tick(this.#clock.currentTimeMillisUnsafe() + 1000)
+      if (realNow() >= standsUntil) this.#clock.tick(this.#clock.currentTimeMillisUnsafe() + 1000)
     }
     return answer ?? null
   }
 
-  /** Every request with a key, once more. */
+  /** Every request with a lasting answer, once more. */
   async #repeat(): Promise<void> {
     for (const { step, answer } of this.#checks.keyed) {
       const again = await this.#ask(step, `${step.name} again`)
-      this.#checks.repeated(step, answer, again)
+      this.#checks.repeated(step, answer, again.answer)
       for (const late of this.#late) {
         const isOfStep = late.name === step.name || late.name === `${step.name} again`
-        if (isOfStep && late.answer.status < 300) this.#checks.repeated(step, late.answer, again)
+        if (isOfStep && late.answer.status < 300) this.#checks.repeated(step, late.answer, again.answer)
       }
     }
   }
@@ -302,7 +323,7 @@ export class CrashRun {
     let last: ReadonlyArray<string> = []
     let same = 0
     while (true) {
-      const now = await this.#query(endOf(this.#world))
+      const now = await this.#query(endOf(this.#world, this.#volumes, new Set(this.#credentials.ids.values())))
       const isSettled = await this.#checks.isSettled()
       same = isSettled && sameLines(now, last) ? same + 1 : 0
       last = now
@@ -316,9 +337,6 @@ export class CrashRun {
     }
   }
 }
-
-const idIn = ({ json }: Answer): string | null =>
-  json?.sandbox?.id ?? json?.operation?.id ?? json?.workspace?.id ?? json?.preview?.id ?? null
 
 const sameLines = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): boolean => a.join("\n") === b.join("\n")
 

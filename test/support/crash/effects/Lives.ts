@@ -12,6 +12,7 @@ import { ActorNetwork } from "./ActorNetwork.ts"
 import { CrashLife, type Strike } from "./CrashLife.ts"
 import type { Verdict } from "./DatabaseWire.ts"
 import type { Effects } from "./Effects.ts"
+import type { ModelVolumes } from "./ModelVolumes.ts"
 import type { Plant } from "./plants.ts"
 
 const firstPort = 7001
@@ -20,6 +21,9 @@ export interface LivesOptions {
   readonly effects: Effects
   readonly strike: Strike
   readonly world: SimulatedWorld
+  readonly volumes: ModelVolumes
+  /** Settings of the scenario, by environment variable. */
+  readonly environment: Readonly<Record<string, string>>
   readonly clock: ManualClock
   readonly databaseName: string
   /** For sockets and data. */
@@ -39,6 +43,7 @@ export class Lives {
   /** It was frozen; it may have been woken since. */
   #other: Running | null = null
   #begun = 0
+  #asked = 0
 
   constructor(options: LivesOptions) {
     this.#options = options
@@ -47,6 +52,13 @@ export class Lives {
   /** The one that clients ask. */
   get serving(): CrashLife {
     return this.#serving!.life
+  }
+
+  /** Whom the next request goes to: by turns, where two are awake. */
+  get next(): CrashLife {
+    const other = this.#other?.life
+    this.#asked++
+    return other === undefined || other.isFrozen || this.#asked % 2 === 0 ? this.serving : other
   }
 
   get hasFrozen(): boolean {
@@ -96,7 +108,7 @@ export class Lives {
   }
 
   async #startOne(): Promise<void> {
-    const { effects, strike, world, clock, databaseName, folder, plant } = this.#options
+    const { effects, strike, world, volumes, environment, clock, databaseName, folder, plant } = this.#options
     const port = firstPort + this.#begun++
     const socketFolder = join(folder, `life${this.#begun}`)
     mkdirSync(socketFolder)
@@ -105,6 +117,8 @@ export class Lives {
       effects,
       struck: this.#struck,
       world,
+      volumes,
+      environment,
       database: databaseName,
       plant,
       cluster: strike === "freeze" ? { network: this.#network, port } : null,

@@ -6,6 +6,8 @@ import { historyKinds } from "../../../../src/ops/histories/kinds.ts"
 import type { PendingCommand } from "../../../../src/store/JournalRecord.ts"
 import type { Moment } from "../../../invariants/Moment.ts"
 import { storedBooks, storedLogs } from "../../wallet/storedBooks.ts"
+import type { ModelVolumes } from "./ModelVolumes.ts"
+import { peopleLines } from "./storedPeople.ts"
 
 export interface StoredActor {
   readonly id: string
@@ -80,10 +82,16 @@ const wordsOf = ({ kind, state, context, pending, argv }: StoredActor): string =
   return `${kind} ${state} ${JSON.stringify(facts)} pending ${JSON.stringify(waits)}`
 }
 
-/** All that is there, without ids and times: two runs with the same end are the same here. */
-export const endOf = (world: SimulatedWorld) =>
+/** There is one for each time that it was asked for: a client without an answer asks again. */
+const isAskedAgain = ({ kind }: StoredActor): boolean => kind === "connectionGrant"
+
+/**
+ * All that is there, without ids and times: two runs with the same end are the same here.
+ * @param told Ids that clients were told.
+ */
+export const endOf = (world: SimulatedWorld, volumes: ModelVolumes, told: ReadonlySet<string>) =>
   Effect.gen(function* () {
-    const actors = yield* storedActors
+    const actors = (yield* storedActors).filter((actor) => !isAskedAgain(actor) || told.has(actor.id))
     const nameOf = (id: string) => {
       const found = actors.find((actor) => actor.id === id)
       return found?.argv?.join(" ") ?? found?.context.name ?? "unknown"
@@ -104,7 +112,9 @@ export const endOf = (world: SimulatedWorld) =>
       ...[...world.machines.values()].map(
         ({ spec, state }) => `machine of ${nameOf(spec.sandboxId)} ${state} in generation ${spec.generation}`
       ),
-      ...[...world.volumes].map((id) => `volume of ${nameOf(id)}`)
+      ...[...world.volumes].map((id) => `volume of ${nameOf(id)}`),
+      ...volumes.files.map(([id, file]) => `file of ${nameOf(id)}: ${file}`),
+      ...(yield* peopleLines(told))
     ].sort()
   })
 
@@ -119,7 +129,7 @@ export const unsettledWallets = Effect.flatMap(
 export const auditOf = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql<{ readonly request_id: string; readonly status: number; readonly times: number }>`
-    select request_id, min(status) as status, count(*)::int4 as times from audit_events group by request_id`
+    select request_id, min(status) as status, count(*)::int4 as times from audit_events group by request_id, action`
 )
 
 export const loggedStates = Effect.flatMap(
@@ -127,15 +137,28 @@ export const loggedStates = Effect.flatMap(
   (sql) => sql<{ readonly actor_id: string; readonly to_state: string }>`select actor_id, to_state from transitions`
 )
 
-/** Of the only account. */
-export const money = (accountId: string) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) =>
-    Effect.all({ books: storedBooks(sql, accountId), logs: storedLogs(sql) })
+/** Of each account. */
+export const money = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const accounts = yield* sql<{ readonly id: string }>`select id from accounts order by id`
+  const all = yield* storedLogs(sql)
+  return yield* Effect.forEach(accounts, ({ id }) =>
+    Effect.map(storedBooks(sql, id), ({ meters, segments, allocations, ...books }) => {
+      const logs = new Map([...all].filter(([, { sandbox }]) => sandbox.accountId === id))
+      const isOwn = ({ sandboxId }: { readonly sandboxId: string }) => logs.has(sandboxId)
+      const entries = new Set(books.entries.map((entry) => entry.id))
+      return {
+        books: {
+          ...books,
+          meters: meters.filter(isOwn),
+          segments: segments.filter(isOwn),
+          allocations: allocations.filter(({ entryId }) => entries.has(entryId))
+        },
+        logs
+      }
+    })
   )
-
-export const onlyAccount = Effect.flatMap(SqlClient.SqlClient, (sql) =>
-  Effect.map(sql<{ readonly id: string }>`select id from accounts`, ([row]) => row!.id)
-)
+})
 
 const cleared = [
   ...["meters", "segments", "wallets", "grants", "ledger_entries", "allocations", "wallet_nudges"],
@@ -150,12 +173,24 @@ const cleared = [
     "workspaces",
     "accounts"
   ],
-  ...["held_places", "server_keys", "cluster_shards", "cluster_processes"]
+  ...["held_places", "server_keys", "cluster_shards", "cluster_processes"],
+  ...[
+    "attempts",
+    "invitations",
+    "passphrases",
+    "sign_in_links",
+    "sessions",
+    "tickets",
+    "operator_links",
+    "operator_sessions"
+  ]
 ]
 
 /** In one statement: to truncate would make the server forget each connection's statements. */
 export const clear = Effect.flatMap(SqlClient.SqlClient, (sql) =>
   sql.unsafe(
-    `with ${cleared.map((table) => `of_${table} as (delete from ${table})`).join(", ")} update heartbeat set at = 0`
+    `with ${cleared.map((table) => `of_${table} as (delete from ${table})`).join(", ")},
+          of_rate_cards as (delete from rate_cards where effective_at > 0)
+     update heartbeat set at = 0`
   )
 )

@@ -6,7 +6,7 @@ import { TestDatabase } from "../../TestDatabase.ts"
 import type { Strike } from "./CrashLife.ts"
 import { CrashRun, type Reference, type RunResult } from "./CrashRun.ts"
 import type { Plant } from "./plants.ts"
-import type { Scenario } from "./scenarios.ts"
+import type { Scenario } from "./scenarios/Scenario.ts"
 
 /** In real time another order may come, in which an effect is missing. */
 const triesMax = 3

@@ -1,0 +1,121 @@
+/** Acts of the operator, by the code that the command line runs: accounts, credit, keys, limits, rates, suspension. */
+
+import { asOperator, operatorSettings, signedInAsOperator, slow } from "./operatorSteps.ts"
+import type { AskStep, Scenario, ScenarioStep } from "./Scenario.ts"
+import { argv, create, make, pass, post, read, remove, workspace } from "./steps.ts"
+
+const money = (name: string, microUsd: number): AskStep => ({
+  ...read(name, "/console/api/operator/accounts/{account}/money"),
+  as: "operator",
+  holds: ({ json }) => json.microUsd === microUsd
+})
+
+const knownAccount = (name: string): AskStep => ({
+  ...read(`${name} is there`, `/console/api/operator/accounts?find=${name}`),
+  as: "operator",
+  holds: ({ json }) => json.accounts.length === 1
+})
+
+const account = (creditUsd: string): ReadonlyArray<ScenarioStep> => [
+  ...signedInAsOperator,
+  {
+    ...asOperator("account", "/accounts", { name: "acme", email: null, billing: "prepaid", creditUsd }),
+    first: knownAccount("acme")
+  }
+]
+
+/** Whoever had no answer looks at the credit before giving it again. */
+const credit = (name: string, usd: string, before: number, after: number): ReadonlyArray<AskStep> => [
+  money(`before ${name}`, before),
+  slow({
+    ...asOperator(name, "/accounts/{account}/credit", { usd, kind: "purchase", expiresAt: null, description: null }),
+    first: money(`${name} is there`, after)
+  }),
+  { ...money(`after ${name}`, after), isRepeated: true }
+]
+
+const key = (name: string): AskStep =>
+  slow(asOperator(name, "/keys", { account: "acme", name, scopes: "all", expiresAt: null }))
+
+const may = (name: string, who: string, status: number | null): AskStep => ({
+  ...read(name, "/me"),
+  as: who,
+  ...(status === null ? {} : { status })
+})
+
+const by = (who: string, step: AskStep, isRepeated = step.isRepeated): AskStep => ({ ...step, as: who, isRepeated })
+
+const limits = { sandboxes: "3", workspaces: "setting", workspaceStorageBytes: "setting" }
+const rates = { vcpuSecond: "20000", memoryGibSecond: "5000", volumeGibSecond: "40", effectiveAt: null }
+
+export const operatorScenarios: ReadonlyArray<Scenario> = [
+  {
+    name: "credit",
+    environment: operatorSettings,
+    steps: [...account("1.50"), ...credit("purchase", "2", 1_500_000, 3_500_000)]
+  },
+  {
+    name: "account",
+    environment: operatorSettings,
+    steps: [
+      ...account("1"),
+      key("first"),
+      key("second"),
+      may("first works", "first", null),
+      asOperator("limits", "/accounts/{account}/limits", limits),
+      slow(asOperator("revoke", "/keys/{second}/revoke")),
+      { ...may("second is over", "second", 401), isRepeated: true },
+      slow(asOperator("suspend", "/accounts/{account}/suspend")),
+      may("suspended", "first", 403),
+      slow(asOperator("resume", "/accounts/{account}/resume")),
+      { ...may("resumed", "first", null), isRepeated: true },
+      asOperator("rates", "/rates", rates),
+      { ...slow(asOperator("end", "/sessions/end")), otherwise: { ...may("end done", "operator", 401) } },
+      {
+        ...read("the operator is out", "/console/api/operator/session"),
+        as: "operator",
+        status: 401,
+        isRepeated: true
+      },
+      { ...read("what the operator may", "/console/api/operator/keys"), as: "operator", status: 401, isRepeated: true }
+    ]
+  },
+  {
+    name: "suspension",
+    environment: operatorSettings,
+    steps: [
+      ...account("5"),
+      key("first"),
+      by("first", workspace, false),
+      by("first", create(), false),
+      by("first", make("hang", "/sandboxes/{create}/operations", argv("hang")), false),
+      slow(asOperator("suspend", "/accounts/{account}/suspend")),
+      pass(6000),
+      slow(asOperator("resume", "/accounts/{account}/resume")),
+      by("first", post("start", "/sandboxes/{create}/start?wait=running", {})),
+      { ...asOperator("out", "/sign-out"), otherwise: may("out done", "operator", 401) }
+    ]
+  },
+  {
+    name: "credit that runs out",
+    environment: operatorSettings,
+    steps: [
+      ...account("0.0003"),
+      key("first"),
+      by("first", workspace),
+      by("first", create()),
+      pass(20_000),
+      by("first", { ...post("too late", "/sandboxes/{create}/start", {}), status: 402 }),
+      slow(
+        asOperator("more", "/accounts/{account}/credit", {
+          usd: "5",
+          kind: "purchase",
+          expiresAt: null,
+          description: null
+        })
+      ),
+      by("first", post("start", "/sandboxes/{create}/start?wait=running", {})),
+      by("first", remove("delete", "/sandboxes/{create}"))
+    ]
+  }
+]
