@@ -24,6 +24,8 @@ import { clear, endOf } from "./stored.ts"
 
 /** Of the run's time. */
 const settleWithinMs = 120_000
+/** A planted fault leaves what never settles. */
+const settlePlantedWithinMs = 15_000
 const lookEveryMs = 1500
 /** Of the run's time: a lease and a second. */
 const takeOverMs = 3000
@@ -150,6 +152,8 @@ export class CrashRun {
     this.#place = "the end"
     await this.#checks.look("the end")
     result.end = await this.#settle(reference?.end ?? null)
+    // A planted fault is found.
+    if (this.#options.plant !== null && this.#checks.faults.length > 0) return
     await this.#repeat()
     this.#place = "the deletion"
     for (const step of scenario.steps)
@@ -319,7 +323,8 @@ export class CrashRun {
 
   /** Until the database and the machines are as they shall be; without a reference, until nothing changes. */
   async #settle(reference: ReadonlyArray<string> | null): Promise<ReadonlyArray<string>> {
-    const end = this.#clock.currentTimeMillisUnsafe() + settleWithinMs
+    const within = this.#options.plant === null ? settleWithinMs : settlePlantedWithinMs
+    const end = this.#clock.currentTimeMillisUnsafe() + within
     let last: ReadonlyArray<string> = []
     let same = 0
     while (true) {
