@@ -8,6 +8,7 @@ import { ApiServer } from "../../../../src/api/http/ApiServer.ts"
 import { protocolServer } from "../../../../src/api/http/ProtocolServer.ts"
 import { Atoll } from "../../../../src/app/Atoll.ts"
 import { ActorCluster } from "../../../../src/engine/ActorCluster.ts"
+import { HostJoins } from "../../../../src/fleet/HostJoins.ts"
 import type { SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts"
 import { Runtime } from "../../../../src/runtime/Runtime.ts"
 import { Database } from "../../../../src/store/Database.ts"
@@ -22,6 +23,8 @@ import { countedRuntime } from "./CountedRuntime.ts"
 import { DatabaseWire, type Verdict } from "./DatabaseWire.ts"
 import type { Effects } from "./Effects.ts"
 import { Freeze } from "./Freeze.ts"
+import { fleetEnvironment, fleetOn } from "./fleetOn.ts"
+import type { AskService, HostProgram } from "./HostProgram.ts"
 import type { ModelVolumes } from "./ModelVolumes.ts"
 import type { Plant } from "./plants.ts"
 
@@ -66,6 +69,8 @@ export interface LifeOptions {
   /** With the clock of the run. */
   readonly context: Context.Context<never>
   readonly plant: Plant | null
+  /** Of a fleet; null: it carries its Sandboxes itself. */
+  readonly host: HostProgram | null
   /** Null: it is alone, and owns every actor. */
   readonly cluster: { readonly network: ActorNetwork; readonly port: number } | null
 }
@@ -77,6 +82,9 @@ export class CrashLife {
   readonly #wire: DatabaseWire
   readonly #connections = new Set<Duplex>()
   #server: Server | null = null
+  /** Where hosts join, once it serves. */
+  #joins: HostJoins["Service"] | undefined
+  readonly #gone = Promise.withResolvers<null>()
   readonly #held = new Set<() => void>()
   readonly #freeze = new Freeze()
   #isDead = false
@@ -150,9 +158,10 @@ export class CrashLife {
 
   async #start(): Promise<void> {
     await this.#wire.listen()
-    const { dataFolder, socketFolder, database, context, plant, cluster } = this.#options
+    const { dataFolder, socketFolder, database, context, plant, cluster, host } = this.#options
     const settings = testSettings({
       ...environment,
+      ...(host === null ? {} : fleetEnvironment),
       ...(cluster === null ? {} : { ...clusterEnvironment, ATOLL_CLUSTER_PORT: String(cluster.port) }),
       ...this.#options.environment,
       ATOLL_DATA_DIR: dataFolder
@@ -160,7 +169,8 @@ export class CrashLife {
     const url = Redacted.make(testDatabaseUrl(socketFolder, database))
     const sound = Layer.fresh(Database.layerOn).pipe(Layer.provideMerge(DatabaseServer.at(url)))
     const connected = plant === null ? sound : planted(sound, plant)
-    const service = Atoll.layer(cluster === null ? pacedHost : { ...pacedHost, shardsLookEveryMs: 500 }).pipe(
+    const options = cluster === null ? pacedHost : { ...pacedHost, shardsLookEveryMs: 500 }
+    const alone = Atoll.layer(options).pipe(
       Layer.provideMerge(Layer.succeed(Runtime, this.#runtime)),
       Layer.provide(this.#cluster)
     )
@@ -174,15 +184,19 @@ export class CrashLife {
     const spool = plant?.isWithoutSpool
       ? Context.make(NoteSpool, null)
       : await Effect.runPromise(Layer.buildWithScope(Layer.provide(this.#spool, settings), this.#spoolScope))
-    const all = ApiServer.layer.pipe(
-      Layer.provide(http),
-      Layer.provide(service),
+    const served = ApiServer.layer.pipe(Layer.provide(http))
+    const service =
+      host === null
+        ? Layer.provide(served, alone)
+        : Layer.provideMerge(served, fleetOn(host, this.#runtime, options, this.#cluster))
+    const all = service.pipe(
       Layer.provide(Layer.succeedContext(spool)),
       Layer.provide(connected),
       Layer.provide(settings)
     )
     const timed = Context.add(context, Clock.Clock, this.#freeze.clock(Context.get(context, Clock.Clock)))
-    await Effect.runPromiseWith(timed)(Layer.buildWithScope(all, this.#scope))
+    const found = await Effect.runPromiseWith(timed)(Layer.buildWithScope(all, this.#scope))
+    this.#joins = Context.getOrUndefined(found as Context.Context<HostJoins>, HostJoins)
   }
 
   get #runtime(): Runtime["Service"] {
@@ -226,10 +240,20 @@ export class CrashLife {
     return answer
   }
 
+  /** Null: it ended, or was frozen, before the host had its answer; or it does not serve yet. */
+  readonly askFromHost: AskService = async (request) => {
+    if (this.#joins === undefined || this.#isDead || this.isFrozen) return null
+    const asked = Effect.exit(Effect.provideService(request, HostJoins, this.#joins))
+    const { context } = this.#options
+    const timed = Context.add(context, Clock.Clock, this.#freeze.clock(Context.get(context, Clock.Clock)))
+    return Promise.race([Effect.runPromiseWith(timed)(asked), this.#gone.promise, this.frozen.then(() => null)])
+  }
+
   /** Nothing more of it reaches the database, the machines, the data folder or a client. */
   kill(): void {
     if (this.#isDead) return
     this.#isDead = true
+    this.#gone.resolve(null)
     this.#options.cluster?.network.leave(this.#options.cluster.port)
     this.#wire.kill()
     for (const connection of this.#connections) connection.destroy()

@@ -15,6 +15,7 @@ import { apiKey, type Strike } from "./CrashLife.ts"
 import { Credentials } from "./Credentials.ts"
 import { DatabaseClock } from "./DatabaseClock.ts"
 import { Effects } from "./Effects.ts"
+import { HostProgram } from "./HostProgram.ts"
 import { Lives } from "./Lives.ts"
 import { ModelVolumes } from "./ModelVolumes.ts"
 import type { Plant } from "./plants.ts"
@@ -79,6 +80,7 @@ export class CrashRun {
   readonly #clock: ManualClock
   readonly #lives: Lives
   readonly #world: SimulatedWorld
+  readonly #host: HostProgram | null
   readonly #checks: RunChecks
   /** Of a service that was woken, to clients that had given it up. */
   readonly #late: Array<{ readonly name: string; readonly answer: Answer }> = []
@@ -91,17 +93,19 @@ export class CrashRun {
     this.#options = options
     this.#world = world
     this.#effects = new Effects(options.target, options.second)
-    this.#checks = new RunChecks((effect) => this.#query(effect), world)
     chmodSync(this.#folder, 0o711)
     const { strike, databaseName, plant, scenario } = options
     // Leases end by the clock of the run only where it is the database's, too, and that of `performance`.
-    this.#databaseClock = strike === "freeze" ? new DatabaseClock(this.#folder) : null
+    this.#databaseClock = strike === "freeze" || scenario.isFleet ? new DatabaseClock(this.#folder) : null
     this.#clock = new ManualClock(epochMs, (nowMs) => this.#databaseClock?.set(nowMs))
     this.#databaseClock?.set(epochMs)
     const [effects, clock, folder] = [this.#effects, this.#clock, this.#folder]
     const { environment = {} } = scenario
     const volumes = this.#volumes
-    this.#lives = new Lives({ effects, strike, world, volumes, environment, clock, databaseName, folder, plant })
+    const host = () => this.#host
+    this.#lives = new Lives({ effects, strike, world, volumes, environment, clock, databaseName, folder, plant, host })
+    this.#host = scenario.isFleet ? new HostProgram(world, clock, this.#lives.askFromHost) : null
+    this.#checks = new RunChecks((effect) => this.#query(effect), this.#host?.sandboxes ?? world)
   }
 
   static async of(options: RunOptions): Promise<RunResult> {
@@ -119,13 +123,14 @@ export class CrashRun {
     const faults = run.#checks.faults
     // A service knows by its monotonic clock that its lease is over.
     const began = realNow()
-    if (options.strike === "freeze") performance.now = () => began + run.#clock.currentTimeMillisUnsafe() - epochMs
+    if (run.#databaseClock !== null) performance.now = () => began + run.#clock.currentTimeMillisUnsafe() - epochMs
     try {
       await Promise.race([run.#all(reference), stuck])
     } catch (error) {
       faults.push(`${run.#place}: ${(error as Error).stack ?? error}`)
     } finally {
       performance.now = realNow
+      run.#host?.end()
       clearTimeout(timer)
       await run.#lives.endAll().catch((error) => faults.push(`${error}`))
       run.#databaseClock?.close()
@@ -199,7 +204,12 @@ export class CrashRun {
       case "world":
         // Machines are slow enough for the next service to own its actors by then.
         if (this.#lives.hasFrozen) await this.#pass(takeOverMs)
-        step.happen({ world: this.#world, ids: this.#credentials.ids, nowMs: this.#clock.currentTimeMillisUnsafe() })
+        step.happen({
+          world: this.#world,
+          ids: this.#credentials.ids,
+          nowMs: this.#clock.currentTimeMillisUnsafe(),
+          host: this.#host
+        })
         await this.#pass(0)
         return
       case "command": {

@@ -12,6 +12,7 @@ import { ActorNetwork } from "./ActorNetwork.ts"
 import { CrashLife, type Strike } from "./CrashLife.ts"
 import type { Verdict } from "./DatabaseWire.ts"
 import type { Effects } from "./Effects.ts"
+import type { AskService, HostProgram } from "./HostProgram.ts"
 import type { ModelVolumes } from "./ModelVolumes.ts"
 import type { Plant } from "./plants.ts"
 
@@ -29,6 +30,8 @@ export interface LivesOptions {
   /** For sockets and data. */
   readonly folder: string
   readonly plant: Plant | null
+  /** Of a fleet. */
+  readonly host: () => HostProgram | null
 }
 
 interface Running {
@@ -60,6 +63,10 @@ export class Lives {
     this.#asked++
     return other === undefined || other.isFrozen || this.#asked % 2 === 0 ? this.serving : other
   }
+
+  /** Its answer to a host; null: none came. */
+  readonly askFromHost: AskService = async (request) =>
+    this.#serving === null || this.isStruck ? null : this.next.askFromHost(request)
 
   get hasFrozen(): boolean {
     return this.#other !== null
@@ -108,7 +115,7 @@ export class Lives {
   }
 
   async #startOne(): Promise<void> {
-    const { effects, strike, world, volumes, environment, clock, databaseName, folder, plant } = this.#options
+    const { effects, strike, world, volumes, environment, clock, databaseName, folder, plant, host } = this.#options
     const port = firstPort + this.#begun++
     const socketFolder = join(folder, `life${this.#begun}`)
     mkdirSync(socketFolder)
@@ -121,6 +128,7 @@ export class Lives {
       environment,
       database: databaseName,
       plant,
+      host: host(),
       cluster: strike === "freeze" ? { network: this.#network, port } : null,
       socketFolder,
       dataFolder: join(folder, "data"),
