@@ -33,6 +33,12 @@ export const parts: ReadonlyArray<Part> = [
     share: 2
   },
   {
+    name: "freeze",
+    sentence: "a service frozen at every effect, and woken beside the next one",
+    command: ["test/system/crash/sweep.ts", "--strike", "freeze", "--second", "some"],
+    share: 3
+  },
+  {
     name: "linear",
     sentence: "clients of a service that is killed, frozen and cut off from its database",
     command: ["test/system/linear/main.ts"],

@@ -8,6 +8,7 @@ import { state } from "../../../src/proofs/Proved.ts"
 import type { Strike } from "../../support/crash/effects/CrashLife.ts"
 import type { Reference } from "../../support/crash/effects/CrashRun.ts"
 import counts from "../../support/crash/effects/counts.json" with { type: "json" }
+import { drainForgotten } from "../../support/crash/effects/frozenPlants.ts"
 import { MetEffects } from "../../support/crash/effects/MetEffects.ts"
 import {
   keyRevokedInMemory,
@@ -183,6 +184,13 @@ describe("at each of its effects", () => {
       "credit",
       "before insert grants #1",
       /purchase was answered 200/
+    ],
+    [
+      "a drain that no new service goes on with",
+      drainForgotten,
+      "a host is drained",
+      "after commit DRAIN #1",
+      /get was answered 200/
     ]
   ]
   it.runIf(stopFile === undefined).each(planted)("a sweep finds %s", async (_, plant, name, at, says) => {

@@ -14,6 +14,11 @@ const asks = (asked: Asked): ScenarioStep => ({
   run: Effect.flatMap(Hosts, (hosts) => hosts.ask(hostId, asked)).pipe(Effect.as([]), Effect.provide(Hosts.layer))
 })
 
+const isStopped = (code: string): ScenarioStep => ({
+  ...read("get", "/sandboxes/{create}"),
+  holds: ({ json }) => json.sandbox.status === "stopped" && json.sandbox.statusReason.code === code
+})
+
 const lost = happen("the host loses its power", ({ host }) => host!.cutPower())
 const start = make("start", "/sandboxes/{create}/start?wait=running", {})
 
@@ -30,7 +35,7 @@ export const fleetScenarios: ReadonlyArray<Scenario> = [
       make("hang", "/sandboxes/{create}/operations", argv("hang")),
       asks("DRAIN"),
       pass(6000),
-      read("get", "/sandboxes/{create}"),
+      isStopped("HOST_DRAINING"),
       asks("UNCORDON"),
       pass(3000),
       start
@@ -39,6 +44,17 @@ export const fleetScenarios: ReadonlyArray<Scenario> = [
   {
     name: "a host is lost",
     isFleet: true,
-    steps: [starts, pass(3000), workspace, create(), lost, pass(20_000), starts, pass(8000), start]
+    steps: [
+      starts,
+      pass(3000),
+      workspace,
+      create(),
+      lost,
+      pass(20_000),
+      isStopped("HOST_LOST"),
+      starts,
+      pass(8000),
+      start
+    ]
   }
 ]
