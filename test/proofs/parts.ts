@@ -39,6 +39,12 @@ export const parts: ReadonlyArray<Part> = [
     share: 3
   },
   {
+    name: "hosts",
+    sentence: "the service killed at every effect of its drivers, with real machines",
+    command: ["test/system/host/kills.ts"],
+    share: 2
+  },
+  {
     name: "linear",
     sentence: "clients of a service that is killed, frozen and cut off from its database",
     command: ["test/system/linear/main.ts"],

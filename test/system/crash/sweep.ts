@@ -1,19 +1,15 @@
 /**
  * `npx node test/system/crash/sweep.ts`: the service ends at each effect of each scenario, once. `--strike lose`: it goes on, and the database's answer is
  * lost there. `--strike freeze`: it is frozen there, another one takes over, and it is woken after the last step.
- * `--runs N`: only so many, evenly over all; `--seconds S`: only so long; `--seed S`: in another order; `--only SCENARIO`; `--at EFFECT`: this one again.
+ * `--runs N`: only so many, evenly over all; `--seconds S`: only so long; `--seed S`: in another order; `--only SCENARIO,…`; `--at EFFECT`: this one again.
  * `--since FILE`: only effects that FILE does not name yet; those that were met are written into it, so that several runs meet all. Begin another FILE when
  * the service has changed.
  * `--second K`: the next service ends, too, or the frozen one is woken, at K effects after that; `--second some`: in every second run, sooner or later.
  * Ctrl-C ends it after the present run, and it says what it had seen; a second one ends it now.
  */
-import { spawn } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join, resolve } from "node:path"
+import { resolve } from "node:path"
 import { parseArgs } from "node:util"
-
-const root = join(import.meta.dirname, "../../..")
+import { runStoppable } from "../../support/stoppableTests.ts"
 
 const { values } = parseArgs({
   options: {
@@ -28,36 +24,12 @@ const { values } = parseArgs({
   }
 })
 
-const folder = mkdtempSync(join(tmpdir(), "atoll-sweep-"))
-const stopFile = join(folder, "stop")
 const asked = Object.entries({ ...values, since: values.since && resolve(values.since) }).map(
   ([name, value]) => [`ATOLL_SWEEP_${name.toUpperCase()}`, value] as const
 )
 
-const child = spawn(
-  process.execPath,
-  [
-    join(root, "node_modules/vitest/vitest.mjs"),
-    "run",
-    "test/system/crash/effects.test.ts",
-    "--disable-console-intercept"
-  ],
-  {
-    cwd: root,
-    stdio: ["ignore", "inherit", "inherit"],
-    env: { ...process.env, ...Object.fromEntries(asked), ATOLL_SWEEP_STOP: stopFile },
-    // Ctrl-C reaches only this process.
-    detached: true
-  }
+process.exitCode = await runStoppable(
+  ["test/system/crash/effects.test.ts", "--disable-console-intercept"],
+  Object.fromEntries(asked),
+  "ATOLL_SWEEP_STOP"
 )
-
-let isStopping = false
-process.on("SIGINT", () => {
-  if (isStopping) process.kill(-child.pid!, "SIGKILL")
-  isStopping = true
-  writeFileSync(stopFile, "")
-})
-child.on("exit", (code) => {
-  rmSync(folder, { recursive: true, force: true })
-  process.exitCode = code ?? 1
-})

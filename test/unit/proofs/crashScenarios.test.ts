@@ -14,10 +14,10 @@ import type { AskStep } from "../../support/crash/effects/scenarios/Scenario.ts"
 const unswept: Readonly<Record<string, string>> = {
   "POST /console/api/operator/hosts/:hostId/wish": "a host of a fleet: the sweep has no fleet",
   "POST /console/api/operator/hosts/:hostId/remove": "a host of a fleet: the sweep has no fleet",
-  "POST /console/api/operator/doctor": "changes nothing: a process of its own looks at the machine",
+  "POST /console/api/operator/doctor": "changes nothing: a separate process looks at the machine",
   "POST /console/api/operator/usage/verify": "changes nothing: it reads the books",
   "POST /console/api/operator/backups":
-    "a process of its own writes a file, which is whole or not there (test/system/ops/backup)"
+    "a separate process writes a file, which is whole or not there (test/system/ops/backup)"
 }
 
 const changing: Array<string> = []
@@ -41,7 +41,7 @@ const asked = scenarios
   .filter(({ status }) => status === undefined || status < 300)
   .map(({ method, path }) => `${method} ${path.startsWith("/console/") ? "" : "/api/v2"}${path.replace(/\?.*/, "")}`)
 
-/** The one with the most words of its own. */
+/** The one with the fewest parameters. */
 const endpointOf = (request: string): string | undefined =>
   changing
     .filter((endpoint) => new RegExp(`^${endpoint.replaceAll(/:\w+/g, "[^/]+")}$`).test(request))
@@ -54,7 +54,7 @@ describe("a crash at each effect", () => {
     assert.sameMembers(missing, Object.keys(unswept))
   })
 
-  it("has scenarios and requests with names of their own", () => {
+  it("has no two scenarios or requests of one name", () => {
     const names = scenarios.map(({ name }) => name)
     assert.strictEqual(new Set(names).size, names.length)
     for (const { name, steps } of scenarios) {

@@ -46,6 +46,8 @@ const idIn = ({ json }: Answer): string | null =>
   json?.session?.id ??
   json?.processes?.[0]?.id ??
   json?.accounts?.[0]?.id ??
+  // The newest.
+  json?.keys?.at(-1)?.id ??
   json?.endpointId ??
   /\b[a-z]+_\w+/.exec(json?.said ?? "")?.[0] ??
   null

@@ -43,6 +43,16 @@ export class DatabaseClock {
     ).pipe(Effect.asVoid, Effect.orDie)
   }
 
+  /** Its own time again, for connections that are opened from now on. */
+  readonly removed: Effect.Effect<void, never, SqlClient.SqlClient> = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    sql.unsafe(
+      `do $$ begin
+         execute format('alter database %I reset search_path', current_database());
+         drop function if exists public.clock_timestamp();
+       end $$`
+    )
+  ).pipe(Effect.asVoid, Effect.orDie)
+
   close(): void {
     closeSync(this.#file)
   }

@@ -1,13 +1,13 @@
 /**
  * A service that is killed at an effect of a start, of a spare's start, handover or end, of a stop or a deletion of a namespace Sandbox: the next one finishes
- * it, keeps the volume as long as it should, and leaves nothing on the host. By default at some of the effects, which a
- * seed chooses; ATOLL_KILLS=all: at each.
+ * it, keeps the volume as long as it should, and leaves nothing on the host. At which effects: `KillRounds.ts`.
  */
 import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Runtime } from "../../../../src/runtime/Runtime.ts"
+import { KillRounds } from "../../../support/host/KillRounds.ts"
 import { dataFolder, driverOn, skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
 import { lastingTracesOf } from "../../../support/host/namespace/traces.ts"
 import { output } from "../../../support/runtime/contract/commands.ts"
@@ -15,14 +15,19 @@ import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
 import { untilKilled } from "../../../support/untilKilled.ts"
 import { openHost } from "./openHost.ts"
 
-const everyNth = process.env["ATOLL_KILLS"] === "all" ? 1 : 6
-const seed = Number(process.env["ATOLL_KILLS_SEED"] ?? Date.now() % everyNth)
+const everyNth = 6
+const actions = ["start", "spare", "take", "close", "stop", "destroy"] as const
+
+/** A spare is handed over in few effects: at each of them. It is made and ended in some more. */
+const stepOf = (action: (typeof actions)[number]): number =>
+  action === "take" ? 1 : action === "spare" || action === "close" ? 3 : everyNth
+
 const program = join(import.meta.dirname, "fixtures/killedAt.ts")
 
 describe.skipIf(skipped(unusable))("a service of namespaces that is killed", () => {
   it.live(
     "at any effect of a start, a stop or a deletion leaves work that the next one finishes",
-    () =>
+    (context) =>
       Effect.gen(function* () {
         const folder = yield* Effect.acquireRelease(Effect.sync(dataFolder), (path) =>
           Effect.sync(() => rmSync(path, { recursive: true, force: true }))
@@ -51,33 +56,31 @@ describe.skipIf(skipped(unusable))("a service of namespaces that is killed", () 
               )
             })
           )
-        let kills = 0
-        for (const action of ["start", "spare", "take", "close", "stop", "destroy"] as const) {
-          // A spare is handed over in few effects: at each of them. It is made and ended in some more.
-          const step =
-            action === "take" ? 1 : action === "spare" || action === "close" ? Math.min(3, everyNth) : everyNth
-          for (let at = 1 + (seed % step); ; at += step) {
-            // A start of the first generation, which makes the volume; of a later one for the others.
-            if (action === "stop" || action === "destroy") yield* running(1)
-            const effects = yield* acted(action, 1, at)
-            const what = `${action}, killed at ${at}`
-            if (action === "stop") {
-              yield* on((driver) => driver.stop("victim", 1))
-              const inventory = yield* on((driver) => driver.inventory)
-              assert.deepStrictEqual(inventory, [{ sandboxId: "victim", state: "volume", generation: null }], what)
-              assert.strictEqual(yield* running(2), "kept", what)
-            } else if (action === "start" || action === "take") {
-              yield* running(1)
-              assert.strictEqual(yield* running(1), "kept", what)
-            }
-            yield* destroyed
-            if (effects !== null) break
-            kills++
+        const rounds = new KillRounds(everyNth)
+        const places = rounds.places(actions, stepOf)
+        let effects: number | null = null
+        for (let next = places.next(effects); !next.done; next = places.next(effects)) {
+          const { action, at } = next.value
+          // A start of the first generation, which makes the volume; of a later one for the others.
+          if (action === "stop" || action === "destroy") yield* running(1)
+          effects = yield* acted(action, 1, at)
+          const what = `${action}, killed at ${at}`
+          if (action === "stop") {
+            yield* on((driver) => driver.stop("victim", 1))
+            const inventory = yield* on((driver) => driver.inventory)
+            assert.deepStrictEqual(inventory, [{ sandboxId: "victim", state: "volume", generation: null }], what)
+            assert.strictEqual(yield* running(2), "kept", what)
+          } else if (action === "start" || action === "take") {
+            yield* running(1)
+            assert.strictEqual(yield* running(1), "kept", what)
           }
+          yield* destroyed
+          rounds.note(context, actions)
         }
-        console.log(`${kills} kills of a service in a start, a stop or a deletion, seed ${seed}`)
-        assert.isAtLeast(kills, 3)
+        rounds.note(context, actions)
+        console.log(`${rounds.kills} kills of a service in a start, a stop or a deletion, seed ${rounds.seed}`)
+        assert.isAtLeast(rounds.kills, rounds.killsMin)
       }).pipe(Effect.scoped),
-    240_000
+    KillRounds.timeout(240_000)
   )
 })

@@ -1,19 +1,20 @@
 /**
  * A service that is killed at an effect of a sleep or a waking, on a real machine: the machine goes on, or sleeps with
- * its memory whole. By default at some of the effects, which a seed chooses; ATOLL_KILLS=all: at each.
+ * its memory whole. At which effects: `KillRounds.ts`.
  */
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Runtime } from "../../../../src/runtime/Runtime.ts"
+import { KillRounds } from "../../../support/host/KillRounds.ts"
 import { destroyAll, driverOn, scopedFolder, TIMEOUT_MS, unusable } from "../../../support/host/qemu/TestMachines.ts"
 import { eventually, output, shell } from "../../../support/runtime/contract/commands.ts"
 import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
 import { untilKilled } from "../../../support/untilKilled.ts"
 
-const everyNth = process.env["ATOLL_KILLS"] === "all" ? 1 : 4
-const seed = Number(process.env["ATOLL_KILLS_SEED"] ?? Date.now() % everyNth)
+const everyNth = 4
+const actions = ["suspend", "wake"] as const
 
 /** Its effects, if it was not killed; else null. */
 const actedOn = (folder: string, action: "suspend" | "wake", killAt: number) =>
@@ -22,7 +23,7 @@ const actedOn = (folder: string, action: "suspend" | "wake", killAt: number) =>
 describe.skipIf(unusable !== null)("a service that is killed", () => {
   it.live(
     "at any effect of a sleep or a waking leaves a machine that goes on with its memory",
-    () =>
+    (context) =>
       Effect.gen(function* () {
         const folder = yield* scopedFolder
         const on = <A, E>(body: Effect.Effect<A, E, Runtime>) => Effect.provide(body, driverOn(folder))
@@ -65,24 +66,23 @@ describe.skipIf(unusable !== null)("a service that is killed", () => {
             })
           )
           const before = files()
-          let kills = 0
-          for (const action of ["suspend", "wake"] as const) {
-            for (let at = 1 + (seed % everyNth); ; at += everyNth) {
-              if (action === "wake") yield* on(Effect.flatMap(Runtime, (driver) => driver.suspend("held", 1)))
-              const effects = yield* actedOn(folder, action, at)
-              count = yield* goesOn(`${action}, killed at ${at}`, count)
-              assert.deepStrictEqual(files(), before)
-              if (effects !== null) {
-                assert.isAbove(effects, 8)
-                break
-              }
-              kills++
-            }
+          const rounds = new KillRounds(everyNth)
+          const places = rounds.places(actions)
+          let effects: number | null = null
+          for (let next = places.next(effects); !next.done; next = places.next(effects)) {
+            const { action, at } = next.value
+            if (action === "wake") yield* on(Effect.flatMap(Runtime, (driver) => driver.suspend("held", 1)))
+            effects = yield* actedOn(folder, action, at)
+            count = yield* goesOn(`${action}, killed at ${at}`, count)
+            assert.deepStrictEqual(files(), before)
+            if (effects !== null) assert.isAbove(effects, 8)
+            rounds.note(context, actions)
           }
-          console.log(`${kills} kills of a service in a sleep or a waking, seed ${seed}`)
-          assert.isAbove(kills, 4)
+          rounds.note(context, actions)
+          console.log(`${rounds.kills} kills of a service in a sleep or a waking, seed ${rounds.seed}`)
+          assert.isAtLeast(rounds.kills, rounds.killsMin)
         }).pipe(Effect.ensuring(Effect.orDie(on(Effect.flatMap(Runtime, destroyAll)))))
       }).pipe(Effect.scoped),
-    TIMEOUT_MS * 2
+    KillRounds.timeout(TIMEOUT_MS * 2)
   )
 })

@@ -48,7 +48,8 @@ export const notRun: ReadonlyArray<NotRun> = [
       /^npm run (?:check|docs|words|shots|machines|histories|explore|mutants|prove|clients|release|pack|bench|test:\w+)\b/,
     why: development
   },
-  { command: /^(?:ATOLL_KILLS=all |ATOLL_RECORD_HISTORIES=FOLDER )?npm test\b/, why: development }
+  { command: /^(?:ATOLL_RECORD_HISTORIES=FOLDER )?npm test\b/, why: development },
+  { command: /^npx node test\/system\/host\/kills\.ts /, why: development }
 ]
 
 export const reasonsFor = ({ command }: Shown) => notRun.filter((one) => one.command.test(command))

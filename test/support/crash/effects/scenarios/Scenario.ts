@@ -48,7 +48,7 @@ export type ScenarioStep =
   | AskStep
   | { readonly type: "pass"; readonly name: string; readonly ms: number }
   | { readonly type: "world"; readonly name: string; readonly happen: (at: WorldAt) => void }
-  /** What the operator's command line does, in a process of its own. What it prints is among the ids, by these names. */
+  /** What the operator's command line does in a separate process. What it prints is among the ids, by these names. */
   | {
       readonly type: "command"
       readonly name: string

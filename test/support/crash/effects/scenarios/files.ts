@@ -65,7 +65,7 @@ export const fileScenarios: ReadonlyArray<Scenario> = [
       workspace,
       create(),
       write("write", "/workspace/a.txt", "kept"),
-      make("hang", "/sandboxes/{create}/operations", argv("hang")),
+      make("sleep", "/sandboxes/{create}/operations", argv("sleep", "1000")),
       post("stop", "/sandboxes/{create}/stop"),
       make("start", "/sandboxes/{create}/start?wait=running", {}),
       edit("edit", "/workspace/a.txt", "kept", "kept", "kept on")

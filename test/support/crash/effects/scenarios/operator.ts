@@ -24,15 +24,12 @@ const account = (creditUsd: string): ReadonlyArray<ScenarioStep> => [
   }
 ]
 
-/** Whoever had no answer looks at the credit before giving it again. */
-const credit = (name: string, usd: string, before: number, after: number): ReadonlyArray<AskStep> => [
-  money(`before ${name}`, before),
+/** Without an answer the operator looks at the credit before giving it again. */
+const give = (name: string, usd: string, first: AskStep): AskStep =>
   slow({
     ...asOperator(name, "/accounts/{account}/credit", { usd, kind: "purchase", expiresAt: null, description: null }),
-    first: money(`${name} is there`, after)
-  }),
-  { ...money(`after ${name}`, after), isRepeated: true }
-]
+    first
+  })
 
 const key = (name: string): AskStep =>
   slow(asOperator(name, "/keys", { account: "acme", name, scopes: "all", expiresAt: null }))
@@ -52,7 +49,12 @@ export const operatorScenarios: ReadonlyArray<Scenario> = [
   {
     name: "credit",
     environment: operatorSettings,
-    steps: [...account("1.50"), ...credit("purchase", "2", 1_500_000, 3_500_000)]
+    steps: [
+      ...account("1.50"),
+      money("before", 1_500_000),
+      give("purchase", "2", money("purchase is there", 3_500_000)),
+      { ...money("after", 3_500_000), isRepeated: true }
+    ]
   },
   {
     name: "account",
@@ -106,14 +108,7 @@ export const operatorScenarios: ReadonlyArray<Scenario> = [
       by("first", create()),
       pass(20_000),
       by("first", { ...post("too late", "/sandboxes/{create}/start", {}), status: 402 }),
-      slow(
-        asOperator("more", "/accounts/{account}/credit", {
-          usd: "5",
-          kind: "purchase",
-          expiresAt: null,
-          description: null
-        })
-      ),
+      give("more", "5", { ...money("more is there", 0), holds: ({ json }) => json.microUsd > 4_000_000 }),
       by("first", post("start", "/sandboxes/{create}/start?wait=running", {})),
       by("first", remove("delete", "/sandboxes/{create}"))
     ]

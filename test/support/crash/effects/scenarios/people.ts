@@ -1,5 +1,6 @@
 /** People in the console: invitations, sign-in, sessions, passphrases and API keys. */
 
+import type { Answer } from "../ClientConnection.ts"
 import { asOperator, operatorSettings, signedInAsOperator, slow } from "./operatorSteps.ts"
 import type { AskStep, Scenario, ScenarioStep } from "./Scenario.ts"
 import { post, read, remove } from "./steps.ts"
@@ -51,12 +52,16 @@ const link = (nth: number, otherwise?: AskStep): AskStep => ({
 const createKey = (name: string, session: string): AskStep =>
   by(session, slow(post(name, "/console/api/keys", { name, scopes: ["sandbox:read", "sandbox:execute"] })))
 
-const livingKeys =
-  (count: number, name: string): NonNullable<AskStep["holds"]> =>
-  ({ json }) =>
-    json.keys.filter(
-      (key: { readonly name: string; readonly revokedAt: unknown }) => key.name === name && key.revokedAt === null
-    ).length === count
+type Keys = ReadonlyArray<{ readonly name: string; readonly revokedAt: string | null }>
+
+const turning = ({ json }: Answer): number =>
+  (json.keys as Keys).filter(({ name, revokedAt }) => name === "turning" && revokedAt === null).length
+
+/** As many keys of that name as before: one in place of the other. */
+const isRotated: NonNullable<AskStep["holds"]> = (answer, answers) =>
+  turning(answer) === turning(answers.get("keys before")!)
+
+const keys = (name: string): AskStep => by("register", read(name, "/console/api/keys"))
 
 export const peopleScenarios: ReadonlyArray<Scenario> = [
   {
@@ -140,14 +145,15 @@ export const peopleScenarios: ReadonlyArray<Scenario> = [
       isOver("brief"),
       slow({ ...by("leaving", remove("leave", "/auth")), otherwise: { ...isOver("leaving"), name: "leave done" } }),
       isOver("leaving"),
+      keys("keys before"),
       slow({
         ...by("register", post("rotate", "/console/api/keys/{turning}/rotate")),
-        // The secret is lost, but there is one key in place of the other.
-        otherwise: { ...by("register", read("rotated", "/console/api/keys")), holds: livingKeys(1, "turning") }
+        // Its secret is lost, but the key is there.
+        otherwise: { ...keys("rotated"), holds: isRotated }
       }),
       isOver("turning"),
       { ...works("rotate"), isRepeated: false },
-      { ...by("register", read("all keys", "/console/api/keys")), holds: livingKeys(1, "turning") }
+      { ...keys("all keys"), holds: isRotated }
     ]
   }
 ]

@@ -36,6 +36,8 @@ export const sandboxScenarios: ReadonlyArray<Scenario> = [
     steps: [
       ...running,
       make("hang", "/sandboxes/{create}/operations", argv("hang")),
+      // What was readable is kept.
+      post("look", "/sandboxes/{create}/operations/{hang}/wait", { timeoutSeconds: 5, stdoutOffset: 0 }),
       happen("the machine ends", ({ world, ids }) => world.crash(ids.get("create")!)),
       pass(6000),
       read("get", "/sandboxes/{create}")

@@ -1,0 +1,101 @@
+/**
+ * At which effects of the host's code a test kills the service. By default at every Nth, from one that a seed chooses. ATOLL_KILLS=all: at each, in rounds
+ * of every Nth, so that a run that ends early has met some of all; ATOLL_KILLS_UNTIL (epoch milliseconds) and the file ATOLL_KILLS_STOP end it.
+ * ATOLL_KILLS_SEED: another order.
+ */
+import { existsSync } from "node:fs"
+import type { TestContext } from "vitest"
+
+declare module "vitest" {
+  interface TaskMeta {
+    kills?: Kills
+  }
+}
+
+export interface Kills {
+  readonly kills: number
+  /** Null: it ended before all were known. */
+  readonly effects: number | null
+  readonly seed: number
+}
+
+interface Asked {
+  readonly isAll: boolean
+  readonly seed: number
+  readonly isOver: () => boolean
+}
+
+const { env } = process
+const until = Number(env["ATOLL_KILLS_UNTIL"] || Number.POSITIVE_INFINITY)
+const stopFile = env["ATOLL_KILLS_STOP"]
+
+const asked: Asked = {
+  isAll: env["ATOLL_KILLS"] === "all",
+  seed: Number(env["ATOLL_KILLS_SEED"] || Date.now() % 1000),
+  isOver: () => Date.now() > until || (stopFile !== undefined && existsSync(stopFile))
+}
+
+export class KillRounds {
+  readonly seed: number
+  /** How many effects lie between two of one round. */
+  readonly #step: number
+  readonly #asked: Asked
+  readonly #effects = new Map<string, number>()
+  #kills = 0
+
+  constructor(step: number, given: Asked = asked) {
+    this.#step = step
+    this.#asked = given
+    this.seed = given.seed
+  }
+
+  /** Real time for a test that takes so long by default. */
+  static timeout(ms: number): number {
+    return asked.isAll ? 12 * 3_600_000 : ms
+  }
+
+  get kills(): number {
+    return this.#kills
+  }
+
+  /** Fewer mean that the test kills nothing. */
+  get killsMin(): number {
+    return this.#asked.isAll ? 0 : 3
+  }
+
+  /**
+   * The places of this run. `next` takes how many effects the action had, where nothing was killed as there is no such place; else null.
+   * @param stepOf Of actions with few effects, which are met more densely.
+   */
+  *places<A extends string>(
+    actions: ReadonlyArray<A>,
+    stepOf: (action: A) => number = () => this.#step
+  ): Generator<{ readonly action: A; readonly at: number }, void, number | null> {
+    const { isAll, isOver } = this.#asked
+    for (let round = 0; round < (isAll ? this.#step : 1); round++) {
+      for (const action of actions) {
+        const step = Math.min(stepOf(action), this.#step)
+        if (round >= step) continue
+        for (let at = 1 + ((this.seed + round) % step); ; at += step) {
+          if (isOver()) return
+          const effects = yield { action, at }
+          if (effects !== null) {
+            this.#effects.set(action, effects)
+            break
+          }
+          this.#kills++
+        }
+      }
+    }
+  }
+
+  /** For the report of the test. */
+  note({ task }: Pick<TestContext, "task">, actions: ReadonlyArray<string>): void {
+    let effects: number | null = 0
+    for (const action of actions) {
+      const count = this.#effects.get(action)
+      effects = effects === null || count === undefined ? null : effects + count
+    }
+    task.meta.kills = { kills: this.#kills, effects, seed: this.seed }
+  }
+}

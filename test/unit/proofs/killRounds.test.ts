@@ -1,0 +1,44 @@
+/** The order in which a test kills the service: evenly, and in the end at each effect once. */
+import { assert, describe, it } from "vitest"
+import { KillRounds } from "../../support/host/KillRounds.ts"
+
+const effects = { start: 20, take: 3 } as const
+const actions = ["start", "take"] as const
+
+/** Kills at each place that the rounds name, at most so many. */
+const killed = (rounds: KillRounds, killsMax = 1000) => {
+  const met: Array<string> = []
+  const places = rounds.places(actions, (action) => (action === "take" ? 1 : 6))
+  for (let next = places.next(null); !next.done && met.length < killsMax; ) {
+    const { action, at } = next.value
+    const isThere = at <= effects[action]
+    if (isThere) met.push(`${action} ${at}`)
+    next = places.next(isThere ? null : effects[action])
+  }
+  return met
+}
+
+const all = actions.flatMap((action) => Array.from({ length: effects[action] }, (_, i) => `${action} ${i + 1}`))
+const isOver = () => false
+
+describe("kills at the effects of a host", () => {
+  it("meet each effect once, and the report says how many there are", () => {
+    const rounds = new KillRounds(6, { isAll: true, seed: 4, isOver })
+    const met = killed(rounds)
+    assert.sameMembers(met, all)
+    assert.lengthOf(met, all.length)
+    const task = { meta: {} } as never as Parameters<typeof rounds.note>[0]["task"]
+    rounds.note({ task }, actions)
+    assert.deepStrictEqual(task.meta.kills, { kills: 23, effects: 23, seed: 4 })
+  })
+
+  it("are even over all when they end early", () => {
+    const met = killed(new KillRounds(6, { isAll: true, seed: 4, isOver }), 6)
+    assert.deepStrictEqual(met, ["start 5", "start 11", "start 17", "take 1", "take 2", "take 3"])
+  })
+
+  it("are some of them by default, and none once the time is over", () => {
+    assert.lengthOf(killed(new KillRounds(6, { isAll: false, seed: 1, isOver })), 7)
+    assert.lengthOf(killed(new KillRounds(6, { isAll: true, seed: 1, isOver: () => true })), 0)
+  })
+})
