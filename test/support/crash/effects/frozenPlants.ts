@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { journal, type Plant } from "./plants.ts"
 
-/** A commit takes an actor at whatever revision it is: an owner that lost it is not fenced. */
+/** A commit takes an actor at any revision: an owner that lost it is not fenced. */
 export const noFence: Plant = {
   database: journal((unsafe, text, parameters) =>
     unsafe(
