@@ -270,9 +270,9 @@ export class Sessions extends Context.Service<
           `update sessions set ended_at = $4 where account_id = $1 and ${lives} and id = $5 returning id`,
           [accountId, BigInt(now - sessionMaxMs), BigInt(now - idleMaxMs), BigInt(now), sessionId]
         )
-        if (rows.length === 0) return false
+        // One that has ended before, too: by a call whose answer was lost, and leases of it may be left.
         yield* awaitLeases
-        return true
+        return rows.length > 0
       }, Effect.orDie)
 
       const endAll = Effect.fn("Sessions.endAll")(function* (accountId: string, except: string | null) {

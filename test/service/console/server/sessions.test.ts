@@ -142,6 +142,26 @@ layer(TestApi.layer(), { excludeTestServices: true })("a session", (it) => {
       })
   )
 
+  it.effect("is over once signing out is answered, also after a sign-out whose answer was lost", () =>
+    Effect.gen(function* () {
+      const { port } = yield* TestApi
+      const sql = yield* SqlClient.SqlClient
+      const { person } = yield* registered(port)
+      let repeated = 0
+      // The lease may be over before the second sign-out: then that is refused.
+      for (let tries = 0; tries < 20 && repeated === 0; tries++) {
+        const { browser, answer } = yield* signedIn(port, person.email)
+        const stolen = browser.at(port)
+        assert.strictEqual(yield* statusOf(stolen), 200)
+        yield* sql`update sessions set ended_at = ${BigInt(Date.now())} where id = ${answer.json.session.id}`
+        const { status } = yield* inConsole(browser, "POST", "/sign-out", {})
+        assert.strictEqual(yield* statusOf(stolen), 401)
+        repeated += Number(status === 204)
+      }
+      assert.strictEqual(repeated, 1)
+    })
+  )
+
   it.effect("can be ended from another, one by one and all at once", () =>
     Effect.gen(function* () {
       const { port, second, sourceIp } = yield* TestApi

@@ -91,6 +91,7 @@ export const operatorScenarios: ReadonlyArray<Scenario> = [
       by("first", workspace, false),
       by("first", create(), false),
       by("first", make("hang", "/sandboxes/{create}/operations", argv("hang")), false),
+      by("first", post("look", "/sandboxes/{create}/operations/{hang}/wait", { timeoutSeconds: 5, stdoutOffset: 0 })),
       slow(asOperator("suspend", "/accounts/{account}/suspend")),
       pass(6000),
       slow(asOperator("resume", "/accounts/{account}/resume")),
