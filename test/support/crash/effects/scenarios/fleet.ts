@@ -23,21 +23,21 @@ const lost = happen("the host loses its power", ({ host }) => host!.cutPower())
 const start = make("start", "/sandboxes/{create}/start?wait=running", {})
 
 export const fleetScenarios: ReadonlyArray<Scenario> = [
-  { name: "a host joins", isFleet: true, steps: [starts, pass(3000), workspace, create()] },
+  { name: "a host joins", isFleet: true, steps: [starts, pass(9000), workspace, create()] },
   {
     name: "a host is drained",
     isFleet: true,
     steps: [
       starts,
-      pass(3000),
+      pass(9000),
       workspace,
       create(),
       make("hang", "/sandboxes/{create}/operations", argv("hang")),
       asks("DRAIN"),
-      pass(6000),
+      pass(14_000),
       isStopped("HOST_DRAINING"),
       asks("UNCORDON"),
-      pass(3000),
+      pass(9000),
       start
     ]
   },
@@ -46,14 +46,14 @@ export const fleetScenarios: ReadonlyArray<Scenario> = [
     isFleet: true,
     steps: [
       starts,
-      pass(3000),
+      pass(9000),
       workspace,
       create(),
       lost,
       pass(20_000),
       isStopped("HOST_LOST"),
       starts,
-      pass(8000),
+      pass(12_000),
       start
     ]
   }
