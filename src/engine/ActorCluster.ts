@@ -18,6 +18,7 @@ import {
 import { RpcSerialization } from "effect/rpc"
 import { Settings, type SettingsShape } from "../Config.ts"
 import { ProcessLeases } from "../store/ProcessLeases.ts"
+import type { ActorSockets } from "./ActorSockets.ts"
 import { clusterMembers } from "./ClusterMembers.ts"
 import { SealedSockets } from "./SealedSockets.ts"
 import { ShardEpochs } from "./ShardEpochs.ts"
@@ -46,11 +47,15 @@ const leased = Layer.effectContext(
   })
 )
 
-const several = ({ clusterHost, clusterPort, clusterLeaseMs }: SettingsShape) =>
+const several = <E, R>(
+  { clusterHost, clusterPort, clusterLeaseMs }: SettingsShape,
+  sockets: Layer.Layer<ActorSockets, E, R>
+) =>
   leased.pipe(
     Layer.provide(SocketRunner.layer.pipe(Layer.provide([SealedSockets.layerServer, SealedSockets.layerClients]))),
     Layer.provide([MessageStorage.layerNoop, RunnerHealth.layerNoop, ShardLeases.layer]),
-    Layer.provide(clusterMembers.pipe(Layer.provide(SealedSockets.layer))),
+    Layer.provide(clusterMembers),
+    Layer.provide(sockets),
     Layer.provide(ProcessLeases.layer),
     Layer.provide([
       RpcSerialization.layerSchemaBinary(),
@@ -71,5 +76,10 @@ const several = ({ clusterHost, clusterPort, clusterLeaseMs }: SettingsShape) =>
 
 export const ActorCluster = {
   layerSingle: single,
-  layer: Layer.unwrap(Effect.map(Settings, (settings) => (settings.clusterPort === 0 ? single : several(settings))))
+  layer: Layer.unwrap(
+    Effect.map(Settings, (settings) => (settings.clusterPort === 0 ? single : several(settings, SealedSockets.layer)))
+  ),
+  /** Over connections of the caller's, which must authenticate each other as those of `SealedSockets` do. */
+  layerOver: <E, R>(sockets: Layer.Layer<ActorSockets, E, R>) =>
+    Layer.unwrap(Effect.map(Settings, (settings) => several(settings, sockets)))
 }

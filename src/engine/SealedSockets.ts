@@ -20,7 +20,6 @@ const openTimeout = "1 second"
 const pings = { pingInterval: "1 second", pingTimeout: "2 seconds" } as const
 const connectAgain = Schedule.spaced("100 millis")
 
-/** Both directions, and the probes of other processes, use the same connections. */
 const sockets = Layer.unwrap(
   Effect.gen(function* (): Effect.fn.Return<
     Layer.Layer<ActorSockets, PeerUnusable | SettingsUnusable, SqlClient.SqlClient | Settings>,
@@ -35,10 +34,10 @@ const sockets = Layer.unwrap(
 )
 
 export const SealedSockets = {
-  /** The connections themselves. */
+  /** The connections themselves, for both directions and for the probes of other processes. */
   layer: sockets,
 
-  /** Outgoing. */
+  /** Outgoing. Needs ActorSockets. */
   layerClients: Layer.effect(
     Runners.RpcClientProtocol,
     Effect.gen(function* () {
@@ -55,9 +54,9 @@ export const SealedSockets = {
         }, Effect.orDie)
       }
     })
-  ).pipe(Layer.provide(sockets)),
+  ),
 
-  /** Incoming. */
+  /** Incoming. Needs ActorSockets. */
   layerServer: Layer.effect(
     SocketServer.SocketServer,
     Effect.gen(function* () {
@@ -65,5 +64,5 @@ export const SealedSockets = {
       const { serve } = yield* ActorSockets
       return yield* serve(Option.getOrThrow(runnerAddress))
     })
-  ).pipe(Layer.provide(sockets))
+  )
 }

@@ -39,6 +39,12 @@ export const parts: ReadonlyArray<Part> = [
     share: 2
   },
   {
+    name: "freeze",
+    sentence: "a service frozen at every effect, and woken beside the next one",
+    command: ["test/system/crash/sweep.ts", "--strike", "freeze", "--second", "some"],
+    share: 3
+  },
+  {
     name: "machines",
     sentence: "the service killed at every effect of its drivers, with real machines",
     command: ["test/system/host/kills.ts"],

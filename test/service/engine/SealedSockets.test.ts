@@ -13,7 +13,10 @@ it.live("the port of actor messages closes while a client holds a silent connect
     const port = yield* Effect.promise(freePort)
     const scope = yield* Scope.make()
     const config = ShardingConfig.layer({ runnerAddress: Option.some(RunnerAddress.make("127.0.0.1", port)) })
-    yield* Layer.buildWithScope(SealedSockets.layerServer.pipe(Layer.provide([config, testSettings()])), scope)
+    yield* Layer.buildWithScope(
+      SealedSockets.layerServer.pipe(Layer.provide([SealedSockets.layer, config]), Layer.provide(testSettings())),
+      scope
+    )
     const silent = yield* Effect.acquireRelease(
       Effect.promise(async () => {
         const socket = connect(port, "127.0.0.1")

@@ -12,9 +12,12 @@ interface Sleep {
 export class ManualClock implements Clock.Clock {
   #now: number
   readonly #sleeps = new Set<Sleep>()
+  readonly #moved: (nowMs: number) => void
 
-  constructor(startMs: number) {
+  /** @param moved Called with each new instant, before anything wakes at it. */
+  constructor(startMs: number, moved: (nowMs: number) => void = () => {}) {
     this.#now = startMs
+    this.#moved = moved
   }
 
   currentTimeMillisUnsafe = () => this.#now
@@ -48,11 +51,16 @@ export class ManualClock implements Clock.Clock {
     let next = Number.POSITIVE_INFINITY
     for (const { at } of this.#sleeps) next = Math.min(next, at)
     if (next > limitMs) {
-      this.#now = Math.max(this.#now, limitMs)
+      this.#move(limitMs)
       return false
     }
-    this.#now = Math.max(this.#now, next)
+    this.#move(next)
     for (const sleep of [...this.#sleeps]) if (sleep.at <= this.#now) sleep.wake()
     return true
+  }
+
+  #move(toMs: number): void {
+    this.#now = Math.max(this.#now, toMs)
+    this.#moved(this.#now)
   }
 }

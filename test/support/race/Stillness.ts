@@ -9,9 +9,12 @@ const stillWithinMs = 30_000
 
 export const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** A statement's span is named after the database, a transaction's is not: so by its kind, not by its name. */
+/**
+ * A statement's span is named after the database, a transaction's is not: so by its kind, not by its name. A call of an actor's owner in another process
+ * is of that kind, too, and may wait for as long as the clock stands.
+ */
 const isOfDatabase = ({ kind, name }: { readonly kind: Tracer.SpanKind; readonly name: string }) =>
-  kind === "client" || name === "sql.transaction"
+  (kind === "client" && !name.includes(".client.")) || name === "sql.transaction"
 
 export class Stillness {
   #open = 0

@@ -8,6 +8,8 @@ import { state } from "../../../src/proofs/Proved.ts"
 import type { Strike } from "../../support/crash/effects/CrashLife.ts"
 import type { Reference } from "../../support/crash/effects/CrashRun.ts"
 import counts from "../../support/crash/effects/counts.json" with { type: "json" }
+import frozenCounts from "../../support/crash/effects/frozenCounts.json" with { type: "json" }
+import { drainForgotten } from "../../support/crash/effects/frozenPlants.ts"
 import { MetEffects } from "../../support/crash/effects/MetEffects.ts"
 import {
   keyRevokedInMemory,
@@ -21,7 +23,7 @@ import {
 } from "../../support/crash/effects/plants.ts"
 import { scenarios } from "../../support/crash/effects/scenarios/every.ts"
 import type { Scenario } from "../../support/crash/effects/scenarios/Scenario.ts"
-import { lineOf, type Swept, sweepOver, targetsOf } from "../../support/crash/effects/sweepOver.ts"
+import { lineOf, type Swept, strikeNames, sweepOver, targetsOf } from "../../support/crash/effects/sweepOver.ts"
 
 const asked = (name: string): string | undefined => process.env[`ATOLL_SWEEP_${name}`] || undefined
 
@@ -31,7 +33,7 @@ const seed = Number(asked("SEED") ?? Date.now() % 1_000_000)
 const strike = (asked("STRIKE") ?? "crash") as Strike
 const only = asked("ONLY")
 const at = asked("AT")
-/** The next service ends, too, at so many effects after that. `some`: in every second run, sooner or later. */
+/** The next service ends, too, or the frozen one wakes, at so many effects after that. `some`: in every second run, sooner or later. */
 const asksSecond = asked("SECOND") ?? "some"
 const secondMax = 30
 /** It is there once it shall end. */
@@ -40,6 +42,17 @@ const stopFile = asked("STOP")
 const met = new MetEffects(asked("SINCE") ?? null)
 const chosen = scenarios.filter(({ name }) => only === undefined || only.split(",").includes(name))
 const progressEveryMs = 10_000
+const whatOf: Readonly<Record<Strike, string>> = {
+  crash: "a crash",
+  lose: "a lost answer of the database",
+  freeze: "a freeze, and a late awakening,"
+}
+
+/** Where frozen services are, a wait in real time is one of the run's clock, and fewer things repeat meanwhile. */
+const recordedOf = ({ name }: Scenario): number => {
+  const all: Readonly<Record<string, number>> = strike === "freeze" ? { ...counts, ...frozenCounts } : counts
+  return all[name] ?? 0
+}
 
 interface Target {
   readonly scenario: Scenario
@@ -81,10 +94,10 @@ describe("at each of its effects", () => {
   const table = () => [...[...swept.values()].map((one) => lineOf(one, strike)), total()].forEach(say)
   it("has no fewer effects than were recorded", async () => {
     for (const scenario of chosen) {
-      const recorded = (counts as Readonly<Record<string, number>>)[scenario.name] ?? 0
-      let found = await reference(scenario)
+      const recorded = recordedOf(scenario)
+      let found = await reference(scenario, strike)
       // Two commits may have become one.
-      for (let more = 0; more < 2 && found.effects.length < recorded; more++) found = await reference(scenario)
+      for (let more = 0; more < 2 && found.effects.length < recorded; more++) found = await reference(scenario, strike)
       references.set(scenario, found)
       swept.set(scenario, {
         scenario: scenario.name,
@@ -138,8 +151,8 @@ describe("at each of its effects", () => {
     const sum = (of: (one: Swept) => number) => [...swept.values()].reduce((before, one) => before + of(one), 0)
     state({
       type: "row",
-      what: `${swept.size} scenarios, ${strike === "crash" ? "a crash" : "a lost answer of the database"} at each effect`,
-      amount: `${sum(({ effects }) => effects)} effects, ${sum(({ strikes }) => strikes)} ${strike === "crash" ? "crashes" : "lost answers"}`,
+      what: `${swept.size} scenarios, ${whatOf[strike]} at each effect`,
+      amount: `${sum(({ effects }) => effects)} effects, ${sum(({ strikes }) => strikes)} ${strikeNames[strike]}`,
       seed: String(seed),
       violations: sum(({ violations }) => violations.length)
     })
@@ -181,6 +194,13 @@ describe("at each of its effects", () => {
       "credit",
       "before insert grants #1",
       /before was answered 200/
+    ],
+    [
+      "a drain that no new service goes on with",
+      drainForgotten,
+      "a host is drained",
+      "after commit DRAIN #1",
+      /get was answered 200/
     ]
   ]
   it.runIf(stopFile === undefined).each(planted)("a sweep finds %s", async (_, plant, name, at, says) => {

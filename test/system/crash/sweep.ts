@@ -1,10 +1,10 @@
 /**
  * `npx node test/system/crash/sweep.ts`: the service ends at each effect of each scenario, once. `--strike lose`: it goes on, and the database's answer is
- * lost there.
+ * lost there. `--strike freeze`: it is frozen there, another one takes over, and it is woken after the last step.
  * `--runs N`: only so many, evenly over all; `--seconds S`: only so long; `--seed S`: in another order; `--only SCENARIO,…`; `--at EFFECT`: this one again.
  * `--since FILE`: only effects that FILE does not name yet; those that were met are written into it, so that several runs meet all. Begin another FILE when
  * the service has changed.
- * `--second K`: the next service ends, too, at K effects after that; `--second some`: in every second run, sooner or later.
+ * `--second K`: the next service ends, too, or the frozen one is woken, at K effects after that; `--second some`: in every second run, sooner or later.
  * Ctrl-C ends it after the present run, and it says what it had seen; a second one ends it now.
  */
 import { resolve } from "node:path"

@@ -35,25 +35,35 @@ const jsonOf = (text: string): unknown => {
 /**
  * Null: the connection ended before the whole answer was here.
  * @param mayAnswer Asked once, before the first byte of the answer leaves the service.
+ * @param whenAwake What a frozen service sends leaves it later.
  * @param connections Those that end with the service.
  */
 export const ask = (
   server: Server,
   { method, path, body, headers }: Request,
   mayAnswer: () => boolean,
+  whenAwake: (send: () => void) => void,
   connections: Set<Duplex>
 ): Promise<Answer | null> => {
   const [near, far] = duplexPair()
   for (const end of [near, far]) end.on("error", () => {})
   let isAsked = false
-  const { write } = far
+  const { write, end } = far
   far.write = ((...args: Array<never>) => {
     if (!isAsked) {
       isAsked = true
       if (!mayAnswer()) return false
     }
-    return far.destroyed ? false : Reflect.apply(write, far, args)
+    let isTaken = true
+    whenAwake(() => {
+      isTaken = far.destroyed ? false : Reflect.apply(write, far, args)
+    })
+    return isTaken
   }) as Duplex["write"]
+  far.end = ((...args: Array<never>) => {
+    whenAwake(() => void Reflect.apply(end, far, args))
+    return far
+  }) as Duplex["end"]
   connections.add(far)
   far.once("close", () => {
     connections.delete(far)

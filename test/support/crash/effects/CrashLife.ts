@@ -2,12 +2,13 @@
 import type { Server } from "node:http"
 import type { Duplex } from "node:stream"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
+import { Clock, Context, Effect, Exit, Layer, Redacted, Scope } from "effect"
 import { inject } from "vitest"
 import { ApiServer } from "../../../../src/api/http/ApiServer.ts"
 import { protocolServer } from "../../../../src/api/http/ProtocolServer.ts"
 import { Atoll } from "../../../../src/app/Atoll.ts"
 import { ActorCluster } from "../../../../src/engine/ActorCluster.ts"
+import { HostJoins } from "../../../../src/fleet/HostJoins.ts"
 import type { SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts"
 import { Runtime } from "../../../../src/runtime/Runtime.ts"
 import { Database } from "../../../../src/store/Database.ts"
@@ -16,15 +17,19 @@ import { NoteSpool, noteSpool } from "../../../../src/store/NoteSpool.ts"
 import { pacedEnvironment, pacedHost } from "../../simulatedPace.ts"
 import { testDatabaseUrl } from "../../TestPostgres.ts"
 import { testSettings } from "../../TestSettings.ts"
+import type { ActorNetwork } from "./ActorNetwork.ts"
 import { type Answer, ask, type Request } from "./ClientConnection.ts"
 import { countedRuntime } from "./CountedRuntime.ts"
-import { DatabaseWire } from "./DatabaseWire.ts"
+import { DatabaseWire, type Verdict } from "./DatabaseWire.ts"
 import type { Effects } from "./Effects.ts"
+import { Freeze } from "./Freeze.ts"
+import { fleetEnvironment, fleetOn } from "./fleetOn.ts"
+import type { AskService, HostProgram } from "./HostProgram.ts"
 import type { ModelVolumes } from "./ModelVolumes.ts"
 import type { Plant } from "./plants.ts"
 
-/** The service's end, or the loss of a commit's answer. */
-export type Strike = "crash" | "lose"
+/** The service's end, the loss of a commit's answer, or a service that freezes and is woken beside the next one. */
+export type Strike = "crash" | "lose" | "freeze"
 
 export const apiKey = `atoll_live_${"C".repeat(43)}`
 
@@ -35,12 +40,22 @@ const environment = {
   ATOLL_LOG_LEVEL: "error"
 }
 
+const clusterEnvironment = {
+  ATOLL_CLUSTER_LEASE_MS: "1000",
+  // The database rolls back what a frozen service has begun: meanwhile the next one may wait for its locks, in real time.
+  ATOLL_DATABASE_IDLE_TRANSACTION_MS: "1000"
+}
+
+/** They repeat with the time, and decide nothing but who owns actors. */
+const isOfCluster = (effect: string): boolean => effect.includes("cluster_")
+
 /** Real time. */
 const buryWithinMs = 60
 
 export interface LifeOptions {
   readonly effects: Effects
-  readonly strike: Strike
+  /** This effect is the target. */
+  readonly struck: (life: CrashLife) => Verdict
   readonly world: SimulatedWorld
   readonly volumes: ModelVolumes
   /** Settings of the scenario, by environment variable. */
@@ -54,6 +69,10 @@ export interface LifeOptions {
   /** With the clock of the run. */
   readonly context: Context.Context<never>
   readonly plant: Plant | null
+  /** Of a fleet; null: it carries its Sandboxes itself. */
+  readonly host: HostProgram | null
+  /** Null: it is alone, and owns every actor. */
+  readonly cluster: { readonly network: ActorNetwork; readonly port: number } | null
 }
 
 export class CrashLife {
@@ -63,19 +82,19 @@ export class CrashLife {
   readonly #wire: DatabaseWire
   readonly #connections = new Set<Duplex>()
   #server: Server | null = null
+  /** Where hosts join, once it serves. */
+  #joins: HostJoins["Service"] | undefined
+  readonly #gone = Promise.withResolvers<null>()
   readonly #held = new Set<() => void>()
+  readonly #freeze = new Freeze()
   #isDead = false
   #isBuried = false
 
   private constructor(options: LifeOptions) {
     this.#options = options
-    this.#wire = new DatabaseWire(options.socketFolder, inject("testPostgresSocketFolder"), (effect) => {
-      if (this.#isDead) return "crash"
-      if (!this.#options.effects.strikes(effect)) return "pass"
-      if (this.#options.strike === "lose") return "cut"
-      this.kill()
-      return "crash"
-    })
+    this.#wire = new DatabaseWire(options.socketFolder, inject("testPostgresSocketFolder"), this.#freeze, (effect) =>
+      this.#meets(effect)
+    )
   }
 
   /** It serves once `started` resolves. */
@@ -92,35 +111,68 @@ export class CrashLife {
     return this.#wire.open
   }
 
-  /** False: it is dead, or dies now. */
-  readonly #passes = (effect: string): boolean => {
-    if (this.#isDead) return false
-    if (!this.#options.effects.strikes(effect)) return true
-    this.kill()
-    return false
+  get isFrozen(): boolean {
+    return this.#freeze.isFrozen
   }
+
+  /** Resolves once it is frozen. */
+  get frozen(): Promise<void> {
+    return this.#freeze.begun
+  }
+
+  /** Nothing more of it reaches anything, nor anything it, until it is woken. */
+  freeze(): void {
+    this.#freeze.freeze()
+  }
+
+  wake(): void {
+    this.#freeze.wake()
+  }
+
+  #meets(effect: string): Verdict {
+    if (this.#isDead) return "crash"
+    if (this.isFrozen || isOfCluster(effect) || !this.#options.effects.strikes(effect)) return "pass"
+    return this.#options.struck(this)
+  }
+
+  /** False: it is dead, or dies now. */
+  readonly #passes = (effect: string): boolean => this.#meets(effect) !== "crash"
 
   /** What waits in a dead service waits until it is buried: some of it cannot be interrupted. */
   readonly #pass = (effect: string): Effect.Effect<void> =>
     Effect.suspend(() => {
-      if (this.#passes(effect)) return Effect.void
-      return Effect.callback<void>((resume) => {
-        const end = () => resume(Effect.die(new Error("killed")))
-        if (this.#isBuried) end()
-        else this.#held.add(end)
-      })
+      if (!this.#passes(effect)) return this.#deadEnd
+      return this.isFrozen
+        ? Effect.andThen(
+            this.#freeze.pass,
+            Effect.suspend(() => (this.#isDead ? this.#deadEnd : Effect.void))
+          )
+        : Effect.void
     })
+
+  readonly #deadEnd = Effect.callback<void>((resume) => {
+    const end = () => resume(Effect.die(new Error("killed")))
+    if (this.#isBuried) end()
+    else this.#held.add(end)
+  })
 
   async #start(): Promise<void> {
     await this.#wire.listen()
-    const { dataFolder, socketFolder, database, context, plant } = this.#options
-    const settings = testSettings({ ...environment, ...this.#options.environment, ATOLL_DATA_DIR: dataFolder })
+    const { dataFolder, socketFolder, database, context, plant, cluster, host } = this.#options
+    const settings = testSettings({
+      ...environment,
+      ...(host === null ? {} : fleetEnvironment),
+      ...(cluster === null ? {} : { ...clusterEnvironment, ATOLL_CLUSTER_PORT: String(cluster.port) }),
+      ...this.#options.environment,
+      ATOLL_DATA_DIR: dataFolder
+    })
     const url = Redacted.make(testDatabaseUrl(socketFolder, database))
     const sound = Layer.fresh(Database.layerOn).pipe(Layer.provideMerge(DatabaseServer.at(url)))
     const connected = plant === null ? sound : planted(sound, plant)
-    const service = Atoll.layer(pacedHost).pipe(
+    const options = cluster === null ? pacedHost : { ...pacedHost, shardsLookEveryMs: 500 }
+    const alone = Atoll.layer(options).pipe(
       Layer.provideMerge(Layer.succeed(Runtime, this.#runtime)),
-      Layer.provide(ActorCluster.layerSingle)
+      Layer.provide(this.#cluster)
     )
     const http = NodeHttpServer.layer(
       () => {
@@ -132,20 +184,30 @@ export class CrashLife {
     const spool = plant?.isWithoutSpool
       ? Context.make(NoteSpool, null)
       : await Effect.runPromise(Layer.buildWithScope(Layer.provide(this.#spool, settings), this.#spoolScope))
-    const all = ApiServer.layer.pipe(
-      Layer.provide(http),
-      Layer.provide(service),
+    const served = ApiServer.layer.pipe(Layer.provide(http))
+    const service =
+      host === null
+        ? Layer.provide(served, alone)
+        : Layer.provideMerge(served, fleetOn(host, this.#runtime, options, this.#cluster))
+    const all = service.pipe(
       Layer.provide(Layer.succeedContext(spool)),
       Layer.provide(connected),
       Layer.provide(settings)
     )
-    await Effect.runPromiseWith(context)(Layer.buildWithScope(all, this.#scope))
+    const timed = Context.add(context, Clock.Clock, this.#freeze.clock(Context.get(context, Clock.Clock)))
+    const found = await Effect.runPromiseWith(timed)(Layer.buildWithScope(all, this.#scope))
+    this.#joins = Context.getOrUndefined(found as Context.Context<HostJoins>, HostJoins)
   }
 
   get #runtime(): Runtime["Service"] {
     const { world, volumes, plant } = this.#options
     const counted = countedRuntime(world, volumes, this.#pass)
-    return plant?.runtime?.(counted) ?? counted
+    return this.#freeze.outside(plant?.runtime?.(counted) ?? counted)
+  }
+
+  get #cluster() {
+    const { cluster } = this.#options
+    return cluster === null ? ActorCluster.layerSingle : ActorCluster.layerOver(cluster.network.socketsOf(this.#freeze))
   }
 
   /** The file of answered calls: a killed process writes nothing more into it. */
@@ -171,16 +233,28 @@ export class CrashLife {
    */
   async ask(name: string, request: Request): Promise<Answer | null> {
     if (this.#isDead) return null
-    const answer = await ask(this.#server!, request, () => this.#passes(`before reply to ${name}`), this.#connections)
+    const mayAnswer = () => this.#passes(`before reply to ${name}`)
+    const answer = await ask(this.#server!, request, mayAnswer, this.#freeze.when, this.#connections)
     // The client has it, and then the service ends.
     if (answer !== null) this.#passes(`after reply to ${name}`)
     return answer
+  }
+
+  /** Null: it ended, or was frozen, before the host had its answer; or it does not serve yet. */
+  readonly askFromHost: AskService = async (request) => {
+    if (this.#joins === undefined || this.#isDead || this.isFrozen) return null
+    const asked = Effect.exit(Effect.provideService(request, HostJoins, this.#joins))
+    const { context } = this.#options
+    const timed = Context.add(context, Clock.Clock, this.#freeze.clock(Context.get(context, Clock.Clock)))
+    return Promise.race([Effect.runPromiseWith(timed)(asked), this.#gone.promise, this.frozen.then(() => null)])
   }
 
   /** Nothing more of it reaches the database, the machines, the data folder or a client. */
   kill(): void {
     if (this.#isDead) return
     this.#isDead = true
+    this.#gone.resolve(null)
+    this.#options.cluster?.network.leave(this.#options.cluster.port)
     this.#wire.kill()
     for (const connection of this.#connections) connection.destroy()
   }
@@ -191,6 +265,7 @@ export class CrashLife {
   async bury(): Promise<void> {
     this.kill()
     this.#isBuried = true
+    this.wake()
     for (const end of this.#held) end()
     this.#server?.close()
     this.#server?.closeAllConnections()

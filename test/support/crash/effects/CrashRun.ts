@@ -1,19 +1,22 @@
 /**
- * One run of a scenario. At its target, the service ends (or loses an answer of the database), a new one starts on the same database and machines, and
- * its clients ask again what they have no answer to. Then all must be as without it.
+ * One run of a scenario. At its target, the service ends (or freezes, or loses an answer of the database), a new one starts on the same database and
+ * machines, and its clients ask again what they have no answer to. Then all must be as without it.
  */
-import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs"
+import { chmodSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { Clock, Context, Effect, References, Tracer } from "effect"
+import { Clock, type Context, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts"
 import { ManualClock } from "../../race/ManualClock.ts"
-import { Stillness, turn } from "../../race/Stillness.ts"
+import { turn } from "../../race/Stillness.ts"
 import type { Answer } from "./ClientConnection.ts"
-import { apiKey, CrashLife, type Strike } from "./CrashLife.ts"
+import { apiKey, type Strike } from "./CrashLife.ts"
 import { Credentials } from "./Credentials.ts"
+import { DatabaseClock } from "./DatabaseClock.ts"
 import { Effects } from "./Effects.ts"
+import { HostProgram } from "./HostProgram.ts"
+import { Lives } from "./Lives.ts"
 import { ModelVolumes } from "./ModelVolumes.ts"
 import type { Plant } from "./plants.ts"
 import { RunChecks } from "./RunChecks.ts"
@@ -22,7 +25,11 @@ import { clear, endOf } from "./stored.ts"
 
 /** Of the run's time. */
 const settleWithinMs = 120_000
+/** A planted fault leaves what never settles. */
+const settlePlantedWithinMs = 15_000
 const lookEveryMs = 1500
+/** Of the run's time: a lease and a second. */
+const takeOverMs = 3000
 /** Of the run's time, after the last step: events of the audit log, charges, the wallet. */
 const tailMs = 3000
 const triesMax = 30
@@ -30,6 +37,9 @@ const triesMax = 30
 const stuckAfterMs = 60_000
 /** Real time: a lease of a key ends within it, and a passphrase is hashed, on a busy machine, too. */
 const slowWithinMs = 3000
+
+/** Also while `performance` shows the run's time. */
+const realNow = performance.now.bind(performance)
 
 /** How a run without a strike ends: what any other must end as. */
 export interface Reference {
@@ -47,7 +57,9 @@ export interface RunOptions {
   readonly strike: Strike
   /** Null: nothing happens, and the run is the reference of others. */
   readonly target: string | null
-  /** The next service ends at so many effects after the target, perhaps while it starts; null: it does not. */
+  /**
+   * At so many effects after the target, perhaps while it starts, the next service ends, or the frozen one is woken; null: not before the last step.
+   */
   readonly second: number | null
   readonly reference: Reference | null
   /** A fault that is to be found; null: the service as it is. */
@@ -63,15 +75,17 @@ export interface RunResult {
 export class CrashRun {
   readonly #options: RunOptions
   readonly #effects: Effects
-  readonly #clock = new ManualClock(epochMs)
-  readonly #world: SimulatedWorld
   readonly #folder = mkdtempSync(join(tmpdir(), "atoll-effects-"))
+  readonly #databaseClock: DatabaseClock | null
+  readonly #clock: ManualClock
+  readonly #lives: Lives
+  readonly #world: SimulatedWorld
+  readonly #host: HostProgram | null
   readonly #checks: RunChecks
+  /** Of a service that was woken, to clients that had given it up. */
+  readonly #late: Array<{ readonly name: string; readonly answer: Answer }> = []
   readonly #volumes = new ModelVolumes()
   readonly #credentials = new Credentials(apiKey)
-  #stillness = new Stillness()
-  #life: CrashLife | null = null
-  #lives = 0
   #tries = 0
   #place = "the start"
 
@@ -79,8 +93,19 @@ export class CrashRun {
     this.#options = options
     this.#world = world
     this.#effects = new Effects(options.target, options.second)
-    this.#checks = new RunChecks((effect) => this.#query(effect), world)
     chmodSync(this.#folder, 0o711)
+    const { strike, databaseName, plant, scenario } = options
+    // Leases end by the clock of the run only where it is the database's, too, and that of `performance`.
+    this.#databaseClock = strike === "freeze" || scenario.isFleet ? new DatabaseClock(this.#folder) : null
+    this.#clock = new ManualClock(epochMs, (nowMs) => this.#databaseClock?.set(nowMs))
+    this.#databaseClock?.set(epochMs)
+    const [effects, clock, folder] = [this.#effects, this.#clock, this.#folder]
+    const { environment = {} } = scenario
+    const volumes = this.#volumes
+    const host = () => this.#host
+    this.#lives = new Lives({ effects, strike, world, volumes, environment, clock, databaseName, folder, plant, host })
+    this.#host = scenario.isFleet ? new HostProgram(world, clock, this.#lives.askFromHost) : null
+    this.#checks = new RunChecks((effect) => this.#query(effect), this.#host?.sandboxes ?? world)
   }
 
   static async of(options: RunOptions): Promise<RunResult> {
@@ -96,13 +121,19 @@ export class CrashRun {
       audited: new Set()
     }
     const faults = run.#checks.faults
+    // A service knows by its monotonic clock that its lease is over.
+    const began = realNow()
+    if (run.#databaseClock !== null) performance.now = () => began + run.#clock.currentTimeMillisUnsafe() - epochMs
     try {
       await Promise.race([run.#all(reference), stuck])
     } catch (error) {
       faults.push(`${run.#place}: ${(error as Error).stack ?? error}`)
     } finally {
+      performance.now = realNow
+      run.#host?.end()
       clearTimeout(timer)
-      await run.#bury().catch((error) => faults.push(`${error}`))
+      await run.#lives.endAll().catch((error) => faults.push(`${error}`))
+      await run.#endClock().catch((error) => faults.push(`${error}`))
       rmSync(run.#folder, { recursive: true, force: true })
     }
     return { wasStruck: run.#effects.wasStruck, faults, reference }
@@ -110,7 +141,8 @@ export class CrashRun {
 
   async #all(result: { -readonly [K in keyof Reference]: Reference[K] }): Promise<void> {
     await this.#query(clear)
-    await this.#start()
+    if (this.#databaseClock !== null) await this.#query(this.#databaseClock.installed)
+    await this.#lives.start()
     this.#effects.begin()
     const { scenario, reference } = this.#options
     for (const step of scenario.steps) {
@@ -119,11 +151,14 @@ export class CrashRun {
       await this.#checks.look(step.name)
     }
     this.#place = "the time after the last step"
+    this.#lives.wake()
     await this.#pass(tailMs)
     this.#effects.end()
     this.#place = "the end"
     await this.#checks.look("the end")
     result.end = await this.#settle(reference?.end ?? null)
+    // A planted fault is found.
+    if (this.#options.plant !== null && this.#checks.faults.length > 0) return
     await this.#repeat()
     this.#place = "the deletion"
     for (const step of scenario.steps)
@@ -141,80 +176,12 @@ export class CrashRun {
     return Effect.runPromiseWith(this.#options.database)(effect)
   }
 
-  /** It may end while it starts. */
-  async #start(): Promise<void> {
-    do {
-      await this.#bury()
-      await this.#startOne()
-    } while (this.#life!.isDead)
-    await this.#rest()
-  }
-
-  async #startOne(): Promise<void> {
-    const socketFolder = join(this.#folder, `life${++this.#lives}`)
-    mkdirSync(socketFolder)
-    this.#stillness = new Stillness()
-    const { life, started } = CrashLife.begin({
-      effects: this.#effects,
-      strike: this.#options.strike,
-      world: this.#world,
-      volumes: this.#volumes,
-      environment: this.#options.scenario.environment ?? {},
-      database: this.#options.databaseName,
-      plant: this.#options.plant,
-      socketFolder,
-      dataFolder: join(this.#folder, "data"),
-      context: Context.empty().pipe(
-        Context.add(Clock.Clock, this.#clock),
-        Context.add(Tracer.Tracer, this.#stillness.tracer),
-        Context.add(References.MinimumLogLevel, "None")
-      ) as Context.Context<never>
-    })
-    this.#life = life
-    let isStarted = false
-    let fault: unknown = null
-    const done = started.then(
-      () => {
-        isStarted = true
-      },
-      (error) => {
-        fault = error
-      }
-    )
-    while (!isStarted && !life.isDead) {
-      if (fault !== null) throw fault
-      await Promise.race([done, this.#rest()])
-      // Files and ports are not seen; much of the run's time would pass meanwhile.
-      await new Promise((resolve) => setTimeout(resolve, 2))
-      if (!isStarted) this.#clock.tick(this.#clock.currentTimeMillisUnsafe() + 50)
-    }
-  }
-
-  async #bury(): Promise<void> {
-    const life = this.#life
-    if (life === null) return
-    this.#life = null
-    life.kill()
-    this.#stillness = new Stillness()
-    await life.bury()
-  }
-
-  /** Until nothing happens by itself, or the service is dead. */
-  async #rest(): Promise<void> {
-    while (true) {
-      if (this.#life?.isDead) return
-      await this.#stillness.reached()
-      if ((this.#life?.openStatements ?? 0) === 0) return
-      await turn()
-    }
-  }
-
   /** If it ended, the next one starts, and answers as it did. */
   async #revive(): Promise<void> {
-    if (!this.#life!.isDead) return
-    await this.#bury()
+    if (!this.#lives.isStruck) return
+    await this.#lives.endServing()
     await this.#checks.look("the end of the service")
-    await this.#start()
+    await this.#lives.start()
     await this.#checks.look("the start of the next service")
     await this.#repeat()
   }
@@ -222,12 +189,18 @@ export class CrashRun {
   async #pass(ms: number): Promise<void> {
     const end = this.#clock.currentTimeMillisUnsafe() + ms
     while (true) {
-      await this.#rest()
+      await this.#lives.rest()
       await this.#revive()
       if (!this.#clock.tick(end)) break
     }
-    await this.#rest()
+    await this.#lives.rest()
     await this.#revive()
+  }
+
+  async #endClock(): Promise<void> {
+    if (this.#databaseClock === null) return
+    await this.#query(this.#databaseClock.removed)
+    this.#databaseClock.close()
   }
 
   // --- steps --------------------------------------------------------------------------------------------------------
@@ -235,7 +208,14 @@ export class CrashRun {
   async #do(step: ScenarioStep): Promise<void> {
     switch (step.type) {
       case "world":
-        step.happen({ world: this.#world, ids: this.#credentials.ids, nowMs: this.#clock.currentTimeMillisUnsafe() })
+        // Machines are slow enough for the next service to own its actors by then.
+        if (this.#lives.hasFrozen) await this.#pass(takeOverMs)
+        step.happen({
+          world: this.#world,
+          ids: this.#credentials.ids,
+          nowMs: this.#clock.currentTimeMillisUnsafe(),
+          host: this.#host
+        })
         await this.#pass(0)
         return
       case "command": {
@@ -246,11 +226,11 @@ export class CrashRun {
       case "pass":
         // A deadline of its actors may fall into a time without the service.
         if (this.#effects.strikes(`before ${step.name}`)) {
-          this.#life!.kill()
-          await this.#bury()
+          this.#lives.strike()
+          await this.#lives.endServing()
           const end = this.#clock.currentTimeMillisUnsafe() + step.ms
           while (this.#clock.tick(end)) await turn()
-          await this.#start()
+          await this.#lives.start()
           await this.#repeat()
         }
         return this.#pass(step.ms)
@@ -297,9 +277,19 @@ export class CrashRun {
     const json =
       step.body === undefined ? {} : { body: JSON.parse(this.#credentials.filled(JSON.stringify(step.body))) }
     const body = bytes === undefined ? json : { body: bytes.bytes }
-    const asking = this.#life!.ask(name, { method, path, headers, ...body })
+    const asking = this.#lives.next.ask(name, { method, path, headers, ...body })
+    const began = realNow()
     const answer = await this.#answerOf(asking, isSlow ?? false)
-    if (answer !== null) this.#checks.told(headers["x-request-id"], step, name, answer)
+    // A lease of a key that ended in real time has ended by the run's, too.
+    if (isSlow && this.#databaseClock !== null) await this.#pass(Math.ceil(realNow() - began))
+    const told = (said: Answer) => this.#checks.told(headers["x-request-id"], step, name, said)
+    if (answer !== null) told(answer)
+    else
+      void asking.then((late) => {
+        if (late === null) return
+        told(late)
+        this.#late.push({ name, answer: late })
+      })
     await this.#revive()
     return answer
   }
@@ -320,20 +310,20 @@ export class CrashRun {
 
   /** Time passes only where the answer waits for it. */
   async #answerOf(asking: Promise<Answer | null>, isSlow: boolean): Promise<Answer | null> {
-    const standsUntil = isSlow ? performance.now() + slowWithinMs : 0
+    const standsUntil = isSlow ? realNow() + slowWithinMs : 0
     let answer: Answer | null | undefined
     void asking.then((found) => {
       answer = found
     })
     while (answer === undefined) {
-      await this.#rest()
+      await this.#lives.rest()
       // What works in another thread is not seen.
       if (answer === undefined) await new Promise((resolve) => setTimeout(resolve, 2))
-      await this.#rest()
+      await this.#lives.rest()
       if (answer !== undefined) break
-      if (this.#life!.isDead) for (let turns = 0; turns < 10 && answer === undefined; turns++) await turn()
-      if (this.#life!.isDead) break
-      if (performance.now() >= standsUntil) this.#clock.tick(this.#clock.currentTimeMillisUnsafe() + 1000)
+      if (this.#lives.isStruck) for (let turns = 0; turns < 10 && answer === undefined; turns++) await turn()
+      if (this.#lives.isStruck) break
+      if (realNow() >= standsUntil) this.#clock.tick(this.#clock.currentTimeMillisUnsafe() + 1000)
     }
     return answer ?? null
   }
@@ -343,12 +333,17 @@ export class CrashRun {
     for (const { step, answer } of this.#checks.keyed) {
       const again = await this.#ask(step, `${step.name} again`)
       this.#checks.repeated(step, answer, again.answer)
+      for (const late of this.#late) {
+        const isOfStep = late.name === step.name || late.name === `${step.name} again`
+        if (isOfStep && late.answer.status < 300) this.#checks.repeated(step, late.answer, again.answer)
+      }
     }
   }
 
   /** Until the database and the machines are as they shall be; without a reference, until nothing changes. */
   async #settle(reference: ReadonlyArray<string> | null): Promise<ReadonlyArray<string>> {
-    const end = this.#clock.currentTimeMillisUnsafe() + settleWithinMs
+    const within = this.#options.plant === null ? settleWithinMs : settlePlantedWithinMs
+    const end = this.#clock.currentTimeMillisUnsafe() + within
     let last: ReadonlyArray<string> = []
     let same = 0
     while (true) {

@@ -5,13 +5,17 @@
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
 import { join } from "node:path"
+import type { Freeze } from "./Freeze.ts"
 import { boundOf, changeOf, type Message, MessageReader, parsedOf, queryOf } from "./wireMessages.ts"
 
 const socketName = ".s.PGSQL.5432"
 const inTransaction = 0x54
 
-/** What the run says to an effect. `cut`: this connection ends. `crash`: the whole run of the service ends. */
-export type Verdict = "pass" | "cut" | "crash"
+/**
+ * What the run says to an effect. `cut`: this connection ends. `crash`: the whole run of the service ends. `freeze`: it is frozen, and the effect happens
+ * once it is woken.
+ */
+export type Verdict = "pass" | "cut" | "crash" | "freeze"
 
 /** Statements up to the next ReadyForQuery. */
 interface Cycle {
@@ -26,9 +30,14 @@ const passesBetween = 3
 
 /** One statement at a time over all connections: otherwise the database would decide the order, and each time another one. */
 class Turns {
+  readonly #freeze: Freeze
   readonly #waiting: Array<() => void> = []
   #current: object | null = null
   #timer: NodeJS.Timeout | undefined
+
+  constructor(freeze: Freeze) {
+    this.#freeze = freeze
+  }
 
   get waiting(): number {
     return this.#waiting.length
@@ -57,6 +66,10 @@ class Turns {
   }
 
   #next(): void {
+    if (this.#current === null) this.#freeze.when(() => this.#begin())
+  }
+
+  #begin(): void {
     if (this.#current === null) this.#waiting.shift()?.()
   }
 }
@@ -68,13 +81,15 @@ class Connection {
   readonly #statements = new Map<string, string>()
   readonly #cycles: Array<Cycle> = []
   readonly #turns: Turns
+  readonly #freeze: Freeze
   #outgoing: Array<Buffer> = []
   #incoming: Array<Buffer> = []
   #changes: Array<string> = []
   #bound: { readonly sql: string; readonly bytes: Buffer } | null = null
 
-  constructor(client: Socket, server: Socket, turns: Turns, ask: (effect: string) => Verdict) {
+  constructor(client: Socket, server: Socket, turns: Turns, freeze: Freeze, ask: (effect: string) => Verdict) {
     this.#turns = turns
+    this.#freeze = freeze
     this.#client = client
     this.#server = server
     this.#ask = ask
@@ -85,18 +100,21 @@ class Connection {
       [server, client]
     ] as const) {
       from.on("error", () => {})
-      from.on("close", () => {
+      const close = () => {
         to.destroy()
         for (const { end } of this.#cycles.splice(0)) end()
-      })
+      }
+      from.on("close", () => freeze.when(close))
     }
-    client.on("data", (chunk: Buffer) => {
+    const sent = (chunk: Buffer) => {
       for (const message of asked.push(chunk)) if (!client.destroyed) this.#send(message)
-    })
-    server.on("data", (chunk: Buffer) => {
+    }
+    const received = (chunk: Buffer) => {
       for (const message of answered.push(chunk)) if (!client.destroyed) this.#receive(message)
-      this.#flush()
-    })
+      freeze.when(() => this.#flush())
+    }
+    client.on("data", (chunk: Buffer) => freeze.when(() => sent(chunk)))
+    server.on("data", (chunk: Buffer) => freeze.when(() => received(chunk)))
   }
 
   /** Statements of which the answer is not complete. */
@@ -113,7 +131,7 @@ class Connection {
   #passes(effect: string): boolean {
     const verdict = this.#ask(effect)
     if (verdict === "cut") this.end()
-    return verdict === "pass"
+    return verdict === "pass" || verdict === "freeze"
   }
 
   #send(message: Message): void {
@@ -159,9 +177,11 @@ class Connection {
         if (this.#passes(`before ${change}`)) continue
         return end()
       }
-      if (this.#server.destroyed) return end()
-      this.#cycles.push({ changes, end })
-      this.#server.write(bytes)
+      this.#freeze.when(() => {
+        if (this.#server.destroyed) return end()
+        this.#cycles.push({ changes, end })
+        this.#server.write(bytes)
+      })
     })
   }
 
@@ -203,16 +223,17 @@ export class DatabaseWire {
   readonly #database: string
   readonly #connections = new Set<Connection>()
   readonly #server
-  readonly #turns = new Turns()
+  readonly #turns: Turns
   #isDead = false
 
   /** @param database The folder of its server's socket. */
-  constructor(folder: string, database: string, ask: (effect: string) => Verdict) {
+  constructor(folder: string, database: string, freeze: Freeze, ask: (effect: string) => Verdict) {
+    this.#turns = new Turns(freeze)
     this.#folder = folder
     this.#database = database
     this.#server = createServer((client) => {
       if (this.#isDead) return void client.destroy()
-      const connection = new Connection(client, connect(join(this.#database, socketName)), this.#turns, ask)
+      const connection = new Connection(client, connect(join(this.#database, socketName)), this.#turns, freeze, ask)
       this.#connections.add(connection)
       client.on("close", () => this.#connections.delete(connection))
     })

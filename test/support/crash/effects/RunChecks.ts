@@ -53,7 +53,7 @@ export class RunChecks {
   readonly #answers = new Map<string, Answer>()
   readonly keyed: Array<{ readonly step: AskStep; readonly answer: Answer }> = []
   readonly #query: Query
-  readonly #world: SimulatedWorld
+  readonly #world: Pick<SimulatedWorld, "machines" | "volumes">
   readonly #told: Array<Told> = []
   /** `id state`, as clients were told. */
   readonly #states = new Set<string>()
@@ -62,7 +62,7 @@ export class RunChecks {
   #moment: Moment = { actors: [] }
   #revisions = new Map<string, number>()
 
-  constructor(query: Query, world: SimulatedWorld) {
+  constructor(query: Query, world: Pick<SimulatedWorld, "machines" | "volumes">) {
     this.#query = query
     this.#world = world
   }
@@ -126,7 +126,8 @@ export class RunChecks {
   /** After all Sandboxes were deleted. */
   async atTheEnd(nowMs: number, audited: ReadonlySet<string> | null): Promise<void> {
     for (const { id, kind, state, pending } of await this.#query(storedActors)) {
-      if (pending.length > 0)
+      // A host is attended for as long as it is there.
+      if (pending.length > 0 && kind !== "host")
         this.faults.push(`${kind} ${id} is ${state} and still has ${pending.map(({ type }) => type)}`)
       if (kind === "sandbox" && state !== "deleted") this.faults.push(`${id} was deleted and is ${state}`)
     }

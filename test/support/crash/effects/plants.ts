@@ -17,7 +17,7 @@ export interface Plant {
 
 type Statement = (text: string, parameters: ReadonlyArray<unknown>) => Effect.Effect<ReadonlyArray<object>, never>
 
-const journal =
+export const journal =
   (
     around: (statement: Statement, text: string, parameters: ReadonlyArray<unknown>) => unknown
   ): NonNullable<Plant["database"]> =>

@@ -173,6 +173,7 @@ const cleared = [
     "workspaces",
     "accounts"
   ],
+  ...["host_promises", "hosts"],
   ...["held_places", "server_keys", "cluster_shards", "cluster_processes"],
   ...[
     "attempts",

@@ -37,12 +37,17 @@ export interface Swept {
 const isCommit = (effect: string): boolean => /^after (commit |COMMIT |insert |update |delete )/.test(effect)
 
 export const targetsOf = ({ effects }: Reference, strike: Strike): ReadonlyArray<string> =>
-  strike === "crash" ? effects : effects.filter(isCommit)
+  strike === "lose" ? effects.filter(isCommit) : effects
+
+export const strikeNames: Readonly<Record<Strike, string>> = {
+  crash: "crashes",
+  lose: "lost answers",
+  freeze: "freezes"
+}
 
 export const lineOf = ({ scenario, effects, strikes, exact, absent, violations }: Swept, strike: Strike): string => {
-  const name = strike === "crash" ? "crashes" : "lost answers"
   const gone = absent === 0 ? "" : `, ${absent} effects of one run only`
-  return `${scenario}: ${effects} effects, ${strikes} ${name} (${exact} in exactly the recorded order)${gone}, ${violations.length} violations`
+  return `${scenario}: ${effects} effects, ${strikes} ${strikeNames[strike]} (${exact} in exactly the recorded order)${gone}, ${violations.length} violations`
 }
 
 /** Registers the database's set-up with the test file. */
@@ -66,8 +71,8 @@ export const sweepOver = () => {
     })
 
   /** Faults of the run itself are faults of the sweep. */
-  const reference = async (scenario: Scenario): Promise<Reference> => {
-    const { faults, reference } = await run({ scenario, at: null, reference: null, strike: "crash" })
+  const reference = async (scenario: Scenario, strike: Strike = "crash"): Promise<Reference> => {
+    const { faults, reference } = await run({ scenario, at: null, reference: null, strike })
     if (faults.length > 0) throw new Error(`${scenario.name} fails without a strike: ${faults.join("\n")}`)
     return reference
   }
@@ -87,7 +92,7 @@ export const sweepOver = () => {
         )
       return
     }
-    const again = await run({ scenario, at: null, reference: null, strike: "crash" })
+    const again = await run({ scenario, at: null, reference: null, strike: asked.strike })
     if (again.faults.length === 0 && !again.reference.effects.includes(at)) swept.absent += 1
     else swept.violations.push(`${scenario.name}: ${at} did not come again in ${triesMax} runs`)
   }

@@ -3,6 +3,7 @@ import type { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { SimulatedWorld } from "../../../../../src/host/simulated/SimulatedWorld.ts"
 import type { Answer } from "../ClientConnection.ts"
+import type { HostProgram } from "../HostProgram.ts"
 
 /** When a run begins. */
 export const epochMs = 1_700_000_000_000
@@ -58,11 +59,15 @@ export interface WorldAt {
   readonly world: SimulatedWorld
   readonly ids: Ids
   readonly nowMs: number
+  /** Of a fleet; null: the service carries its Sandboxes itself. */
+  readonly host: HostProgram | null
 }
 
 export interface Scenario {
   readonly name: string
   /** Settings of its service, by environment variable. */
   readonly environment?: Readonly<Record<string, string>>
+  /** Its Sandboxes live on a host, which is not there before it starts. */
+  readonly isFleet?: boolean
   readonly steps: ReadonlyArray<ScenarioStep>
 }

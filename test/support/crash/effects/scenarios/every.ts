@@ -1,6 +1,7 @@
 /** All scenarios. `test/unit/proofs/scenarios.test.ts` says which endpoints are in none. */
 import { connectionScenarios } from "./connections.ts"
 import { fileScenarios } from "./files.ts"
+import { fleetScenarios } from "./fleet.ts"
 import { operationScenarios } from "./operations.ts"
 import { operatorScenarios } from "./operator.ts"
 import { peopleScenarios } from "./people.ts"
@@ -13,5 +14,6 @@ export const scenarios: ReadonlyArray<Scenario> = [
   ...connectionScenarios,
   ...fileScenarios,
   ...peopleScenarios,
-  ...operatorScenarios
+  ...operatorScenarios,
+  ...fleetScenarios
 ]
