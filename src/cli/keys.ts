@@ -8,11 +8,28 @@ import { noteOperator } from "../account/OperatorAudit.ts"
 import { knownAccount } from "../console/server/operating/accountActs.ts"
 import { createKey, keyDocument, parseScopes, revokeKey } from "../console/server/operating/keyActs.ts"
 import { shownTime } from "../console/server/operating/times.ts"
+import { together } from "../console/server/operating/together.ts"
 import { future } from "../console/server/operating/values.ts"
 import { accountFlag } from "./account.ts"
 import { answer, remark } from "./answer.ts"
 import { Name } from "./Name.ts"
 import { table } from "./table.ts"
+
+/** The account of this name, made and recorded if there is none. */
+const named = Effect.fnUntraced(function* (name: string) {
+  const account = yield* (yield* Accounts).named(name)
+  if (account.isNew) {
+    yield* noteOperator({
+      accountId: account.id,
+      action: "createAccount",
+      targetType: "account",
+      targetId: account.id,
+      status: 201,
+      errorCode: null
+    })
+  }
+  return account
+})
 
 const create = Command.make(
   "create",
@@ -37,16 +54,8 @@ const create = Command.make(
     const until = Option.isNone(expiresAt) ? null : yield* future("--expires-at", expiresAt.value)
     const accounts = yield* Accounts
     const known = yield* accounts.find(nameOrId)
-    const account = known === null ? yield* accounts.named(nameOrId) : { ...known, isNew: false }
+    const account = known === null ? yield* together(named(nameOrId)) : { ...known, isNew: false }
     if (account.isNew) {
-      yield* noteOperator({
-        accountId: account.id,
-        action: "createAccount",
-        targetType: "account",
-        targetId: account.id,
-        status: 201,
-        errorCode: null
-      })
       yield* remark(`made the account ${JSON.stringify(account.name)} (${account.id}), unlimited`)
     }
     const { said, secret, document } = yield* createKey({ account, name, scopes: wanted, expiresAt: until })

@@ -7,6 +7,7 @@ import { OperatorSessions } from "../console/server/OperatorSessions.ts"
 import { consoleUrl } from "../console/server/operating/accountActs.ts"
 import { endSessions, sessionDocument } from "../console/server/operating/sessionActs.ts"
 import { shownTime, time } from "../console/server/operating/times.ts"
+import { together } from "../console/server/operating/together.ts"
 import { answer, remark } from "./answer.ts"
 import { table } from "./table.ts"
 
@@ -15,8 +16,10 @@ const link = Command.make(
   {},
   Effect.fnUntraced(function* () {
     const url = yield* consoleUrl
-    const { code, expiresAt } = yield* (yield* OperatorSessions).createLink
-    yield* noteInstallation("createOperatorLink", null, 201)
+    const sessions = yield* OperatorSessions
+    const { code, expiresAt } = yield* together(
+      Effect.tap(sessions.createLink, noteInstallation("createOperatorLink", null, 201))
+    )
     yield* remark(
       `the first person to open this link may do with this Atoll what the command line does: accounts, keys, credit, rates, invitations, hosts and backups; it works once, until ${shownTime(expiresAt)}, and is not shown again`
     )

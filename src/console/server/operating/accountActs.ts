@@ -1,9 +1,9 @@
 /** What the operator does with accounts: for the command line and for the operator's page, in the same words. */
 import { Effect } from "effect"
-import { SqlClient } from "effect/sql"
 import type { OperatorAction } from "../../../../schemas/Audit.ts"
 import type { OwnLimits } from "../../../account/AccountLimits.ts"
 import { type Account, Accounts, type Billing } from "../../../account/Accounts.ts"
+import { awaitLeases } from "../../../account/KeyLease.ts"
 import { noteOperator } from "../../../account/OperatorAudit.ts"
 import { Settings } from "../../../Config.ts"
 import { Ledger } from "../../../wallet/Ledger.ts"
@@ -13,6 +13,7 @@ import { accountDocument } from "./accountDocument.ts"
 import type { Done } from "./Done.ts"
 import { Refused, WrongUsage } from "./refusals.ts"
 import { shownTime, time } from "./times.ts"
+import { together } from "./together.ts"
 
 export const knownAccount = Effect.fnUntraced(function* (nameOrId: string) {
   const account = yield* (yield* Accounts).find(nameOrId)
@@ -61,28 +62,24 @@ export const createAccount = Effect.fn("operating.createAccount")(function* (ask
   }
   const accounts = yield* Accounts
   const ledger = yield* Ledger
-  const sql = yield* SqlClient.SqlClient
-  const { account, grant } = yield* sql
-    .withTransaction(
-      Effect.gen(function* () {
-        const account = yield* accounts.create({ name, email, billing })
-        if (microUsd === null) return { account, grant: null }
-        const credit = { accountId: account.id, microUsd, expiresAt: null, description: "Initial credit" }
-        return { account, grant: yield* ledger.grant({ ...credit, kind: "promotional" }) }
+  const account = yield* together(
+    Effect.gen(function* () {
+      const account = yield* accounts.create({ name, email, billing })
+      yield* noted(account, "createAccount", 201)
+      if (microUsd === null) return account
+      const credit = { accountId: account.id, microUsd, expiresAt: null, description: "Initial credit" }
+      const { id } = yield* ledger.grant({ ...credit, kind: "promotional" })
+      yield* noteOperator({
+        accountId: account.id,
+        action: "grantCredit",
+        targetType: "grant",
+        targetId: id,
+        status: 201,
+        errorCode: null
       })
-    )
-    .pipe(Effect.catchTag("SqlError", Effect.die))
-  yield* noted(account, "createAccount", 201)
-  if (grant !== null) {
-    yield* noteOperator({
-      accountId: account.id,
-      action: "grantCredit",
-      targetType: "grant",
-      targetId: grant.id,
-      status: 201,
-      errorCode: null
+      return account
     })
-  }
+  )
   const done: Done = {
     said: account.id,
     link: null,
@@ -94,8 +91,9 @@ export const createAccount = Effect.fn("operating.createAccount")(function* (ask
 
 export const suspendAccount = Effect.fn("operating.suspendAccount")(function* (nameOrId: string) {
   const { id } = yield* knownAccount(nameOrId)
-  const account = (yield* (yield* Accounts).suspend(id))!
-  yield* noted(account, "suspendAccount")
+  const accounts = yield* Accounts
+  const account = (yield* together(Effect.tap(accounts.suspend(id), (it) => noted(it!, "suspendAccount"))))!
+  yield* awaitLeases
   const done: Done = {
     said: `${account.name} is suspended: each of its keys is refused from now on. The service stops its Sandboxes and keeps their volumes.`,
     link: null,
@@ -107,8 +105,9 @@ export const suspendAccount = Effect.fn("operating.suspendAccount")(function* (n
 
 export const resumeAccount = Effect.fn("operating.resumeAccount")(function* (nameOrId: string) {
   const { id } = yield* knownAccount(nameOrId)
-  const account = (yield* (yield* Accounts).resume(id))!
-  yield* noted(account, "resumeAccount")
+  const accounts = yield* Accounts
+  const account = (yield* together(Effect.tap(accounts.resume(id), (it) => noted(it!, "resumeAccount"))))!
+  yield* awaitLeases
   const done: Done = {
     said: `${account.name} is no longer suspended: its keys work again. Its Sandboxes stay stopped until a client starts them.`,
     link: null,
@@ -125,16 +124,21 @@ export const setAccountLimits = Effect.fn("operating.setAccountLimits")(function
 ) {
   const before = yield* knownAccount(nameOrId)
   const isChange = Object.keys(wanted).length > 0
-  const account = isChange ? (yield* (yield* Accounts).setLimits(before.id, wanted))! : before
-  if (isChange) yield* noted(account, "setAccountLimits")
-  return yield* accountDocument(account)
+  if (!isChange) return yield* accountDocument(before)
+  const accounts = yield* Accounts
+  const account = yield* together(
+    Effect.tap(accounts.setLimits(before.id, wanted), (it) => noted(it!, "setAccountLimits"))
+  )
+  return yield* accountDocument(account!)
 })
 
 export const recoverAccount = Effect.fn("operating.recoverAccount")(function* (nameOrId: string) {
   const account = yield* knownAccount(nameOrId)
   const url = yield* consoleUrl
-  const { code, expiresAt } = yield* (yield* SignInLinks).create(account.id)
-  yield* noted(account, "recoverAccount", 201)
+  const links = yield* SignInLinks
+  const { code, expiresAt } = yield* together(
+    Effect.tap(links.create(account.id), noted(account, "recoverAccount", 201))
+  )
   const link = consoleLink(url, "link", code)
   const done: Done = {
     said: [

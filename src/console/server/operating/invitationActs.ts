@@ -8,6 +8,7 @@ import { consoleUrl } from "./accountActs.ts"
 import type { Done } from "./Done.ts"
 import { Refused, WrongUsage } from "./refusals.ts"
 import { shownTime, time } from "./times.ts"
+import { together } from "./together.ts"
 
 const dayMs = 24 * 60 * 60 * 1000
 export const invitationDaysMax = 365n
@@ -39,12 +40,13 @@ export const invite = Effect.fn("operating.invite")(function* ({ email, days, cr
   }
   const url = yield* consoleUrl
   const now = yield* Clock.currentTimeMillis
-  const { invitation, code } = yield* (yield* Invitations).create({
-    email,
-    creditMicroUsd,
-    expiresAt: now + Number(days) * dayMs
-  })
-  yield* noteInstallation("invite", invitation.id, 201)
+  const invitations = yield* Invitations
+  const { invitation, code } = yield* together(
+    Effect.tap(
+      invitations.create({ email, creditMicroUsd, expiresAt: now + Number(days) * dayMs }),
+      ({ invitation: { id } }) => noteInstallation("invite", id, 201)
+    )
+  )
   const link = consoleLink(url, "invitation", code)
   const done: Done = {
     said: `made the invitation ${invitation.id}; its link makes one account, until ${shownTime(invitation.expiresAt)}, and is not shown again`,
@@ -56,7 +58,12 @@ export const invite = Effect.fn("operating.invite")(function* ({ email, days, cr
 })
 
 export const revokeInvitation = Effect.fn("operating.revokeInvitation")(function* (id: string) {
-  const invitation = yield* (yield* Invitations).revoke(id)
+  const invitations = yield* Invitations
+  const invitation = yield* together(
+    Effect.tap(invitations.revoke(id), (it) =>
+      it === null || it.usedAt !== null ? Effect.void : noteInstallation("revokeInvitation", id)
+    )
+  )
   if (invitation === null) {
     return yield* new Refused({
       message: `There is no invitation ${JSON.stringify(id)}. atoll invitations list shows them.`
@@ -67,7 +74,6 @@ export const revokeInvitation = Effect.fn("operating.revokeInvitation")(function
       message: `${id} was used: it made the account ${invitation.accountId}. Suspend that with atoll accounts suspend.`
     })
   }
-  yield* noteInstallation("revokeInvitation", id)
   const now = yield* Clock.currentTimeMillis
   const done: Done = {
     said: `${id} is revoked.`,

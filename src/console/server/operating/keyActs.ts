@@ -3,10 +3,12 @@ import { Effect, Schema } from "effect"
 import { scopes as allScopes, Scope } from "../../../../schemas/Access.ts"
 import { type Account, Accounts } from "../../../account/Accounts.ts"
 import { type ApiKey, ApiKeys } from "../../../account/ApiKeys.ts"
+import { awaitLeases } from "../../../account/KeyLease.ts"
 import { noteOperator } from "../../../account/OperatorAudit.ts"
 import type { Done } from "./Done.ts"
 import { Refused, WrongUsage } from "./refusals.ts"
 import { time } from "./times.ts"
+import { together } from "./together.ts"
 
 const isScope = Schema.is(Scope)
 
@@ -50,15 +52,19 @@ interface NewKey {
 
 /** `secret` is available only here: it is stored as a hash, and in no log. */
 export const createKey = Effect.fn("operating.createKey")(function* ({ account, name, scopes, expiresAt }: NewKey) {
-  const { key, secret } = yield* (yield* ApiKeys).create({ accountId: account.id, name, scopes, expiresAt })
-  yield* noteOperator({
-    accountId: account.id,
-    action: "createKey",
-    targetType: "apiKey",
-    targetId: key.id,
-    status: 201,
-    errorCode: null
-  })
+  const keys = yield* ApiKeys
+  const { key, secret } = yield* together(
+    Effect.tap(keys.create({ accountId: account.id, name, scopes, expiresAt }), ({ key: { id } }) =>
+      noteOperator({
+        accountId: account.id,
+        action: "createKey",
+        targetType: "apiKey",
+        targetId: id,
+        status: 201,
+        errorCode: null
+      })
+    )
+  )
   return {
     said: [
       `made the key ${key.id}; its secret is not shown again`,
@@ -72,25 +78,32 @@ export const createKey = Effect.fn("operating.createKey")(function* ({ account, 
 
 export const revokeKey = Effect.fn("operating.revokeKey")(function* (id: string) {
   const keys = yield* ApiKeys
-  yield* keys.revoke(id, "operator")
-  const key = yield* keys.get(id)
-  if (key === null) {
+  const revoked = yield* together(
+    Effect.gen(function* () {
+      yield* keys.revoke(id, "operator")
+      const key = yield* keys.get(id)
+      if (key === null) return null
+      yield* noteOperator({
+        accountId: key.accountId,
+        action: "revokeKey",
+        targetType: "apiKey",
+        targetId: id,
+        status: 200,
+        errorCode: null
+      })
+      return key
+    })
+  )
+  if (revoked === null) {
     return yield* new Refused({ message: `There is no API key ${JSON.stringify(id)}. atoll keys list shows them.` })
   }
-  const account = yield* (yield* Accounts).get(key.accountId)
-  yield* noteOperator({
-    accountId: key.accountId,
-    action: "revokeKey",
-    targetType: "apiKey",
-    targetId: id,
-    status: 200,
-    errorCode: null
-  })
+  yield* awaitLeases
+  const account = yield* (yield* Accounts).get(revoked.accountId)
   const done: Done = {
     said: `${id} is revoked.`,
     link: null,
     secret: null,
-    document: { key: keyDocument(key, account!.name) }
+    document: { key: keyDocument(revoked, account!.name) }
   }
   return done
 })

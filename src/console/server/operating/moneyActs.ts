@@ -10,6 +10,7 @@ import { knownAccount } from "./accountActs.ts"
 import { balanceDocument, grantDocument } from "./balanceDocument.ts"
 import type { Done } from "./Done.ts"
 import { shownTime } from "./times.ts"
+import { together } from "./together.ts"
 import { future, whole } from "./values.ts"
 
 const described: Record<GrantKind, string> = {
@@ -35,8 +36,11 @@ export const grantCredit = Effect.fn("operating.grantCredit")(function* (asked: 
   const note = { accountId: account.id, action: "grantCredit", targetType: "grant" } as const
   const made = yield* ledger
     .grant({ accountId: account.id, kind, microUsd, expiresAt, description: asked.description ?? described[kind] })
-    .pipe(Effect.tapError(() => noteOperator({ ...note, targetId: null, status: 400, errorCode: "INVALID_REQUEST" })))
-  yield* noteOperator({ ...note, targetId: made.id, status: 201, errorCode: null })
+    .pipe(
+      Effect.tap(({ id }) => noteOperator({ ...note, targetId: id, status: 201, errorCode: null })),
+      together,
+      Effect.tapError(() => noteOperator({ ...note, targetId: null, status: 400, errorCode: "INVALID_REQUEST" }))
+    )
   // After this, no process uses an older read of the account.
   yield* awaitLeases
   const balance = yield* ledger.balance(account.id)
@@ -71,7 +75,6 @@ export const setRates = Effect.fn("operating.setRates")(function* (asked: NewRat
   }
   const { effectiveAt } = asked
   const from = effectiveAt === null ? {} : { effectiveAt: yield* future("--effective-at", effectiveAt) }
-  const card = yield* (yield* Ledger).setRates({ ...rates, ...from })
-  yield* noteInstallation("setRates", null, 201)
-  return card
+  const ledger = yield* Ledger
+  return yield* together(Effect.tap(ledger.setRates({ ...rates, ...from }), noteInstallation("setRates", null, 201)))
 })

@@ -4,6 +4,7 @@ import { noteInstallation } from "../../../account/OperatorAudit.ts"
 import { type OperatorSession, OperatorSessions } from "../OperatorSessions.ts"
 import type { Done } from "./Done.ts"
 import { timestamp } from "./times.ts"
+import { together } from "./together.ts"
 
 /** The output of `--json`. */
 export const sessionDocument = (session: OperatorSession) => ({
@@ -17,8 +18,8 @@ export const sessionDocument = (session: OperatorSession) => ({
 
 /** Ends all sessions, also the one that asks, and revokes unused links. */
 export const endSessions = Effect.fn("operating.endSessions")(function* () {
-  const ended = yield* (yield* OperatorSessions).endAll
-  yield* noteInstallation("endOperatorSessions", null)
+  const sessions = yield* OperatorSessions
+  const ended = yield* together(Effect.tap(sessions.endAll, noteInstallation("endOperatorSessions", null)))
   return {
     said: `${ended === 1 ? "1 session" : `${ended} sessions`} ended, and no printed link works any more.`,
     link: null,

@@ -2,7 +2,8 @@
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { documentOf, withinMs } from "../../../support/commandLine.ts"
+import { SqlClient } from "effect/sql"
+import { atoll, documentOf, withinMs } from "../../../support/commandLine.ts"
 import { Browser, registered } from "../../../support/console/server/Browser.ts"
 import { newAccountOf, operatorBrowser } from "../../../support/console/server/operatorBrowser.ts"
 import { TestApi } from "../../../support/http/TestApi.ts"
@@ -119,6 +120,41 @@ layer(TestApi.layer(), { excludeTestServices: true })("the operator's page", (it
           { ...rates, effectiveAt: "2020-01-01T00:00:00Z" },
           "--effective-at is past: 2020-01-01T00:00:00.000Z."
         )
+      }),
+    withinMs
+  )
+
+  it.effect(
+    "does nothing that its audit log does not have: both are one commit",
+    () =>
+      Effect.gen(function* () {
+        const { ask, act } = yield* operatorBrowser
+        const sql = yield* SqlClient.SqlClient
+        const asked = newAccount()
+        const at = `/accounts/${(yield* act("/accounts", asked)).said}`
+        const all = Effect.map(
+          sql<{ readonly all: string }>`
+            select jsonb_build_array((select jsonb_agg(a order by id) from accounts a), (select jsonb_agg(g.id order by g.id) from grants g),
+              (select jsonb_agg(k.id order by k.id) from api_keys k)) #>> '{}' as all`,
+          ([row]) => row!.all
+        )
+        const before = yield* all
+        yield* sql`alter table audit_events add constraint unwritable check (source <> 'operator') not valid`
+        yield* Effect.gen(function* () {
+          const credit = { usd: "7.5", kind: "purchase", expiresAt: null, description: null }
+          const limits = { sandboxes: "3", workspaces: "setting", workspaceStorageBytes: "setting" }
+          for (const [path, body] of [
+            ["/accounts", newAccount()],
+            [`${at}/credit`, credit],
+            [`${at}/limits`, limits],
+            [`${at}/suspend`, {}]
+          ] as const)
+            assert.strictEqual((yield* ask("POST", path, body)).status, 500, path)
+          assert.notStrictEqual((yield* atoll("keys", "create", "--account", asked.name, "--scopes", "all")).code, 0)
+        }).pipe(Effect.ensuring(Effect.orDie(sql`alter table audit_events drop constraint unwritable`)))
+        assert.strictEqual(yield* all, before)
+        yield* act(`${at}/suspend`)
+        assert.notStrictEqual(yield* all, before)
       }),
     withinMs
   )
