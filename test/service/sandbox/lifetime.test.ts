@@ -277,7 +277,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a lifetime", (it) => {
       const [row] = yield* sql<{
         readonly machine_version: number
       }>`select machine_version from actors where id = ${id}`
-      assert.strictEqual(row!.machine_version, 1, "and is read by this version again")
+      assert.isAbove(row!.machine_version, 1, "and is stored as this version has it, once")
     })
   )
 })

@@ -70,7 +70,8 @@ export class TestWorkspace implements Disposable {
 
   [Symbol.dispose](): void {
     this.workspace[Symbol.dispose]()
-    fs.rmSync(this.base, { recursive: true, force: true })
+    // A write that was given up may still be removing its staging file.
+    fs.rmSync(this.base, { recursive: true, force: true, maxRetries: 10, retryDelay: 20 })
   }
 }
 
