@@ -133,7 +133,9 @@ export const Sandbox = Schema.Struct({
   }),
   lifetime: SandboxLifetime,
   createdAt: Timestamp.annotate({ description: "When it was accepted." }),
-  updatedAt: Timestamp.annotate({ description: "When its status last changed." }),
+  updatedAt: Timestamp.annotate({
+    description: "When its status last changed, or another start or stop was accepted while it was stopping."
+  }),
   startedAt: Schema.NullOr(Timestamp).annotate({ description: "When it last came to run; null: never yet." }),
   stoppedAt: Schema.NullOr(Timestamp).annotate({ description: "When it last stopped; null: never yet." }),
   deletedAt: Schema.NullOr(Timestamp).annotate({ description: "When it was deleted; null: it is not." })

@@ -1364,7 +1364,7 @@ class Sandbox:
     created_at: str
     """When it was accepted."""
     updated_at: str
-    """When its status last changed."""
+    """When its status last changed, or another start or stop was accepted while it was stopping."""
     started_at: Optional[str]
     """When it last came to run; null: never yet."""
     stopped_at: Optional[str]

@@ -1403,7 +1403,7 @@ export interface Sandbox {
   readonly lifetime: SandboxLifetime
   /** When it was accepted. */
   readonly createdAt: string
-  /** When its status last changed. */
+  /** When its status last changed, or another start or stop was accepted while it was stopping. */
   readonly updatedAt: string
   /** When it last came to run; null: never yet. */
   readonly startedAt: string | null
