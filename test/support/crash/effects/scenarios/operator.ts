@@ -1,5 +1,6 @@
 /** Acts of the operator, by the code that the command line runs: accounts, credit, keys, limits, rates, suspension. */
-
+import { Effect } from "effect"
+import { awaitLeases } from "../../../../../src/account/KeyLease.ts"
 import { asOperator, operatorSettings, signedInAsOperator, slow } from "./operatorSteps.ts"
 import type { AskStep, Scenario, ScenarioStep } from "./Scenario.ts"
 import { argv, create, make, pass, post, read, remove, workspace } from "./steps.ts"
@@ -41,6 +42,9 @@ const may = (name: string, who: string, status: number | null): AskStep => ({
 })
 
 const by = (who: string, step: AskStep, isRepeated = step.isRepeated): AskStep => ({ ...step, as: who, isRepeated })
+
+/** A service uses what it read of an account for a tenth of a second of real time, in which the run's clock may pass any time. */
+const leaseEnds: ScenarioStep = { type: "command", name: "a lease ends", run: Effect.as(awaitLeases, []) }
 
 const limits = { sandboxes: "3", workspaces: "setting", workspaceStorageBytes: "setting" }
 const rates = { vcpuSecond: "20000", memoryGibSecond: "5000", volumeGibSecond: "40", effectiveAt: null }
@@ -108,6 +112,7 @@ export const operatorScenarios: ReadonlyArray<Scenario> = [
       by("first", workspace),
       by("first", create()),
       pass(20_000),
+      leaseEnds,
       by("first", { ...post("too late", "/sandboxes/{create}/start", {}), status: 402 }),
       give("more", "5", { ...money("more is there", 0), holds: ({ json }) => json.microUsd > 4_000_000 }),
       by("first", post("start", "/sandboxes/{create}/start?wait=running", {})),
