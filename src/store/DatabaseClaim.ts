@@ -57,16 +57,22 @@ const taken = {
 
 /**
  * Waits for the end of the last exclusive process's certainty, and names this one in its place if it is exclusive. The lock is held, so no other
- * process does so.
+ * process does so. False: the database has no tables yet (a restore fills it), so no successor can know of this process.
  */
 const succeed = Effect.fnUntraced(function* (
   connection: SqlConnection.Connection,
   owner: SoleOwner | null,
   { name, isDead }: Claimant
 ) {
+  const [{ has }] = (yield* connection.executeUnprepared(
+    "select to_regclass('sole_claims') is not null as has",
+    [],
+    undefined
+  )) as readonly [{ readonly has: boolean }]
+  if (!has) return false
   const [row] = yield* connection.executeUnprepared("select claimant from sole_claims", [], undefined)
   const last = (row as { readonly claimant: string } | undefined)?.claimant ?? null
-  if (last === name) return
+  if (last === name) return true
   if (last !== null && !isDead(last)) yield* Effect.sleep(soleWaitMs)
   yield* connection.executeUnprepared(
     owner === null
@@ -76,6 +82,7 @@ const succeed = Effect.fnUntraced(function* (
     undefined
   )
   owner?.overtaken()
+  return true
 })
 
 /** The successor need not wait. The connection may be dead. */
@@ -133,9 +140,9 @@ const claim = (mode: "alone" | "shared", role: Role) =>
         const [row] = yield* connection.executeUnprepared(statement, [lockKey], undefined)
         if ((row as { readonly held: boolean }).held !== true) return yield* busy(taken[mode])
         if (mode === "shared" && !(yield* holdRole(connection))) return yield* busy(taken[role])
-        yield* succeed(connection, owner, claimant)
+        const isNamed = yield* succeed(connection, owner, claimant)
         yield* Deferred.succeed(claimed, undefined)
-        if (owner === null) {
+        if (owner === null || !isNamed) {
           return yield* connection
             .executeUnprepared("select 1", [], undefined)
             .pipe(Effect.delay(lookEveryMs), Effect.forever)

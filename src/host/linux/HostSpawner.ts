@@ -8,9 +8,9 @@
  */
 import { type ChildProcess, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
-import { closeSync, existsSync, openSync, unlinkSync, writeSync } from "node:fs"
+import { accessSync, closeSync, constants, openSync, unlinkSync, writeSync } from "node:fs"
 import type { Socket } from "node:net"
-import { constants, tmpdir } from "node:os"
+import { constants as systemConstants, tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import {
@@ -26,10 +26,19 @@ import { inheritedDescriptors } from "./inheritedDescriptors.ts"
 const PROGRAM = fileURLToPath(new URL("native/spawner.x64", import.meta.url))
 const CREDIT_BYTES = 64 * 1024
 
-/** Whether this host can run it: else Node spawns. */
-export const hasSpawner = process.arch === "x64" && process.platform === "linux" && existsSync(PROGRAM)
+const isExecutable = (path: string): boolean => {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
 
-const errorNames = new Map(Object.entries(constants.errno).map(([name, number]) => [number, name]))
+/** Whether this host can run it: else Node spawns. */
+export const hasSpawner = process.arch === "x64" && process.platform === "linux" && isExecutable(PROGRAM)
+
+const errorNames = new Map(Object.entries(systemConstants.errno).map(([name, number]) => [number, name]))
 
 export interface SpawnedListener {
   readonly started: (pid: number) => void
@@ -43,8 +52,6 @@ export interface SpawnedListener {
 export interface Spawned {
   /** From now on this process does not end by itself before the command has. */
   readonly hold: () => void
-  /** It goes on, but its pipes are closed, and no more events come. */
-  readonly forget: () => void
 }
 
 interface Command extends SpawnedListener {
@@ -122,12 +129,6 @@ class HostSpawner {
         if (!this.#commands.has(id)) return
         if (this.#held.size === 0) for (const handle of handlesOf(this.#child)) handle.ref()
         this.#held.add(id)
-      },
-      forget: () => {
-        const command = this.#commands.get(id)
-        if (command === undefined) return
-        this.#child.stdin!.write(forgetRequest(id))
-        this.#forget(id, command)
       }
     }
   }

@@ -6,14 +6,15 @@
  *
  * @source slirp4netns(1); lab.md: slirp4netns alone reaches the host and link-local addresses
  */
+import { spawn } from "node:child_process"
 import { closeSync, fstatSync, openSync, statSync } from "node:fs"
+import type { Readable } from "node:stream"
 import { setTimeout as sleep } from "node:timers/promises"
 import { missingCapabilities } from "./capabilities.ts"
 import { enterCgroups } from "./cgroups.ts"
 import { flowCommands, flowObstacle } from "./flowBound.ts"
 import { FORBIDDEN_RANGES, hostAddresses } from "./forbiddenRanges.ts"
 import { HOST_ENVIRONMENT, mustRun } from "./hostCommand.ts"
-import { lifeBoundProgram } from "./lifeBoundProgram.ts"
 import { identify, type ProcessIdentity, signal } from "./ProcessIdentity.ts"
 import { filterCommands } from "./packetFilter.ts"
 
@@ -145,36 +146,43 @@ const mountsOfItsOwn = (): ReadonlyArray<string> =>
   missingCapabilities(["SYS_ADMIN"]).length === 0 ? ["unshare", "--mount", "--propagation=slave", "--"] : []
 
 const startSlirp = async (way: ReadonlyArray<string>, options: NetworkOptions): Promise<ProcessIdentity> => {
-  let pid: number | null = null
-  const running = lifeBoundProgram({
-    argv: [
-      ...(["prlimit", "--core=0", `--nofile=${OPEN_FILES_MAX}`, "--", ...mountsOfItsOwn(), "slirp4netns"] as const),
+  const slirp = spawn(
+    "prlimit",
+    [
+      ...["--core=0", `--nofile=${OPEN_FILES_MAX}`, "--", ...mountsOfItsOwn(), "slirp4netns"],
       ...["--disable-host-loopback", "--enable-sandbox", "--enable-seccomp", `--mtu=${MTU_BYTES}`],
       ...["--exit-fd=3", "--ready-fd=4", ...way, DEVICE]
     ],
-    env: { ...HOST_ENVIRONMENT, ...options.environment },
-    lifeFd: options.lifeFd,
-    began: (started) => {
-      pid = started
-      // The kernel delays each move, and no start should wait for it.
-      void enterCgroups(options.cgroups ?? [], started)
+    {
+      cwd: "/",
+      detached: true,
+      env: { ...HOST_ENVIRONMENT, ...options.environment },
+      stdio: ["ignore", "ignore", "ignore", options.lifeFd, "pipe"]
     }
-  })
-  const late = new AbortController()
-  const tooLate = sleep(READY_TIMEOUT_MS, null, { signal: late.signal }).then(() => {
-    throw new Error("slirp4netns was not ready in time")
-  })
-  tooLate.catch(() => {})
+  )
+  slirp.unref()
+  // The kernel delays each move, and no start should wait for it.
+  if (slirp.pid !== undefined) void enterCgroups(options.cgroups ?? [], slirp.pid)
+  const ready = slirp.stdio[4] as Readable
   try {
-    await Promise.race([running, tooLate])
-  } catch (cause) {
-    const it = pid === null ? null : identify(pid)
-    if (it !== null) signal(it, "SIGKILL")
-    throw cause
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => {
+        slirp.kill("SIGKILL")
+        reject(new Error("slirp4netns was not ready in time"))
+      }, READY_TIMEOUT_MS)
+      const settle = (act: () => void) => {
+        clearTimeout(timer)
+        act()
+      }
+      slirp.on("error", (cause) => settle(() => reject(cause)))
+      slirp.on("exit", (code, by) => settle(() => reject(new Error(`slirp4netns ended with ${code ?? by}`))))
+      ready.on("error", () => {})
+      ready.once("data", () => settle(resolve))
+    })
   } finally {
-    late.abort()
+    ready.destroy()
   }
-  const it = pid === null ? null : identify(pid)
+  const it = slirp.pid === undefined ? null : identify(slirp.pid)
   if (it === null) throw new Error("slirp4netns ended immediately")
   return it
 }

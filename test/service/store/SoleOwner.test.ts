@@ -147,3 +147,13 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a process that holds i
     })
   )
 })
+
+layer(TestDatabase.layerEmpty, { excludeTestServices: true })("a database without tables", (it) => {
+  it.effect("is claimed for a restore, which is never sure of it", () =>
+    Effect.gen(function* () {
+      const owner = Context.get(yield* Layer.build(process(nameOf("restore"))), SoleOwnership)
+      yield* Effect.sleep(100)
+      assert.isFalse(owner.isSure())
+    }).pipe(Effect.scoped)
+  )
+})
