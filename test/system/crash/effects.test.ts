@@ -205,13 +205,10 @@ describe("at each of its effects", () => {
   ]
   it.runIf(stopFile === undefined).each(planted)("a sweep finds %s", async (_, plant, name, at, says) => {
     const scenario = scenarios.find((one) => one.name === name)!
-    const { faults, wasStruck } = await run({
-      scenario,
-      at,
-      reference: references.get(scenario)!,
-      strike: "crash",
-      plant
-    })
+    const once = () => run({ scenario, at, reference: references.get(scenario)!, strike: "crash", plant })
+    // As in a sweep: two commits may have become one, and then the effect does not come.
+    let { faults, wasStruck } = await once()
+    for (let more = 0; more < 2 && !wasStruck; more++) ({ faults, wasStruck } = await once())
     assert.isTrue(wasStruck)
     assert.match(faults.join("\n"), says)
   })
