@@ -3,7 +3,6 @@ import { Effect } from "effect"
 import type { OperatorAction } from "../../../../schemas/Audit.ts"
 import type { OwnLimits } from "../../../account/AccountLimits.ts"
 import { type Account, Accounts, type Billing } from "../../../account/Accounts.ts"
-import { awaitLeases } from "../../../account/KeyLease.ts"
 import { noteOperator } from "../../../account/OperatorAudit.ts"
 import { Settings } from "../../../Config.ts"
 import { Ledger } from "../../../wallet/Ledger.ts"
@@ -93,7 +92,6 @@ export const suspendAccount = Effect.fn("operating.suspendAccount")(function* (n
   const { id } = yield* knownAccount(nameOrId)
   const accounts = yield* Accounts
   const account = (yield* together(Effect.tap(accounts.suspend(id), (it) => noted(it!, "suspendAccount"))))!
-  yield* awaitLeases
   const done: Done = {
     said: `${account.name} is suspended: each of its keys is refused from now on. The service stops its Sandboxes and keeps their volumes.`,
     link: null,
@@ -107,7 +105,6 @@ export const resumeAccount = Effect.fn("operating.resumeAccount")(function* (nam
   const { id } = yield* knownAccount(nameOrId)
   const accounts = yield* Accounts
   const account = (yield* together(Effect.tap(accounts.resume(id), (it) => noted(it!, "resumeAccount"))))!
-  yield* awaitLeases
   const done: Done = {
     said: `${account.name} is no longer suspended: its keys work again. Its Sandboxes stay stopped until a client starts them.`,
     link: null,

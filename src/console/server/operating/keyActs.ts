@@ -3,7 +3,6 @@ import { Effect, Schema } from "effect"
 import { scopes as allScopes, Scope } from "../../../../schemas/Access.ts"
 import { type Account, Accounts } from "../../../account/Accounts.ts"
 import { type ApiKey, ApiKeys } from "../../../account/ApiKeys.ts"
-import { awaitLeases } from "../../../account/KeyLease.ts"
 import { noteOperator } from "../../../account/OperatorAudit.ts"
 import type { Done } from "./Done.ts"
 import { Refused, WrongUsage } from "./refusals.ts"
@@ -97,7 +96,6 @@ export const revokeKey = Effect.fn("operating.revokeKey")(function* (id: string)
   if (revoked === null) {
     return yield* new Refused({ message: `There is no API key ${JSON.stringify(id)}. atoll keys list shows them.` })
   }
-  yield* awaitLeases
   const account = yield* (yield* Accounts).get(revoked.accountId)
   const done: Done = {
     said: `${id} is revoked.`,
