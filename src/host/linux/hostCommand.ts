@@ -38,18 +38,24 @@ export interface HostOutcome {
 
 type Argv = readonly [string, ...ReadonlyArray<string>]
 
+/** Gathers what a program writes, until it ends or its time is over. */
+const gathering = (resolve: (outcome: HostOutcome) => void, kill: () => void) => {
+  const said = { stdout: new BoundedText(), stderr: new BoundedText() }
+  const timer = setTimeout(kill, TIMEOUT_MS)
+  const finish = (code: number | null, error = "") => {
+    clearTimeout(timer)
+    resolve({ code, stdout: said.stdout.end(), stderr: said.stderr.end() + error })
+  }
+  return { said, finish }
+}
+
 const bySpawner = (argv: Argv, input: string | null): Promise<HostOutcome> =>
   new Promise((resolve) => {
-    const said = { stdout: new BoundedText(), stderr: new BoundedText() }
     let pid: number | null = null
-    const timer = setTimeout(() => {
+    const { said, finish } = gathering(resolve, () => {
       const it = pid === null ? null : identify(pid)
       if (it !== null) signal(it, "SIGKILL")
-    }, TIMEOUT_MS)
-    const finish = (code: number | null, error = "") => {
-      clearTimeout(timer)
-      resolve({ code, stdout: said.stdout.end(), stderr: said.stderr.end() + error })
-    }
+    })
     spawned(argv, HOST_ENVIRONMENT, input, {
       started: (it) => {
         pid = it
@@ -62,13 +68,8 @@ const bySpawner = (argv: Argv, input: string | null): Promise<HostOutcome> =>
 
 const byNode = (argv: Argv, input: string | null): Promise<HostOutcome> =>
   new Promise((resolve) => {
-    const said = { stdout: new BoundedText(), stderr: new BoundedText() }
     const child = spawn(argv[0], argv.slice(1), { cwd: "/", env: HOST_ENVIRONMENT, stdio: ["pipe", "pipe", "pipe"] })
-    const timer = setTimeout(() => child.kill("SIGKILL"), TIMEOUT_MS)
-    const finish = (code: number | null, error = "") => {
-      clearTimeout(timer)
-      resolve({ code, stdout: said.stdout.end(), stderr: said.stderr.end() + error })
-    }
+    const { said, finish } = gathering(resolve, () => child.kill("SIGKILL"))
     child.stdin.on("error", () => {})
     child.stdin.end(input ?? "")
     for (const stream of ["stdout", "stderr"] as const) child[stream].on("data", (bytes) => said[stream].add(bytes))
