@@ -17,6 +17,9 @@ import type { AnyEvent } from "./ActorDefinition.ts"
 import { plainText } from "./plainText.ts"
 import { quickAssign } from "./quickAssign.ts"
 
+/** The machine takes no such event now. */
+export type Declined = { readonly type: "unchanged" } | { readonly type: "refused"; readonly code: string }
+
 export type Verdict =
   | {
       readonly type: "accepted"
@@ -24,8 +27,7 @@ export type Verdict =
       readonly commands: ReadonlyArray<PendingCommand>
       readonly deadlines: Deadlines
     }
-  | { readonly type: "unchanged" }
-  | { readonly type: "refused"; readonly code: string }
+  | Declined
 
 interface PlainAction {
   readonly type: string
@@ -109,8 +111,15 @@ export const begin = (machine: AnyStateMachine, input: unknown) => {
 /** An event in the form that machines see and the log stores. */
 export const stamp = (event: AnyEvent, at: number): AnyEvent => ({ ...plainText(event), at })
 
-const metaOf = (machine: AnyStateMachine, value: string): StateMeta | undefined =>
-  machine.states[value]?.meta as StateMeta | undefined
+/** Actions of these names are deadlines, not commands. */
+export const isDeadline = (type: string): boolean => type === "schedule" || type === "unschedule"
+
+/** Why a machine in this state has no transition for the event. */
+export const declined = (machine: AnyStateMachine, value: string, { type }: AnyEvent): Declined => {
+  const meta = machine.states[value]?.meta as StateMeta | undefined
+  if (meta?.unchanged.includes(type)) return { type: "unchanged" }
+  return { type: "refused", code: meta?.refuses[type] ?? "UNEXPECTED_EVENT" }
+}
 
 /** The machine's decision about one stamped event. `revision` is the number that this transition would get. */
 export const decide = (
@@ -120,11 +129,7 @@ export const decide = (
   revision: number,
   deadlines: Deadlines
 ): Verdict => {
-  if (!snapshot.can(event as never)) {
-    const meta = metaOf(machine, snapshot.value as string)
-    if (meta?.unchanged.includes(event.type)) return { type: "unchanged" }
-    return { type: "refused", code: meta?.refuses[event.type] ?? "UNEXPECTED_EVENT" }
-  }
+  if (!snapshot.can(event as never)) return declined(machine, snapshot.value as string, event)
   const [next, actions] = transition(machine, snapshot, event)
   if (next.status === "error") throw next.error
   return { type: "accepted", snapshot: next, ...settle(actions, revision, deadlines) }

@@ -11,16 +11,17 @@ import type { AnyMachineSnapshot, AnyStateMachine } from "xstate"
 
 type Assign = (args: unknown, params: unknown) => Readonly<Record<string, unknown>>
 
-interface AssignAction {
+export interface AssignAction {
   readonly type: "xstate.assign"
   readonly assignment: Assign | Readonly<Record<string, unknown>>
   resolve: unknown
 }
 
-const isAssign = (action: unknown): action is AssignAction =>
+export const isAssign = (action: unknown): action is AssignAction =>
   typeof action === "function" && "type" in action && action.type === "xstate.assign" && "resolve" in action
 
-const changesOf = (assignment: AssignAction["assignment"], args: unknown, params: unknown) => {
+/** What it changes of a context. */
+export const changesOf = (assignment: AssignAction["assignment"], args: unknown, params: unknown) => {
   if (typeof assignment === "function") return assignment(args, params)
   const changes: Record<string, unknown> = {}
   for (const key in assignment) {

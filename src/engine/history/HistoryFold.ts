@@ -3,11 +3,11 @@
  *
  * @source design.md "replaying it through the machine gives the snapshot"
  */
-import type { AnyMachineSnapshot, AnyStateMachine } from "xstate"
-import type { Deadlines, PendingCommand, StoredSnapshot } from "../../store/JournalRecord.ts"
+import type { AnyStateMachine } from "xstate"
+import type { PendingCommand, StoredSnapshot } from "../../store/JournalRecord.ts"
 import type { ActorDefinition, AnyEvent } from "../ActorDefinition.ts"
-import { begin, decide, store } from "../Transition.ts"
 import { jsonDifference } from "./jsonDifference.ts"
+import { foldByXState, type MachineFold } from "./MachineFold.ts"
 
 export interface HistoryEntry {
   readonly revision: number
@@ -26,50 +26,47 @@ const shown = (value: unknown): string => {
 }
 
 export class HistoryFold {
-  readonly #machine: AnyStateMachine
   readonly #presentCommand: ActorDefinition["presentCommand"]
-  #snapshot: AnyMachineSnapshot
-  #deadlines: Deadlines
-  #commands: ReadonlyArray<PendingCommand>
+  readonly #fold: MachineFold
   #revision = 0
 
   /**
    * @param input What the actor was made of. Throws what the machine throws.
    * @param presentCommand Of its definition: entries of an older version have commands by their former names.
+   * @param begin By whose steps it folds.
    */
-  constructor(machine: AnyStateMachine, input: unknown, presentCommand?: ActorDefinition["presentCommand"]) {
-    this.#machine = machine
+  constructor(
+    machine: AnyStateMachine,
+    input: unknown,
+    presentCommand?: ActorDefinition["presentCommand"],
+    begin = foldByXState
+  ) {
     this.#presentCommand = presentCommand
-    const first = begin(machine, input)
-    this.#snapshot = first.snapshot
-    this.#deadlines = first.deadlines
-    this.#commands = first.commands
+    this.#fold = begin(machine, input)
   }
 
   /** The next entry of the log. Returns a sentence without its full stop if the machine decides otherwise; after that the fold is over. */
   take(entry: HistoryEntry): string | null {
     this.#revision++
-    const name = `entry ${this.#revision} (${entry.event.type})`
+    const fold = this.#fold
+    const name = () => `entry ${this.#revision} (${entry.event.type})`
     if (entry.revision !== this.#revision)
       return `entry ${this.#revision} is missing: the next one is ${entry.revision}`
-    const from = this.#revision === 1 ? null : (this.#snapshot.value as string)
-    if (entry.from !== from) return `${name} comes from ${entry.from}, and the machine is in ${from}`
+    const from = this.#revision === 1 ? null : fold.value
+    if (entry.from !== from) return `${name()} comes from ${entry.from}, and the machine is in ${from}`
     if (from !== null) {
-      const verdict = decide(this.#machine, this.#snapshot, entry.event, this.#revision, this.#deadlines)
-      if (verdict.type !== "accepted") {
-        return `${name} led from ${from} to ${entry.to}, and the machine answers ${verdict.type === "refused" ? verdict.code : "that it changes nothing"}`
+      const verdict = fold.apply(entry.event, this.#revision)
+      if (verdict !== null) {
+        return `${name()} led from ${from} to ${entry.to}, and the machine answers ${verdict.type === "refused" ? verdict.code : "that it changes nothing"}`
       }
-      this.#snapshot = verdict.snapshot
-      this.#deadlines = verdict.deadlines
-      this.#commands = verdict.commands
     }
-    if (entry.to !== this.#snapshot.value) {
-      return `${name} led from ${from} to ${entry.to}, and the machine goes to ${this.#snapshot.value}`
+    if (entry.to !== fold.value) {
+      return `${name()} led from ${from} to ${entry.to}, and the machine goes to ${fold.value}`
     }
-    const other = jsonDifference(this.#commands, this.#present(entry))
+    const other = jsonDifference(fold.commands, this.#present(entry))
     return other === null
       ? null
-      : `${name} asked for other commands: at ${other.path || "all"} ${shown(other.found)}, and the machine says ${shown(other.expected)}`
+      : `${name()} asked for other commands: at ${other.path || "all"} ${shown(other.found)}, and the machine says ${shown(other.expected)}`
   }
 
   #present({ to, commands }: HistoryEntry): ReadonlyArray<PendingCommand> {
@@ -80,7 +77,8 @@ export class HistoryFold {
   /** After the last entry. `stored`: in the machine's present version. */
   end(revision: number, stored: StoredSnapshot): string | null {
     if (revision !== this.#revision) return `it is at revision ${revision}, and its log has ${this.#revision} entries`
-    const other = jsonDifference(store(this.#snapshot), stored)
+    const { value, context } = this.#fold
+    const other = jsonDifference({ value, context }, stored)
     return other === null
       ? null
       : `its ${other.path} is ${shown(other.found)}, and the log folds to ${shown(other.expected)}`

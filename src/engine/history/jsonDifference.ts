@@ -16,6 +16,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
  */
 export const jsonDifference = (expected: unknown, found: unknown): JsonDifference | null => {
   if (expected === found) return null
+  if (Array.isArray(expected) && Array.isArray(found)) return arrayDifference(expected, found)
   if (!isObject(expected) || !isObject(found) || Array.isArray(expected) !== Array.isArray(found)) {
     return { path: "", expected, found }
   }
@@ -32,6 +33,16 @@ export const jsonDifference = (expected: unknown, found: unknown): JsonDifferenc
   if (more === 0) return null
   for (const key in found) {
     if (found[key] !== undefined && !(key in expected)) return { path: key, expected: undefined, found: found[key] }
+  }
+  return null
+}
+
+/** `for … in` over an array makes a text of each index. */
+const arrayDifference = (expected: ReadonlyArray<unknown>, found: ReadonlyArray<unknown>): JsonDifference | null => {
+  const length = Math.max(expected.length, found.length)
+  for (let at = 0; at < length; at++) {
+    const difference = jsonDifference(expected[at], found[at])
+    if (difference !== null) return below(String(at), difference)
   }
   return null
 }

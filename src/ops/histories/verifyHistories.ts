@@ -3,17 +3,22 @@
  *
  * It reads one moment of the database, changes nothing, migrates nothing, and may run beside a service of an older version: that is what an operator
  * does before an upgrade. Memory stays flat: a page of actors, and a batch of their entries.
+ *
+ * It folds by the quick steps of flat machines, and every so many actors by XState's own steps, too: they must agree.
  */
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
+import { FlatMachine } from "../../engine/history/FlatMachine.ts"
 import { HistoryFold } from "../../engine/history/HistoryFold.ts"
+import { type BeginFold, foldByXState } from "../../engine/history/MachineFold.ts"
 import { textColumn } from "../../store/Columns.ts"
 import { eachBatch } from "../../store/eachBatch.ts"
-import { historyKinds } from "./kinds.ts"
+import { type HistoryKind, historyKinds } from "./kinds.ts"
 
 /** Actors of a page: their folds are in memory together. */
 const actorsAtOnce = 2000
 const entriesAtOnce = 5000
+const byXStateEvery = 64
 export const differencesShown = 100
 
 export interface HistoryDifference {
@@ -56,7 +61,7 @@ interface ActorRow {
 
 interface EntryRow {
   readonly actor_id: string
-  readonly revision: bigint
+  readonly revision: number
   readonly event: never
   readonly from_state: string | null
   readonly to_state: string
@@ -68,7 +73,7 @@ const actorsStatement = `
   from actors where id > $1 order by id limit ${actorsAtOnce}`
 
 const entriesStatement = `
-  select actor_id, revision, event, from_state, to_state, commands
+  select actor_id, revision::float8 as revision, event, from_state, to_state, commands
   from transitions where actor_id = any($1::text[]) order by actor_id, revision`
 
 const orphansStatement = `
@@ -76,20 +81,30 @@ const orphansStatement = `
 
 const aboutStatement = `select greatest(reltuples, 0)::int8 as about from pg_class where oid = 'transitions'::regclass`
 
+const flatMachines = new Map([...historyKinds].map(([name, { machine }]) => [name, FlatMachine.of(machine)]))
+
+const foldQuickly: BeginFold = (machine, input) =>
+  flatMachines.get(machine.id)?.begin(input) ?? foldByXState(machine, input)
+
 class Folded {
   readonly row: ActorRow
-  readonly #fold: HistoryFold | null
+  readonly #folds: ReadonlyArray<HistoryFold>
   difference: string | null = null
 
-  constructor(row: ActorRow) {
+  /** @param steps Whose must agree with the log. */
+  constructor(row: ActorRow, steps: ReadonlyArray<BeginFold>) {
     this.row = row
     const kind = historyKinds.get(row.kind)
-    this.#fold =
-      kind === undefined ? null : this.#guarded(() => new HistoryFold(kind.machine, row.input, kind.presentCommand))
+    this.#folds = kind === undefined ? [] : this.#begin(kind, steps)
     if (kind === undefined) this.difference = `no machine is called ${row.kind}`
     else if (row.machine_version > Number(kind.machine.version)) {
       this.difference = `version ${row.machine_version} of the machine stored it, and ${kind.machine.version} is the newest that is known`
     }
+  }
+
+  #begin({ machine, presentCommand }: HistoryKind, steps: ReadonlyArray<BeginFold>): ReadonlyArray<HistoryFold> {
+    const { input } = this.row
+    return this.#guarded(() => steps.map((begin) => new HistoryFold(machine, input, presentCommand, begin))) ?? []
   }
 
   /** A machine that throws differs, too. */
@@ -102,20 +117,22 @@ class Folded {
     }
   }
 
-  take(row: EntryRow): void {
-    if (this.difference !== null || this.#fold === null) return
-    const { event, from_state: from, to_state: to, commands } = row
-    const found = this.#guarded(() => this.#fold!.take({ revision: Number(row.revision), event, from, to, commands }))
-    this.difference ??= found
+  take({ revision, event, from_state: from, to_state: to, commands }: EntryRow): void {
+    const entry = { revision, event, from, to, commands }
+    for (const fold of this.#folds) {
+      if (this.difference !== null) return
+      const found = this.#guarded(() => fold.take(entry))
+      this.difference ??= found
+    }
   }
 
   end(): void {
-    if (this.difference !== null || this.#fold === null) return
     const { value, context, revision, kind } = this.row
-    const found = this.#guarded(() =>
-      this.#fold!.end(Number(revision), historyKinds.get(kind)!.present({ value, context }))
-    )
-    this.difference ??= found
+    for (const fold of this.#folds) {
+      if (this.difference !== null) return
+      const found = this.#guarded(() => fold.end(Number(revision), historyKinds.get(kind)!.present({ value, context })))
+      this.difference ??= found
+    }
   }
 }
 
@@ -124,7 +141,12 @@ const foldPage = Effect.fnUntraced(function* (
   rows: ReadonlyArray<ActorRow>,
   passed: (entries: number) => Effect.Effect<void>
 ) {
-  const folds = new Map(rows.map((row) => [row.id, new Folded(row)]))
+  const folds = new Map(
+    rows.map((row, at) => [
+      row.id,
+      new Folded(row, at % byXStateEvery === 0 ? [foldQuickly, foldByXState] : [foldQuickly])
+    ])
+  )
   yield* eachBatch<EntryRow, never>(
     sql,
     "history_entries",

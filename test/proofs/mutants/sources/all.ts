@@ -1,5 +1,6 @@
 /** All mistakes, those that were found by hand first, and those that no test can see. */
 import { ofFindings } from "./ofFindings.ts"
+import { ofFold } from "./ofFold.ts"
 import { ofJournal } from "./ofJournal.ts"
 import { ofLeases } from "./ofLeases.ts"
 import { ofMailbox } from "./ofMailbox.ts"
@@ -11,5 +12,6 @@ export const textMutants: ReadonlyArray<TextMutant> = [
   ...ofJournal,
   ...ofMailbox,
   ...ofLeases,
-  ...ofOutput
+  ...ofOutput,
+  ...ofFold
 ]
