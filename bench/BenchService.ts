@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { chmod, mkdtemp, readFile, rm } from "node:fs/promises"
+import { Agent, request } from "node:http"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -38,6 +39,7 @@ export class BenchService {
   readonly #startChild: () => ChildProcess
   readonly #folder: string
   readonly #key: string
+  readonly #agent = new Agent({ keepAlive: true })
   readonly base: string
 
   private constructor(startChild: () => ChildProcess, folder: string, key: string, port: number) {
@@ -106,19 +108,29 @@ export class BenchService {
     return { authorization: `Bearer ${this.#key}` }
   }
 
-  async call<A = unknown>(method: string, path: string, body?: unknown): Promise<A> {
-    const answer = await fetch(`${this.base}${path}`, {
-      method,
-      headers: {
-        ...this.headers,
-        "content-type": "application/json",
-        "idempotency-key": randomBytes(8).toString("hex")
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) })
+  /** By node:http: `fetch` takes four times its processor time, which is a fifth of a short call. */
+  call<A = unknown>(method: string, path: string, body?: unknown): Promise<A> {
+    const bytes = body === undefined ? "" : JSON.stringify(body)
+    const headers = {
+      ...this.headers,
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(bytes),
+      "idempotency-key": randomBytes(8).toString("hex")
+    }
+    return new Promise((resolve, reject) => {
+      const asked = request(`${this.base}${path}`, { method, agent: this.#agent, headers }, (answer) => {
+        let text = ""
+        answer.setEncoding("utf8").on("data", (part: string) => {
+          text += part
+        })
+        answer.once("error", reject).once("end", () => {
+          const { statusCode = 0 } = answer
+          if (statusCode >= 300) return reject(new Error(`${method} ${path}: ${statusCode} ${text}`))
+          resolve((text === "" ? null : JSON.parse(text)) as A)
+        })
+      })
+      asked.once("error", reject).end(bytes)
     })
-    const text = await answer.text()
-    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
-    return (text === "" ? null : JSON.parse(text)) as A
   }
 
   /** A new running Sandbox. */
@@ -192,6 +204,7 @@ export class BenchService {
       this.#child.kill("SIGTERM")
       await ended
     }
+    this.#agent.destroy()
     await rm(this.#folder, { recursive: true, force: true })
   }
 }
