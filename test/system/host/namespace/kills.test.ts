@@ -15,12 +15,12 @@ import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
 import { untilKilled } from "../../../support/untilKilled.ts"
 import { openHost } from "./openHost.ts"
 
-const everyNth = 6
+const everyNth = 12
 const actions = ["start", "spare", "take", "close", "stop", "destroy"] as const
 
 /** A spare is handed over in few effects: at each of them. It is made and ended in some more. */
 const stepOf = (action: (typeof actions)[number]): number =>
-  action === "take" ? 1 : action === "spare" || action === "close" ? 3 : everyNth
+  action === "take" ? 1 : action === "spare" || action === "close" ? 6 : everyNth
 
 const program = join(import.meta.dirname, "fixtures/killedAt.ts")
 

@@ -13,7 +13,7 @@ import { eventually, output, shell } from "../../../support/runtime/contract/com
 import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
 import { untilKilled } from "../../../support/untilKilled.ts"
 
-const everyNth = 4
+const everyNth = 8
 const actions = ["suspend", "wake"] as const
 
 /** Its effects, if it was not killed; else null. */
