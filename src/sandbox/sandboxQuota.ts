@@ -16,7 +16,7 @@ import {
 import type { CreateSandboxRequest } from "../../schemas/Sandbox.ts"
 import { accountLimits, type LimitsRow, ownLimitsOf } from "../account/AccountLimits.ts"
 import { requireCredit } from "../account/Credit.ts"
-import { isKeyTaken, keyIsTaken, type TakenBy } from "../account/idempotency/IdempotencyKeys.ts"
+import { keyIsTaken, type TakenBy } from "../account/idempotency/IdempotencyKeys.ts"
 import { Settings } from "../Config.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { textColumn } from "../store/Columns.ts"
@@ -38,6 +38,7 @@ interface Used {
   /** Of the volumes in the workspace. */
   readonly bytes: bigint
   readonly key_taken: boolean
+  readonly has_workspace: boolean
 }
 
 /** Another request claimed the key between this request's look and its insert. */
@@ -54,7 +55,8 @@ export const sandboxQuota = Effect.gen(function* () {
         select count(*)::int4 as count,
                coalesce(sum(${sql.literal(volumeBytesOf("actors"))})
                  filter (where workspace_id = ${workspaceId}), 0)::int8 as bytes,
-               ${keyIsTaken(sql, key)} as key_taken
+               ${keyIsTaken(sql, key)} as key_taken,
+               exists (select 1 from workspaces where id = ${workspaceId} and account_id = ${key.accountId}) as has_workspace
         from actors
         where account_id = ${key.accountId} and kind = 'sandbox' and sandbox_status = any(${textColumn(countedStates)}::text[])`,
       ([used]) => used!
@@ -83,13 +85,10 @@ export const sandboxQuota = Effect.gen(function* () {
     const [account] = yield* sql<AccountRow>`
       select suspended_at is not null as is_suspended, exhausted_at, sandboxes_limit, workspaces_limit, workspace_storage_bytes_limit
       from accounts where id = ${accountId} for no key update`
-    const [workspace] = yield* sql`select 1 from workspaces where id = ${workspaceId} and account_id = ${accountId}`
-    if (workspace === undefined) {
-      // The key may have been claimed while this request waited for the lock; a replay comes before every other answer.
-      return yield* (yield* isKeyTaken(sql, key)) ? new KeyClaimed() : new NotFound()
-    }
     const used = yield* readUsed(workspaceId, key)
+    // The key may have been claimed while this request waited for the lock; a replay comes before every other answer.
     if (used.key_taken) return yield* new KeyClaimed()
+    if (!used.has_workspace) return yield* new NotFound()
     if (account!.is_suspended) return yield* new AccountSuspended()
     yield* requireCredit(account!.exhausted_at === null ? null : Number(account!.exhausted_at))
     yield* requireNetwork(networkEnabled)
