@@ -154,6 +154,8 @@ export class CrashRun {
     this.#lives.wake()
     await this.#pass(tailMs)
     this.#effects.end()
+    // It may have been frozen after the last step.
+    if (this.#lives.wake()) await this.#pass(tailMs)
     this.#place = "the end"
     await this.#checks.look("the end")
     result.end = await this.#settle(reference?.end ?? null)
