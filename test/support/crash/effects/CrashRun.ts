@@ -145,17 +145,14 @@ export class CrashRun {
     await this.#lives.start()
     this.#effects.begin()
     const { scenario, reference } = this.#options
-    for (const step of scenario.steps) {
-      this.#place = step.name
-      await this.#do(step)
-      await this.#checks.look(step.name)
-    }
+    for (const step of scenario.steps) await this.#step(step)
     this.#place = "the time after the last step"
     this.#lives.wake()
     await this.#pass(tailMs)
     this.#effects.end()
     // It may have been frozen after the last step.
     if (this.#lives.wake()) await this.#pass(tailMs)
+    for (const step of scenario.afterwards ?? []) await this.#step(step)
     this.#place = "the end"
     await this.#checks.look("the end")
     result.end = await this.#settle(reference?.end ?? null)
@@ -206,6 +203,12 @@ export class CrashRun {
   }
 
   // --- steps --------------------------------------------------------------------------------------------------------
+
+  async #step(step: ScenarioStep): Promise<void> {
+    this.#place = step.name
+    await this.#do(step)
+    await this.#checks.look(step.name)
+  }
 
   async #do(step: ScenarioStep): Promise<void> {
     switch (step.type) {

@@ -70,4 +70,6 @@ export interface Scenario {
   /** Its Sandboxes live on a host, which is not there before it starts. */
   readonly isFleet?: boolean
   readonly steps: ReadonlyArray<ScenarioStep>
+  /** After the time after the last step, when a service that was frozen is awake: no strike happens in them. */
+  readonly afterwards?: ReadonlyArray<ScenarioStep>
 }
