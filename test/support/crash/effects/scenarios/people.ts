@@ -125,6 +125,8 @@ export const peopleScenarios: ReadonlyArray<Scenario> = [
       { ...link(1), name: "a used link", status: 401, isRepeated: true },
       slow({
         ...by("link 1", post("passphrase", "/console/api/passphrase", { old: null, new: passphrases[0], email })),
+        // It ends all other sessions.
+        isOnce: true,
         otherwise: signIn("passphrase done", passphrases[0])
       }),
       isOver("link 1"),
