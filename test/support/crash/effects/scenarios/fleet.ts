@@ -23,7 +23,7 @@ const lost = happen("the host loses its power", ({ host }) => host!.cutPower())
 const start = make("start", "/sandboxes/{create}/start?wait=running", {})
 
 export const fleetScenarios: ReadonlyArray<Scenario> = [
-  { name: "a host joins", isFleet: true, steps: [starts, pass(14_000), workspace, create()] },
+  { name: "a host joins", isFleet: true, steps: [starts, pass(9000), workspace, create()] },
   {
     name: "a host is drained",
     isFleet: true,
