@@ -13,6 +13,7 @@ import { ConnectionGrantsLive } from "../access/ssh/ConnectionGrantsLive.ts"
 import { SshEndpoint } from "../access/ssh/SshEndpoint.ts"
 import { SshGateway } from "../access/ssh/SshGateway.ts"
 import { Audit } from "../account/Audit.ts"
+import { Settings } from "../Config.ts"
 import { ActorHost, type ActorHostOptions } from "../engine/ActorHost.ts"
 import { Files } from "../files/Files.ts"
 import { Analytics } from "../observe/analytics/Analytics.ts"
@@ -61,6 +62,11 @@ interface Carried<WE, WR, K, KE, KR, PE, PR> {
   readonly placement: Layer.Layer<Placement, PE, PR>
 }
 
+const actorHost = (options: Partial<ActorHostOptions>) =>
+  Layer.unwrap(
+    Effect.map(Settings, ({ clusterLeaseMs }) => ActorHost.layer({ passOnWithinMs: clusterLeaseMs, ...options }))
+  )
+
 const assembled = <WE, WR, K, KE, KR, PE, PR>(
   options: Partial<ActorHostOptions>,
   { watch, kinds, placement }: Carried<WE, WR, K, KE, KR, PE, PR>
@@ -100,7 +106,7 @@ const assembled = <WE, WR, K, KE, KR, PE, PR>(
       LiveConnections.layer.pipe(Layer.provideMerge(Layer.merge(ClusterSemaphore.layer, Shutdown.layer)))
     ),
     Layer.provideMerge(WalletActors.layer),
-    Layer.provideMerge(ActorHost.layer(options)),
+    Layer.provideMerge(actorHost(options)),
     Layer.provideMerge(SandboxEnvs.layer),
     Layer.provideMerge(
       Layer.mergeAll(

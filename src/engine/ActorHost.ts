@@ -39,6 +39,7 @@ export const defaultOptions: ActorHostOptions = {
   sweepIntervalMs: 5_000,
   deadlineHorizonMs: 60_000,
   ownerPatienceMs: 10_000,
+  passOnWithinMs: 4_000,
   shardsLookEveryMs: 200,
   stopWithinMs: 1_000
 }

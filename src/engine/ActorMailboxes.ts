@@ -54,16 +54,22 @@ export class ActorMailboxes implements Inbox {
   enqueue(actor: LiveActor, message: Message) {
     if (actor.dropped) return this.redeliver(actor, [message])
     if (actor.mailbox.length >= this.#options.mailboxMax) return message.fail(new MailboxFull({ actorId: actor.id }))
+    message.arrivedAt = performance.now()
     actor.mailbox.push(message)
     if (!actor.busy) this.pump(actor)
   }
 
-  /** The limit is a time, not a count, because each message that contends for its key in vain sends all messages behind it around once. */
+  /**
+   * The limit is a time, not a count, because each message that contends for its key in vain sends all messages behind it around once. A stale message
+   * ends here: the state that its sender saw may have been left and come back to since.
+   */
   redeliver(actor: LiveActor, messages: ReadonlyArray<Message>): void {
+    const { ownerPatienceMs, passOnWithinMs } = this.#options
+    const now = performance.now()
     for (const message of messages) {
       if (message.done !== null || message.event === null) continue // the new owner does pending commands itself
-      const lookingSince = message.lookingSince ?? performance.now()
-      if (performance.now() - lookingSince > this.#options.ownerPatienceMs) {
+      const lookingSince = message.lookingSince ?? now
+      if (now - lookingSince > ownerPatienceMs || now - (message.arrivedAt ?? now) > passOnWithinMs) {
         message.die(new OwnerAway({ actorId: actor.id }))
       } else this.deliver(actor.definition, actor.id, { ...message, lookingSince })
     }

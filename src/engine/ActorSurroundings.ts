@@ -15,6 +15,11 @@ export interface OwnActorsOptions {
   readonly passivateAfterMs: number
   /** How long a message looks for an owner: longer than the actors of a dead process are without one. */
   readonly ownerPatienceMs: number
+  /**
+   * A message that has been in a mailbox for longer is not passed on to the next owner: this process may have been frozen, and what was decided
+   * meanwhile must not be undone by it. The lease of a process.
+   */
+  readonly passOnWithinMs: number
 }
 
 export interface Surroundings {

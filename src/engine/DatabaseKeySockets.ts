@@ -4,7 +4,7 @@
  *
  * @source RFC 4279 and RFC 5489 (TLS with pre-shared keys); node:tls "Pre-shared keys"
  */
-import { connect, type TLSSocket, type TlsOptions } from "node:tls"
+import { connect, type TlsOptions } from "node:tls"
 import * as NodeSocketServer from "@effect/platform-node/NodeSocketServer"
 import { Effect, Layer } from "effect"
 import { Socket } from "effect/socket"
@@ -22,10 +22,12 @@ const tls = {
   maxVersion: "TLSv1.2"
 } as const
 
-const open = (psk: Buffer, host: string, port: number) =>
-  Effect.acquireRelease(
-    Effect.callback<TLSSocket, Socket.SocketError>((resume) => {
-      const socket = connect({
+/** An interruption ends the handshake: a frozen process accepts the connection and then says nothing. */
+const open = Effect.fnUntraced(function* (psk: Buffer, host: string, port: number) {
+  let isOpen = false
+  const socket = yield* Effect.acquireRelease(
+    Effect.sync(() =>
+      connect({
         ...tls,
         host,
         port,
@@ -33,15 +35,22 @@ const open = (psk: Buffer, host: string, port: number) =>
         // There is no certificate: the key authenticates the other process.
         checkServerIdentity: () => undefined
       })
-      socket.setNoDelay(true)
-      socket.once("secureConnect", () => resume(Effect.succeed(socket)))
-      socket.on("error", (cause) =>
-        resume(Effect.fail(new Socket.SocketError({ reason: new Socket.SocketOpenError({ kind: "Unknown", cause }) })))
-      )
-      return Effect.sync(() => socket.destroy())
-    }),
-    (socket) => Effect.sync(() => socket.destroySoon())
+    ),
+    (socket) => Effect.sync(() => void (isOpen ? socket.destroySoon() : socket.destroy()))
   )
+  // The owner of the socket gets its close event.
+  socket.on("error", () => {})
+  socket.setNoDelay(true)
+  yield* Effect.callback<void, Socket.SocketError>((resume) => {
+    const opened = () => resume(Effect.void)
+    const fail = (cause: Error) =>
+      resume(Effect.fail(new Socket.SocketError({ reason: new Socket.SocketOpenError({ kind: "Unknown", cause }) })))
+    socket.once("secureConnect", opened).once("error", fail)
+    return Effect.sync(() => socket.off("secureConnect", opened).off("error", fail))
+  })
+  isOpen = true
+  return socket
+})
 
 const serve = Effect.fnUntraced(function* (psk: Buffer, at: PeerAddress) {
   const { host, port } = at

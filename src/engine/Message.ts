@@ -20,6 +20,8 @@ export interface Message {
   readonly idempotency: IdempotencyKey | null
   /** Since when the message has been looking for an owner, in monotonic milliseconds. Null: it is where it was first put. */
   readonly lookingSince: number | null
+  /** Set by the mailbox that takes it, in monotonic milliseconds. */
+  arrivedAt?: number
   /** The parent span of its transition and commands; null: no trace. */
   readonly span: Tracer.AnySpan | null
   readonly succeed: (state: ActorState) => void

@@ -1,8 +1,9 @@
 import { once } from "node:events"
-import { connect } from "node:net"
+import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 import { assert, it } from "@effect/vitest"
 import { Effect, Exit, Fiber, Layer, Option, Scope } from "effect"
 import { RunnerAddress, ShardingConfig } from "effect/cluster"
+import { ActorSockets } from "../../../src/engine/ActorSockets.ts"
 import { SealedSockets } from "../../../src/engine/SealedSockets.ts"
 import { freePort } from "../../support/freePort.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
@@ -35,4 +36,29 @@ it.live("the port of actor messages closes while a client holds a silent connect
     assert.isTrue(Option.isSome(ended), "the connection was cut")
     yield* Fiber.join(closing)
   }).pipe(Effect.provide(TestDatabase.layer))
+)
+
+it.live("a connection to a frozen process is given up, as it accepts and never answers", () =>
+  Effect.gen(function* () {
+    const accepted: Array<Socket> = []
+    const frozen = createServer((socket) => accepted.push(socket.on("error", () => {})))
+    yield* Effect.acquireRelease(
+      Effect.promise(() => once(frozen.listen(0, "127.0.0.1"), "listening")),
+      () =>
+        Effect.sync(() => {
+          for (const socket of accepted) socket.destroy()
+          frozen.close()
+        })
+    )
+    const { port } = frozen.address() as AddressInfo
+    const { open } = yield* ActorSockets
+    const opening = yield* Effect.forkDetach(
+      Effect.exit(Effect.timeout(Effect.scoped(open({ host: "127.0.0.1", port })), "100 millis"))
+    )
+    const ended = yield* Effect.timeoutOption(Fiber.await(opening), "5 seconds")
+    assert.isTrue(Option.isSome(ended), "it ends within its time")
+    assert.isTrue(Exit.isFailure(yield* Fiber.join(opening)))
+  }).pipe(
+    Effect.provide(SealedSockets.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDatabase.layer)))
+  )
 )

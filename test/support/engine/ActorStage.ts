@@ -93,7 +93,12 @@ const endless = {
   endAll: (actor: LiveActor) => actor.running.clear()
 } as unknown as CommandRunner
 
-const usual: OwnActorsOptions = { mailboxMax: 100, passivateAfterMs: 3_600_000, ownerPatienceMs: 1000 }
+const usual: OwnActorsOptions = {
+  mailboxMax: 100,
+  passivateAfterMs: 3_600_000,
+  ownerPatienceMs: 1000,
+  passOnWithinMs: 60_000
+}
 
 export const actorStage = Effect.fnUntraced(function* (options: Partial<OwnActorsOptions> = {}) {
   const world = new World()

@@ -86,6 +86,26 @@ it.live("messages behind a commit go to the next owner if the shard moved meanwh
   }).pipe(Effect.scoped)
 )
 
+it.live("a process that was frozen passes no message on, as the next owner has decided meanwhile", () =>
+  Effect.gen(function* () {
+    const { world, note } = yield* actorStage({ passOnWithinMs: 20 })
+    let fence = () => {}
+    world.outcome = (_, done) => {
+      fence = () => done("fenced")
+    }
+    const sent = yield* Effect.forEach([1, 2], (n) => forked(Effect.flip(note(n).pipe(Effect.timeout("5 seconds")))))
+    yield* until(
+      Effect.sync(() => world.commits.length),
+      (length) => length === 1
+    )
+    yield* Effect.sleep(40)
+    world.isOwner = false
+    fence()
+    for (const fiber of sent) assert.instanceOf(yield* Fiber.join(fiber), OwnerAway)
+    assert.deepStrictEqual(world.carried, [])
+  }).pipe(Effect.scoped)
+)
+
 it.live("an owner decides on no older state than its sender has read", () =>
   Effect.gen(function* () {
     const { world, note } = yield* actorStage()

@@ -43,7 +43,7 @@ const stage = Effect.gen(function* () {
   const world = { epoch: 1, stored: rowOf(1, "stopped") }
   const commits: Array<ActorCommit> = []
   const actors = new OwnActors(
-    { mailboxMax: 10, passivateAfterMs: 3_600_000, ownerPatienceMs: 1000 },
+    { mailboxMax: 10, passivateAfterMs: 3_600_000, ownerPatienceMs: 1000, passOnWithinMs: 60_000 },
     {
       journal: {
         load: () => Effect.suspend(() => Effect.as(Effect.yieldNow, world.stored)),

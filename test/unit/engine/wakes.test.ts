@@ -38,7 +38,7 @@ const begunWith = Effect.fnUntraced(function* (deliver: (actors: OwnActors) => v
     endAll: () => {}
   }
   const actors = new OwnActors(
-    { mailboxMax: 10, passivateAfterMs: 1000, ownerPatienceMs: 1000 },
+    { mailboxMax: 10, passivateAfterMs: 1000, ownerPatienceMs: 1000, passOnWithinMs: 60_000 },
     {
       journal: { load: () => Effect.as(Effect.yieldNow, row) } as never,
       sharding: { getShardId: () => allShards[0], hasShardId: () => true } as never,

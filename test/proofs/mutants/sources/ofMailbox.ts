@@ -94,6 +94,13 @@ export const ofMailbox: ReadonlyArray<TextMutant> = [
     suites: [order]
   },
   {
+    id: "a process that was frozen passes its messages on",
+    file: mailboxes,
+    from: " || now - (message.arrivedAt ?? now) > passOnWithinMs",
+    to: "",
+    suites: [order]
+  },
+  {
     id: "the owner of before decides although its shard is another's",
     file: mailboxes,
     from: "if (!this.#residency.isOwn(actor)) return this.#residency.leave(actor)",

@@ -46,7 +46,9 @@ export class ActorNetwork {
             const gate = (action: () => void) => freeze.when(() => there.freeze.when(action))
             gate(() => resume(Effect.succeed(this.#connect(there, gate))))
           }),
-          (socket) => Effect.sync(() => void socket.destroy())
+          (socket) => Effect.sync(() => void socket.destroy()),
+          // As the real ones: a frozen service never accepts, and its caller gives up.
+          { interruptible: true }
         ),
       serve: Effect.fnUntraced(
         function* (this: ActorNetwork, { port }: { readonly port: number }) {

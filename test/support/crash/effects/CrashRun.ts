@@ -15,13 +15,14 @@ import { apiKey, type Strike } from "./CrashLife.ts"
 import { Credentials } from "./Credentials.ts"
 import { DatabaseClock } from "./DatabaseClock.ts"
 import { Effects } from "./Effects.ts"
+import { differenceOf, sameLines } from "./endLines.ts"
 import { HostProgram } from "./HostProgram.ts"
 import { Lives } from "./Lives.ts"
 import { ModelVolumes } from "./ModelVolumes.ts"
 import type { Plant } from "./plants.ts"
 import { RunChecks } from "./RunChecks.ts"
-import { type AskStep, epochMs, type Scenario, type ScenarioStep } from "./scenarios/Scenario.ts"
-import { clear, endOf } from "./stored.ts"
+import { type AskStep, epochMs, mayBeDoneLate, type Scenario, type ScenarioStep } from "./scenarios/Scenario.ts"
+import { clear, endOf, isLogged } from "./stored.ts"
 
 /** Of the run's time. */
 const settleWithinMs = 120_000
@@ -84,6 +85,12 @@ export class CrashRun {
   readonly #checks: RunChecks
   /** Of a service that was woken, to clients that had given it up. */
   readonly #late: Array<{ readonly name: string; readonly answer: Answer }> = []
+  /** A change without an answer. */
+  #unanswered: {
+    readonly requestId: string
+    readonly asking: Promise<Answer | null>
+    readonly isSlow: boolean
+  } | null = null
   readonly #volumes = new ModelVolumes()
   readonly #credentials = new Credentials(apiKey)
   #tries = 0
@@ -145,15 +152,14 @@ export class CrashRun {
     await this.#lives.start()
     this.#effects.begin()
     const { scenario, reference } = this.#options
-    for (const step of scenario.steps) {
-      this.#place = step.name
-      await this.#do(step)
-      await this.#checks.look(step.name)
-    }
+    for (const step of scenario.steps) await this.#step(step)
     this.#place = "the time after the last step"
     this.#lives.wake()
     await this.#pass(tailMs)
     this.#effects.end()
+    // It may have been frozen after the last step.
+    if (this.#lives.wake()) await this.#pass(tailMs)
+    for (const step of scenario.afterwards ?? []) await this.#step(step)
     this.#place = "the end"
     await this.#checks.look("the end")
     result.end = await this.#settle(reference?.end ?? null)
@@ -205,6 +211,12 @@ export class CrashRun {
 
   // --- steps --------------------------------------------------------------------------------------------------------
 
+  async #step(step: ScenarioStep): Promise<void> {
+    this.#place = step.name
+    await this.#do(step)
+    await this.#checks.look(step.name)
+  }
+
   async #do(step: ScenarioStep): Promise<void> {
     switch (step.type) {
       case "world":
@@ -238,6 +250,7 @@ export class CrashRun {
         // What it needs was in an answer that was lost.
         if (this.#credentials.of(step.as) === null && this.#effects.wasStruck) return
         const { answering, answer } = await this.#ask(step)
+        await this.#lateAnswer()
         this.#credentials.learn(step.name, answer)
         this.#checks.answered(step, answering, answer)
         await this.#pass(0)
@@ -248,6 +261,8 @@ export class CrashRun {
   async #ask(step: AskStep, as = step.name): Promise<{ readonly answering: AskStep; readonly answer: Answer }> {
     let last: Answer | null = null
     for (let tries = 0; tries < triesMax; tries++) {
+      const late = step.isOnce ? await this.#lateAnswer() : null
+      if (late !== null && late.status < 500) return { answering: step, answer: late }
       if (tries > 0 && step.first !== undefined) {
         const found = await this.#ask(step.first)
         if (this.#checks.isContent(step.first, found.answer)) return found
@@ -262,14 +277,27 @@ export class CrashRun {
     throw new Error(`${as} has no answer after ${triesMax} tries, but ${JSON.stringify(last)}.`)
   }
 
+  /**
+   * A frozen service may do a change once it is woken, at any later time. Where no log has its request, the client goes on when that is over, too.
+   * Null: there is no such change, or its service has ended.
+   */
+  async #lateAnswer(): Promise<Answer | null> {
+    const unanswered = this.#unanswered
+    this.#unanswered = null
+    if (unanswered === null || (await this.#query(isLogged(unanswered.requestId)))) return null
+    this.#lives.wake()
+    return this.#answerOf(unanswered.asking, unanswered.isSlow)
+  }
+
   /** Null: no answer arrived. */
-  async #exchange({ isSlow, ...step }: AskStep, name: string): Promise<Answer | null> {
+  async #exchange({ isSlow = false, ...step }: AskStep, name: string): Promise<Answer | null> {
     const { method, key, bytes } = step
     const credential = this.#credentials.of(step.as)
     if (credential === null) throw new Error(`${name} asks as ${step.as}, which is not there.`)
+    const requestId = `${name}/${++this.#tries}`.replaceAll(" ", "_")
     const headers = {
       ...credential,
-      "x-request-id": `${name}/${++this.#tries}`.replaceAll(" ", "_"),
+      "x-request-id": requestId,
       ...(bytes === undefined ? {} : { "content-type": bytes.type }),
       ...(key === null ? {} : { "idempotency-key": key })
     }
@@ -278,18 +306,17 @@ export class CrashRun {
       step.body === undefined ? {} : { body: JSON.parse(this.#credentials.filled(JSON.stringify(step.body))) }
     const body = bytes === undefined ? json : { body: bytes.bytes }
     const asking = this.#lives.next.ask(name, { method, path, headers, ...body })
-    const began = realNow()
-    const answer = await this.#answerOf(asking, isSlow ?? false)
-    // A lease of a key that ended in real time has ended by the run's, too.
-    if (isSlow && this.#databaseClock !== null) await this.#pass(Math.ceil(realNow() - began))
-    const told = (said: Answer) => this.#checks.told(headers["x-request-id"], step, name, said)
+    const answer = await this.#answerOf(asking, isSlow)
+    const told = (said: Answer) => this.#checks.told(requestId, step, name, said)
     if (answer !== null) told(answer)
-    else
+    else {
+      if (mayBeDoneLate(step)) this.#unanswered = { requestId, asking, isSlow }
       void asking.then((late) => {
         if (late === null) return
         told(late)
         this.#late.push({ name, answer: late })
       })
+    }
     await this.#revive()
     return answer
   }
@@ -310,7 +337,8 @@ export class CrashRun {
 
   /** Time passes only where the answer waits for it. */
   async #answerOf(asking: Promise<Answer | null>, isSlow: boolean): Promise<Answer | null> {
-    const standsUntil = isSlow ? realNow() + slowWithinMs : 0
+    const began = realNow()
+    const standsUntil = isSlow ? began + slowWithinMs : 0
     let answer: Answer | null | undefined
     void asking.then((found) => {
       answer = found
@@ -325,6 +353,8 @@ export class CrashRun {
       if (this.#lives.isStruck) break
       if (realNow() >= standsUntil) this.#clock.tick(this.#clock.currentTimeMillisUnsafe() + 1000)
     }
+    // A lease of a key that ended in real time has ended by the run's, too.
+    if (isSlow && this.#databaseClock !== null) await this.#pass(Math.ceil(realNow() - began))
     return answer ?? null
   }
 
@@ -360,17 +390,4 @@ export class CrashRun {
       await this.#checks.look("the end")
     }
   }
-}
-
-const sameLines = (a: ReadonlyArray<string>, b: ReadonlyArray<string>): boolean => a.join("\n") === b.join("\n")
-
-const differenceOf = (expected: ReadonlyArray<string>, found: ReadonlyArray<string>): string => {
-  const left = [...found]
-  const missing = expected.filter((line) => {
-    const at = left.indexOf(line)
-    if (at !== -1) left.splice(at, 1)
-    return at === -1
-  })
-  const lines = [...missing.map((line) => `\n  - ${line}`), ...left.map((line) => `\n  + ${line}`)]
-  return lines.join("") || "a wallet is not done"
 }

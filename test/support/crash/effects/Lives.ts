@@ -100,9 +100,12 @@ export class Lives {
     this.#struck(this.serving)
   }
 
-  /** The frozen one goes on. */
-  wake(): void {
-    this.#other?.life.wake()
+  /** The frozen one goes on; false: none is frozen. */
+  wake(): boolean {
+    const frozen = this.#other?.life
+    if (!frozen?.isFrozen) return false
+    frozen.wake()
+    return true
   }
 
   /** It may end while it starts. */

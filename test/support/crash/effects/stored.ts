@@ -132,6 +132,16 @@ export const auditOf = Effect.flatMap(
     select request_id, min(status) as status, count(*)::int4 as times from audit_events group by request_id, action`
 )
 
+/** Such a request is decided: what is left of it is up to the service. */
+export const isLogged = (requestId: string) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) =>
+    Effect.map(
+      sql`select 1 from transitions where request_id = ${requestId}
+          union all select 1 from audit_events where request_id = ${requestId}`,
+      (rows) => rows.length > 0
+    )
+  )
+
 export const loggedStates = Effect.flatMap(
   SqlClient.SqlClient,
   (sql) => sql<{ readonly actor_id: string; readonly to_state: string }>`select actor_id, to_state from transitions`

@@ -37,7 +37,13 @@ export interface AskStep {
   readonly first?: AskStep
   /** Its answer waits in real time, for a lease or for another thread: the clock stands still meanwhile. */
   readonly isSlow?: boolean
+  /** Done twice it would do harm: a client without an answer waits until that request is over, before it looks or repeats. */
+  readonly isOnce?: boolean
 }
+
+/** With a key, a late request gives the answer of its repetition. */
+export const mayBeDoneLate = ({ method, path, key }: AskStep): boolean =>
+  method !== "GET" && key === null && !/\/(wait|lookup)$/.test(path)
 
 export interface Content {
   readonly type: string
@@ -70,4 +76,6 @@ export interface Scenario {
   /** Its Sandboxes live on a host, which is not there before it starts. */
   readonly isFleet?: boolean
   readonly steps: ReadonlyArray<ScenarioStep>
+  /** After the time after the last step, when a service that was frozen is awake: no strike happens in them. */
+  readonly afterwards?: ReadonlyArray<ScenarioStep>
 }

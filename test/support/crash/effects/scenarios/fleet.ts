@@ -4,7 +4,7 @@ import type { Asked } from "../../../../../schemas/console/Hosts.ts"
 import { Hosts } from "../../../../../src/fleet/Hosts.ts"
 import { hostId } from "../HostProgram.ts"
 import type { Scenario, ScenarioStep } from "./Scenario.ts"
-import { argv, create, happen, make, pass, read, workspace } from "./steps.ts"
+import { argv, create, happen, make, pass, post, read, workspace } from "./steps.ts"
 
 const starts = happen("the host starts", ({ host }) => host!.start())
 
@@ -23,7 +23,7 @@ const lost = happen("the host loses its power", ({ host }) => host!.cutPower())
 const start = make("start", "/sandboxes/{create}/start?wait=running", {})
 
 export const fleetScenarios: ReadonlyArray<Scenario> = [
-  { name: "a host joins", isFleet: true, steps: [starts, pass(14_000), workspace, create()] },
+  { name: "a host joins", isFleet: true, steps: [starts, pass(9000), workspace, create()] },
   {
     name: "a host is drained",
     isFleet: true,
@@ -33,6 +33,8 @@ export const fleetScenarios: ReadonlyArray<Scenario> = [
       workspace,
       create(),
       make("hang", "/sandboxes/{create}/operations", argv("hang")),
+      // A drain may come before a queued operation has begun, and then there is no output.
+      post("look", "/sandboxes/{create}/operations/{hang}/wait", { timeoutSeconds: 5, stdoutOffset: 0 }),
       asks("DRAIN"),
       pass(14_000),
       isStopped("HOST_DRAINING"),

@@ -56,7 +56,9 @@ export const operationScenarios: ReadonlyArray<Scenario> = [
     steps: [
       ...running,
       make("hang", "/sandboxes/{create}/operations", argv("hang")),
-      read("process", "/sandboxes/{create}/processes"),
+      // It is queued until the next service owns it: only an operation that has begun has a process.
+      post("look", "/sandboxes/{create}/operations/{hang}/wait", { timeoutSeconds: 5, stdoutOffset: 0 }),
+      { ...read("process", "/sandboxes/{create}/processes"), holds: ({ json }) => json.processes.length === 1 },
       remove("end", "/sandboxes/{create}/processes/{process}"),
       post("wait", "/sandboxes/{create}/operations/{hang}/wait", { timeoutSeconds: 5 })
     ]

@@ -25,10 +25,11 @@ const account = (creditUsd: string): ReadonlyArray<ScenarioStep> => [
   }
 ]
 
-/** Without an answer the operator looks at the credit before giving it again. */
+/** Without an answer the operator looks at the credit before giving it again, once the first request is over. */
 const give = (name: string, usd: string, first: AskStep): AskStep =>
   slow({
     ...asOperator(name, "/accounts/{account}/credit", { usd, kind: "purchase", expiresAt: null, description: null }),
+    isOnce: true,
     first
   })
 

@@ -48,9 +48,11 @@ const link = (nth: number, otherwise?: AskStep): AskStep => ({
   ...(otherwise === undefined ? {} : { otherwise })
 })
 
-/** Its answer has the secret, which nothing shows again: a client without it makes another one. */
-const createKey = (name: string, session: string): AskStep =>
-  by(session, slow(post(name, "/console/api/keys", { name, scopes: ["sandbox:read", "sandbox:execute"] })))
+/** Its answer has the secret, which nothing shows again: a client without it makes another one, once no late answer can have it. */
+const createKey = (name: string, session: string): AskStep => ({
+  ...by(session, slow(post(name, "/console/api/keys", { name, scopes: ["sandbox:read", "sandbox:execute"] }))),
+  isOnce: true
+})
 
 type Keys = ReadonlyArray<{ readonly name: string; readonly revokedAt: string | null }>
 
@@ -125,6 +127,8 @@ export const peopleScenarios: ReadonlyArray<Scenario> = [
       { ...link(1), name: "a used link", status: 401, isRepeated: true },
       slow({
         ...by("link 1", post("passphrase", "/console/api/passphrase", { old: null, new: passphrases[0], email })),
+        // It ends all other sessions.
+        isOnce: true,
         otherwise: signIn("passphrase done", passphrases[0])
       }),
       isOver("link 1"),

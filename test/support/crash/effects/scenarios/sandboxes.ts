@@ -29,7 +29,9 @@ export const sandboxScenarios: ReadonlyArray<Scenario> = [
       pass(40_000),
       make("echo", "/sandboxes/{create}/operations", argv("echo", "words")),
       post("wait", "/sandboxes/{create}/operations/{echo}/wait", { timeoutSeconds: 5 })
-    ]
+    ],
+    // A late suspension may have frozen it after it had woken: the reconciler lets the Sandbox sleep, and its next use wakes it.
+    afterwards: [pass(6000), make("awake", "/sandboxes/{create}/start?wait=running", {})]
   },
   {
     name: "end of a machine",
