@@ -97,10 +97,13 @@ layer(TestDatabase.layer, { excludeTestServices: true })("leases of shards", (it
       assert.strictEqual(yield* owner, "patient")
       assert.isTrue(patient.holds(shard))
       const brief = yield* joined("brief", 1000)
+      const rival = yield* joined("rival", 1000)
       yield* sql`delete from cluster_shards`
       yield* until(brief.take([shard]), ({ length }) => length > 0)
       const began = performance.now()
       yield* until(brief.renew([shard]), () => performance.now() - began > 1500)
+      // Without the renewals its lease would be over.
+      assert.deepStrictEqual(yield* rival.take([shard]), [])
       assert.strictEqual(yield* owner, "brief")
     }).pipe(Effect.scoped)
   )

@@ -119,14 +119,14 @@ export const ofJournal: ReadonlyArray<TextMutant> = [
     file: statements,
     from: "coalesce(i.pending::jsonb, a.pending)",
     to: "coalesce(i.pending::jsonb, '[]')",
-    suites: [host]
+    suites: [rows]
   },
   {
     id: "deadlines that did not change are lost",
     file: statements,
     from: "coalesce(i.deadlines::jsonb, a.deadlines)",
     to: "coalesce(i.deadlines::jsonb, '{}')",
-    suites: [host]
+    suites: [rows]
   },
   {
     id: "an actor without a deadline stays due",
