@@ -4,7 +4,7 @@
  *
  * Every process listens; a request that an actor receives twice changes nothing.
  */
-import { Effect, Layer, Schema } from "effect"
+import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { hostMachine } from "../../machines/host.ts"
 import { Asked } from "../../schemas/console/Hosts.ts"
@@ -17,8 +17,10 @@ import { hostsChannel } from "./Hosts.ts"
 
 /** Retry interval for a request that could not be passed on, even without a notification. */
 const againAfterMs = 5_000
+/** A process that was frozen after its read reads again: by then another one may have passed on this request and a later one. */
+const believedForMs = 1_000
 
-const Wish = Schema.Struct({ id: Schema.String, asked: Asked, token: Schema.String })
+const Wish = Schema.Struct({ asked: Asked, token: Schema.String })
 
 const eventOf = (asked: Asked): EventOf<typeof hostMachine> =>
   asked === "REMOVE" || asked === "REMOVE_FORCED"
@@ -31,32 +33,43 @@ const make = Effect.gen(function* () {
   const watch = yield* DatabaseWatch
   const actors = yield* HostActors
 
-  const findWishes = SqlSchema.findAll({
+  const findAsked = SqlSchema.findAll({
     Request: Schema.Void,
-    Result: Wish,
-    execute: () => sql`select id, asked, asked_token as token from hosts where asked is not null order by id`
+    Result: Schema.Struct({ id: Schema.String }),
+    execute: () => sql`select id from hosts where asked is not null order by id`
   })
 
-  const tell = ({ id, asked, token }: typeof Wish.Type) =>
-    Effect.flatMap(Effect.andThen(actors.ensure(id), actors.tell(id, eventOf(asked), "operator")), (isTaken) =>
-      isTaken ? Effect.void : Effect.logWarning(`The host ${id} does not take ${asked} as it stands`)
-    ).pipe(
-      // A newer request has another token.
-      Effect.andThen(
-        sql`update hosts set asked = null, asked_token = null where id = ${id} and asked_token = ${token}`
-      ),
-      Effect.as(true),
-      Effect.catchCause((cause) =>
-        Effect.as(
-          Effect.logWarning(`Could not pass the operator's request to the host ${id}; it will be retried`, cause),
-          false
-        )
+  const findWish = SqlSchema.findOneOption({
+    Request: Schema.String,
+    Result: Wish,
+    execute: (id) => sql`select asked, asked_token as token from hosts where id = ${id} and asked is not null`
+  })
+
+  const pass = Effect.fnUntraced(function* (id: string) {
+    yield* actors.ensure(id)
+    const readAt = performance.now()
+    const found = yield* findWish(id)
+    if (Option.isNone(found)) return true
+    if (performance.now() - readAt > believedForMs) return false
+    const { asked, token } = found.value
+    const isTaken = yield* actors.tell(id, eventOf(asked), "operator")
+    if (!isTaken) yield* Effect.logWarning(`The host ${id} does not take ${asked} as it stands`)
+    // A newer request has another token.
+    yield* sql`update hosts set asked = null, asked_token = null where id = ${id} and asked_token = ${token}`
+    return true
+  })
+
+  const tell = ({ id }: { readonly id: string }) =>
+    Effect.catchCause(pass(id), (cause) =>
+      Effect.as(
+        Effect.logWarning(`Could not pass the operator's request to the host ${id}; it will be retried`, cause),
+        false
       )
     )
 
   /** True if all requests were passed on. Fails only with the database's faults. */
   const tellAll = Effect.gen(function* () {
-    const found = yield* Effect.catchTag(findWishes(), "SchemaError", Effect.die)
+    const found = yield* Effect.catchTag(findAsked(), "SchemaError", Effect.die)
     const told = yield* Effect.forEach(found, tell)
     return !told.includes(false)
   })
