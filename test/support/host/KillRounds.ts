@@ -3,7 +3,7 @@
  * of every Nth, so that a run that ends early has met some of all; ATOLL_KILLS_UNTIL (epoch milliseconds) and the file ATOLL_KILLS_STOP end it.
  * ATOLL_KILLS_SEED: another order.
  */
-import { existsSync } from "node:fs"
+import { existsSync, writeSync } from "node:fs"
 import type { TestContext } from "vitest"
 
 declare module "vitest" {
@@ -23,14 +23,19 @@ interface Asked {
   readonly isAll: boolean
   readonly seed: number
   readonly isOver: () => boolean
+  /** How far it is. */
+  readonly tell: (line: string) => void
 }
 
 const { env } = process
 const until = Number(env["ATOLL_KILLS_UNTIL"] || Number.POSITIVE_INFINITY)
 const stopFile = env["ATOLL_KILLS_STOP"]
 
+const isAll = env["ATOLL_KILLS"] === "all"
+
 const asked: Asked = {
-  isAll: env["ATOLL_KILLS"] === "all",
+  isAll,
+  tell: (line) => (isAll ? void writeSync(1, `${line}\n`) : undefined),
   seed: Number(env["ATOLL_KILLS_SEED"] || Date.now() % 1000),
   isOver: () => Date.now() > until || (stopFile !== undefined && existsSync(stopFile))
 }
@@ -41,6 +46,7 @@ export class KillRounds {
   readonly #step: number
   readonly #asked: Asked
   readonly #effects = new Map<string, number>()
+  readonly #began = performance.now()
   #kills = 0
 
   constructor(step: number, given: Asked = asked) {
@@ -84,18 +90,32 @@ export class KillRounds {
             break
           }
           this.#kills++
+          this.#asked.tell(`${action}, killed at ${at}: ${this.#progress(actions)}`)
         }
       }
     }
   }
 
+  /** How many effects an action has is known once its first round is over. */
+  #progress(actions: ReadonlyArray<string>): string {
+    const seconds = (performance.now() - this.#began) / 1000
+    const rate = `${((60 * this.#kills) / seconds).toFixed(1)} a minute`
+    const all = this.#effectsOf(actions)
+    if (all === null) return `${this.#kills} kills, ${rate}`
+    const left = Math.max(0, all - this.#kills)
+    return `${this.#kills} of ${all} kills, ${rate}, ends in ${Math.round((left * seconds) / this.#kills)} s`
+  }
+
+  /** Null: not all are known. */
+  #effectsOf(actions: ReadonlyArray<string>): number | null {
+    return actions.every((action) => this.#effects.has(action))
+      ? actions.reduce((sum, action) => sum + this.#effects.get(action)!, 0)
+      : null
+  }
+
   /** For the report of the test. */
   note({ task }: Pick<TestContext, "task">, actions: ReadonlyArray<string>): void {
-    let effects: number | null = 0
-    for (const action of actions) {
-      const count = this.#effects.get(action)
-      effects = effects === null || count === undefined ? null : effects + count
-    }
+    const effects = this.#effectsOf(actions)
     task.meta.kills = { kills: this.#kills, effects, seed: this.seed }
   }
 }

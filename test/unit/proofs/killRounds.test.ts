@@ -20,11 +20,15 @@ const killed = (rounds: KillRounds, killsMax = 1000) => {
 
 const all = actions.flatMap((action) => Array.from({ length: effects[action] }, (_, i) => `${action} ${i + 1}`))
 const isOver = () => false
+const tell = () => {}
 
 describe("kills at the effects of a host", () => {
   it("meet each effect once, and the report says how many there are", () => {
-    const rounds = new KillRounds(6, { isAll: true, seed: 4, isOver })
+    const said: Array<string> = []
+    const rounds = new KillRounds(6, { isAll: true, seed: 4, isOver, tell: (line) => said.push(line) })
     const met = killed(rounds)
+    assert.match(said[0]!, /^start, killed at 5: 1 kills, .* a minute$/)
+    assert.match(said.at(-1)!, /: 23 of 23 kills, .* a minute, ends in 0 s$/)
     assert.sameMembers(met, all)
     assert.lengthOf(met, all.length)
     const task = { meta: {} } as never as Parameters<typeof rounds.note>[0]["task"]
@@ -33,12 +37,12 @@ describe("kills at the effects of a host", () => {
   })
 
   it("are even over all when they end early", () => {
-    const met = killed(new KillRounds(6, { isAll: true, seed: 4, isOver }), 6)
+    const met = killed(new KillRounds(6, { isAll: true, seed: 4, isOver, tell }), 6)
     assert.deepStrictEqual(met, ["start 5", "start 11", "start 17", "take 1", "take 2", "take 3"])
   })
 
   it("are some of them by default, and none once the time is over", () => {
-    assert.lengthOf(killed(new KillRounds(6, { isAll: false, seed: 1, isOver })), 7)
-    assert.lengthOf(killed(new KillRounds(6, { isAll: true, seed: 1, isOver: () => true })), 0)
+    assert.lengthOf(killed(new KillRounds(6, { isAll: false, seed: 1, isOver, tell })), 7)
+    assert.lengthOf(killed(new KillRounds(6, { isAll: true, seed: 1, isOver: () => true, tell })), 0)
   })
 })
