@@ -46,6 +46,8 @@ export class KillRounds {
   readonly #step: number
   readonly #asked: Asked
   readonly #effects = new Map<string, number>()
+  /** The last effect of each action at which something was killed. */
+  readonly #last = new Map<string, number>()
   readonly #began = performance.now()
   #kills = 0
 
@@ -86,10 +88,12 @@ export class KillRounds {
           if (isOver()) return
           const effects = yield { action, at }
           if (effects !== null) {
-            this.#effects.set(action, effects)
+            // A run may have some more or fewer than another one.
+            this.#effects.set(action, Math.max(effects, this.#effects.get(action) ?? 0, this.#last.get(action) ?? 0))
             break
           }
           this.#kills++
+          this.#last.set(action, Math.max(at, this.#last.get(action) ?? 0))
           this.#asked.tell(`${action}, killed at ${at}: ${this.#progress(actions)}`)
         }
       }
