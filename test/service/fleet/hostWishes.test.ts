@@ -13,7 +13,7 @@ import { WorldFleet } from "./WorldFleet.ts"
 
 const id = `host_${"9".repeat(24)}`
 
-/** What the actor of the host is told. `ensured` runs before each read of a request, and is given how many there were. */
+/** `told` receives the events for the actor of the host. `ensured` runs before each read of a request, with their number. */
 const passing = (told: Array<string>, ensured: (times: number) => Effect.Effect<unknown>) => {
   let times = 0
   const actors = HostActors.of({
