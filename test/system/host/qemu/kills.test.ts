@@ -58,7 +58,9 @@ describe.skipIf(unusable !== null)("a service that is killed", () => {
               yield* guest.processes.start(
                 "count",
                 shell(
-                  "i=0; while :; do i=$((i+1)); echo $i > /dev/shm/new; mv /dev/shm/new /dev/shm/count; sleep 0.1; done"
+                  "i=0; while :; do i=$((i+1)); echo $i > /dev/shm/new; mv /dev/shm/new /dev/shm/count; sleep 0.1; done",
+                  // As long as all kills take.
+                  { timeoutMs: null }
                 )
               )
               yield* eventually(Effect.map(output(guest, "cat /dev/shm/count || echo 0"), (now) => Number(now) > 0))
