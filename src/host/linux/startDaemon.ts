@@ -37,7 +37,6 @@ export interface DaemonEnd {
 export interface Daemon {
   readonly process: ProcessIdentity
   readonly ended: Promise<DaemonEnd>
-  readonly hasEnded: () => boolean
   /** Rejects when the program ends, or closes that descriptor, before it has written. */
   readonly ready: Promise<void>
 }
@@ -50,7 +49,6 @@ const LOOK_MS = 1000
 class Told {
   #errors = ""
   #process: ProcessIdentity | null = null
-  #hasEnded = false
   readonly #ended = Promise.withResolvers<DaemonEnd>()
   readonly #ready = Promise.withResolvers<void>()
 
@@ -67,7 +65,6 @@ class Told {
   }
 
   readonly ended = (status: string): void => {
-    this.#hasEnded = true
     this.notReady()
     this.#ended.resolve({ status, errors: this.#errors })
   }
@@ -83,8 +80,7 @@ class Told {
   async started(name: string, pid: number): Promise<Daemon> {
     this.#process = identify(pid)
     const ended = this.#ended.promise
-    if (this.#process !== null)
-      return { process: this.#process, ended, hasEnded: () => this.#hasEnded, ready: this.#ready.promise }
+    if (this.#process !== null) return { process: this.#process, ended, ready: this.#ready.promise }
     const { status, errors } = await ended
     throw new Error(`${name} ended immediately with ${status}${errors === "" ? "" : `: ${errors}`}`)
   }

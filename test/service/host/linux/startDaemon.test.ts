@@ -1,7 +1,8 @@
 /** Programs that outlive the service: what they get, what is known of their end, and that both ways to start them do the same. */
-import { execFile } from "node:child_process"
+import { execFile, spawn } from "node:child_process"
 import { closeSync, openSync, readFileSync, realpathSync, writeFileSync, writeSync } from "node:fs"
 import { connect } from "node:net"
+import { constants } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert, describe, it } from "vitest"
@@ -11,6 +12,12 @@ import { makeGate } from "../../../../src/host/linux/lifePipe.ts"
 import { listeningSocket } from "../../../../src/host/linux/listeningSocket.ts"
 import { goneWithin, isAlive, signal } from "../../../../src/host/linux/ProcessIdentity.ts"
 import { byNode, bySpawner, type Daemon, type DaemonOptions } from "../../../../src/host/linux/startDaemon.ts"
+import {
+  inheritRequest,
+  SpawnerEvent,
+  SpawnerEvents,
+  startRequest
+} from "../../../../src/platform/spawner/spawnerWire.ts"
 import { inFolder } from "../../../support/host/linux/inFolder.ts"
 
 const spawns = hasSpawner && process.getuid?.() === 0
@@ -25,7 +32,8 @@ const shell = (script: string, more: Partial<DaemonOptions> = {}): DaemonOptions
   ...more
 })
 
-const ended = (daemon: Daemon) => Promise.race([daemon.ended, sleep(20_000, null, { ref: false })])
+/** Null when it goes on. */
+const ended = (daemon: Daemon, withinMs = 20_000) => Promise.race([daemon.ended, sleep(withinMs, null, { ref: false })])
 
 const ways = [["Node", byNode] as const, ...(spawns ? [["the spawner", bySpawner] as const] : [])]
 
@@ -78,20 +86,31 @@ it.send(b"served")'`
       )
     }))
 
+  it("gets one file by many numbers", () =>
+    inFolder(async (folder) => {
+      const told = join(folder, "told")
+      const file = openSync(told, "w", 0o600)
+      const numbers = Array.from({ length: 30 }, (_, n) => n + 3)
+      const inherits = Object.fromEntries(numbers.map((number) => [number, file]))
+      const daemon = await start(`for n in ${numbers.join(" ")}; do readlink /proc/$$/fd/$n; done >&3`, { inherits })
+      closeSync(file)
+      assert.strictEqual((await ended(daemon))?.status, "0")
+      assert.strictEqual(readFileSync(told, "utf8"), `${realpathSync(told)}\n`.repeat(numbers.length))
+    }))
+
   it("waits at its gate no longer than this process has the other end", () =>
     inFolder(async (folder) => {
       const gate = await makeGate(join(folder, "gate"))
       const daemon = await start("read -r go <&8 || exit 98", { inherits: { 8: gate.readFd } })
       closeSync(gate.readFd)
-      assert.isFalse(daemon.hasEnded())
+      assert.isNull(await ended(daemon, 50))
       closeSync(gate.writeFd)
       assert.strictEqual((await ended(daemon))?.status, "98")
-      assert.isTrue(daemon.hasEnded())
     }))
 
   it("says that it is ready as soon as it is", async () => {
     const waits: Array<number> = []
-    for (let n = 0; n < 20; n++) {
+    for (let n = 0; n < 10; n++) {
       const began = performance.now()
       const daemon = await start("echo >&4; exec sleep 20", { readyBy: 4 })
       await daemon.ready
@@ -130,6 +149,43 @@ describe("a daemon", () => {
     assert.isNull(await bySpawner(shell("sleep 20", { inherits: { 3: 9_999 } })))
   })
 
+  it.skipIf(!spawns)("gets descriptors of the spawner's parent alone", async () => {
+    const other = spawn("sleep", ["20"], { stdio: ["ignore", "ignore", "ignore"] })
+    const events: Array<ReadonlyArray<number>> = []
+    const spawner = spawn(join(sources, "native/spawner.x64"), [], { stdio: ["pipe", "pipe", "ignore"] })
+    try {
+      const told = new SpawnerEvents((kind, id, value) => events.push([kind, id, value]))
+      const start = {
+        argv: ["true"],
+        env: {},
+        cwd: "/",
+        runAs: null,
+        creditBytes: 0,
+        unwaited: false,
+        cgroup: null,
+        input: null
+      }
+      spawner.stdin.write("\n")
+      for (const [id, parent] of [other.pid!, process.pid].entries()) {
+        spawner.stdin.write(inheritRequest(id + 1, parent, [[0, 3]]))
+        spawner.stdin.write(startRequest({ id: id + 1, ...start }))
+      }
+      for await (const chunk of spawner.stdout) {
+        told.take(chunk as Buffer)
+        if (events.length >= 2) break
+      }
+      const { ESRCH } = constants.errno
+      assert.deepStrictEqual(events.map(([kind, id]) => [kind, id]).slice(0, 2), [
+        [SpawnerEvent.failed, 1],
+        [SpawnerEvent.started, 2]
+      ])
+      assert.strictEqual(events[0]![2], ESRCH)
+    } finally {
+      spawner.kill("SIGKILL")
+      other.kill("SIGKILL")
+    }
+  })
+
   it.skipIf(!spawns)("goes on when its spawner is killed, and its end is still told", async () => {
     const daemon = (await bySpawner(shell("exec sleep 60")))!
     const spawner = Number((await hostCommand(["sh", "-c", "echo $PPID"])).stdout)
@@ -138,8 +194,7 @@ describe("a daemon", () => {
     assert.strictEqual(parent(), spawner)
     process.kill(spawner, "SIGKILL")
     assert.isTrue(await goneWithin(() => parent() === spawner, 10_000))
-    await sleep(200)
-    assert.isFalse(daemon.hasEnded())
+    assert.isNull(await ended(daemon, 200))
     assert.isTrue(isAlive(daemon.process))
     signal(daemon.process, "SIGKILL")
     assert.deepStrictEqual(await ended(daemon), { status: "an unknown status", errors: "" })
