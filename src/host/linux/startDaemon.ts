@@ -69,7 +69,7 @@ class Told {
     this.#ended.resolve({ status, errors: this.#errors })
   }
 
-  /** Nothing more is told of a program that may go on. */
+  /** The spawner has ended. The program may go on. */
   readonly lost = async (): Promise<void> => {
     this.notReady()
     while (this.#process !== null && isAlive(this.#process)) await sleep(LOOK_MS, undefined, { ref: false })
@@ -94,7 +94,7 @@ export const bySpawner = async (options: DaemonOptions): Promise<Daemon | null> 
   try {
     const pid = await new Promise<number | null>((resolve, reject) => {
       const ended = (code: number | null, signal: string | null) => {
-        // If it was not told that the program has started, the program waits or ends with the descriptors that it was given.
+        // If this comes before `started`, the program may run all the same. The driver then ends it by its mark, as after its own death.
         reject(new Error(`the spawner ended while ${name} was starting`))
         if (code !== null || signal !== null) told.ended(String(signal ?? code))
         else void told.lost()

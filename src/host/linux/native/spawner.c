@@ -17,7 +17,7 @@
  *   3 forget    closes the pipes; no more events follow
  *   4 inherit   the pid of this program's parent, then pairs of descriptors: one of the parent's (-1: the command's own output), and its number in the
  *               command. The next start with this id is a daemon that gets these. A daemon is killed no sooner than this program when memory runs out,
- *               and what it writes is told as it comes
+ *               and its output is sent as it comes
  * Standard output is events of four 32-bit numbers each:
  *   1 started   id, pid, 0              the command runs its program
  *   2 failed    id, error, stage        the command could not start, and is forgotten; stage 1: because of its working directory
@@ -192,8 +192,8 @@ static long execute_found(char **arguments, char **environment) {
 }
 
 /*
- * A pidfd of the parent. Its descriptors are taken by number (pidfd_getfd(2)): a listening socket cannot be opened by a name, and whoever opens a FIFO
- * may have to wait.
+ * A pidfd of the parent. Its descriptors are taken by number (pidfd_getfd(2)): a listening socket cannot be opened by a name, and opening a FIFO may
+ * wait.
  */
 static long open_parent(int pid) {
   long low = call2(pidfd_open, pid, 0);

@@ -109,17 +109,17 @@ it.send(b"served")'`
     }))
 
   it("says that it is ready as soon as it is", async () => {
-    const waits: Array<number> = []
-    for (let n = 0; n < 10; n++) {
+    // The spawner looks at the output of other programs after 20 ms only. A busy machine may need some tries.
+    let fastest = Number.POSITIVE_INFINITY
+    for (let tries = 0; tries < 100 && fastest >= 19; tries++) {
       const began = performance.now()
       const daemon = await start("echo >&4; exec sleep 20", { readyBy: 4 })
       await daemon.ready
-      waits.push(performance.now() - began)
+      fastest = Math.min(fastest, performance.now() - began)
       signal(daemon.process, "SIGKILL")
       assert.strictEqual((await ended(daemon))?.status, "SIGKILL")
     }
-    // The spawner looks at the output of other programs after 20 ms.
-    assert.isBelow(Math.min(...waits), 19)
+    assert.isBelow(fastest, 19)
   })
 
   it("is not ready when it ends, or closes that descriptor, before it has said so", async () => {
@@ -139,7 +139,7 @@ it.send(b"served")'`
 })
 
 describe("a daemon", () => {
-  it("that cannot start is told", async () => {
+  it("that cannot start is an error, or left to Node", async () => {
     const missing = { ...shell(""), argv: ["/no/such/program"] } as const
     assert.match(String(await byNode(missing).catch(String)), /ENOENT/)
     if (spawns) assert.isNull(await bySpawner(missing))
