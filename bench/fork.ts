@@ -1,9 +1,11 @@
 /**
- * What it costs a process of 0, 100 and 300 MB to start `true`: by Node, which forks, and by the spawner. The event loop stands still for the first figure;
- * the last one is what writing its pages again costs afterwards, beside what it costs without a start.
+ * What it costs a process of 0, 100 and 300 MB to start `true`: by Node, which forks, and by the spawner, as a command and (as root) as a daemon. The event
+ * loop stands still for the first figure; the last one is what writing its pages again costs afterwards, beside what it costs without a start.
  */
 import { spawn } from "node:child_process"
 import { hostCommand } from "../src/host/linux/hostCommand.ts"
+import { signal } from "../src/host/linux/ProcessIdentity.ts"
+import { startDaemon } from "../src/host/linux/startDaemon.ts"
 import { quantile } from "./BenchService.ts"
 
 const runs = Number(process.env["BENCH_RUNS"] ?? 30)
@@ -15,7 +17,21 @@ const byNode = () =>
     spawn("true", [], { stdio: ["pipe", "pipe", "pipe"] }).once("close", () => resolve())
   })
 const bySpawner = () => hostCommand(["true"])
+const asDaemon = async () => {
+  const sleep = {
+    name: "sleep",
+    argv: ["sleep", "60"],
+    cwd: "/",
+    env: { PATH: "/usr/bin:/bin" },
+    inherits: {}
+  } as const
+  const daemon = await startDaemon(sleep)
+  signal(daemon.process, "SIGKILL")
+  await daemon.ended
+}
 
+// A daemon does not keep its process alive.
+const waits = setInterval(() => {}, 60_000)
 const held: Array<Buffer> = []
 const touch = (): number => {
   const began = performance.now()
@@ -28,7 +44,8 @@ for (const megabytes of [0, 100, 300]) {
   while (held.length < megabytes) held.push(Buffer.alloc(MiB, 1))
   for (const [way, start] of [
     ["Node", byNode],
-    ["the spawner", bySpawner]
+    ["the spawner", bySpawner],
+    ["the spawner, daemon", asDaemon]
   ] as const) {
     const [stands, takes, touches]: [Array<number>, Array<number>, Array<number>] = [[], [], []]
     for (let run = 0; run < runs; run++) {
@@ -50,4 +67,5 @@ for (const megabytes of [0, 100, 300]) {
     })
   }
 }
+clearInterval(waits)
 console.table(table)

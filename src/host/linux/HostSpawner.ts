@@ -16,6 +16,7 @@ import { fileURLToPath } from "node:url"
 import {
   creditRequest,
   forgetRequest,
+  inheritRequest,
   SpawnerEvent,
   SpawnerEvents,
   startRequest,
@@ -38,6 +39,7 @@ const isExecutable = (path: string): boolean => {
 /** Whether this host can run it: else Node spawns. */
 export const hasSpawner = process.arch === "x64" && process.platform === "linux" && isExecutable(PROGRAM)
 
+const signalNames = new Map(Object.entries(systemConstants.signals).map(([name, number]) => [number, name]))
 const errorNames = new Map(Object.entries(systemConstants.errno).map(([name, number]) => [number, name]))
 
 export interface SpawnedListener {
@@ -45,17 +47,26 @@ export interface SpawnedListener {
   /** It could not start. */
   readonly failed: (why: string) => void
   readonly output: (stream: "stdout" | "stderr", bytes: Buffer) => void
-  /** It has ended, and all that it wrote has been told. Null: by a signal, or the spawner ended before it. */
-  readonly ended: (code: number | null) => void
+  /** It has ended, and all that it wrote has been told. Neither code nor signal: the spawner ended, and the program may go on. */
+  readonly ended: (code: number | null, signal: string | null) => void
+}
+
+/** A program that outlives this process, and is as important as it when memory runs out. */
+export interface SpawnedDaemon {
+  readonly cwd: string
+  /** Descriptors of this process or `OWN_OUTPUT`, and their numbers in the program. They stay open until it has started. */
+  readonly inherits: ReadonlyArray<readonly [from: number, to: number]>
 }
 
 export interface Spawned {
-  /** From now on this process does not end by itself before the command has. */
+  /** From now on this process does not end by itself before the command has, or a daemon has started. */
   readonly hold: () => void
 }
 
 interface Command extends SpawnedListener {
   code: number | null
+  signal: string | null
+  readonly isDaemon: boolean
   /** Descriptor of its input, until it has started. */
   input: number | null
 }
@@ -97,7 +108,7 @@ class HostSpawner {
       ended()
       const left = [...this.#commands]
       for (const [id, command] of left) this.#forget(id, command)
-      for (const [, command] of left) command.ended(null)
+      for (const [, command] of left) command.ended(null, null)
     }
     this.#child.once("error", gone)
     this.#child.once("exit", gone)
@@ -112,15 +123,18 @@ class HostSpawner {
     argv: ReadonlyArray<string>,
     env: Readonly<Record<string, string>>,
     input: string | null,
-    listener: SpawnedListener
+    listener: SpawnedListener,
+    daemon: SpawnedDaemon | null = null
   ): Spawned {
     this.#lastId = (this.#lastId % 0x7fffffff) + 1
     const id = this.#lastId
     const fd = input === null || input === "" ? null : inputOf(input)
-    this.#commands.set(id, { ...listener, code: null, input: fd })
+    this.#commands.set(id, { ...listener, code: null, signal: null, isDaemon: daemon !== null, input: fd })
+    if (daemon !== null) this.#child.stdin!.write(inheritRequest(id, process.pid, daemon.inherits))
     this.#child.stdin!.write(
       startRequest({
-        ...{ id, argv, env, cwd: "/", runAs: null, creditBytes: CREDIT_BYTES, unwaited: false, cgroup: null },
+        ...{ id, argv, env, runAs: null, creditBytes: CREDIT_BYTES, unwaited: false, cgroup: null },
+        cwd: daemon?.cwd ?? "/",
         input: fd === null ? null : `/proc/${process.pid}/fd/${fd}`
       })
     )
@@ -139,6 +153,7 @@ class HostSpawner {
     switch (kind) {
       case SpawnerEvent.started:
         this.#closeInput(command)
+        if (command.isDaemon) this.#letGo(id)
         command.started(value)
         return
       case SpawnerEvent.failed:
@@ -149,14 +164,17 @@ class HostSpawner {
         this.#child.stdin!.write(creditRequest(id, value, payload.length))
         command.output(value === 0 ? "stdout" : "stderr", payload)
         return
-      case SpawnerEvent.exited:
-        command.code = statusOf(value).code
+      case SpawnerEvent.exited: {
+        const { code, signal } = statusOf(value)
+        command.code = code
+        command.signal = code === null ? (signalNames.get(signal) ?? `signal ${signal}`) : null
         return
+      }
       case SpawnerEvent.drained:
         // Another process may still have its pipes.
         if (value === 0) this.#child.stdin!.write(forgetRequest(id))
         this.#forget(id, command)
-        command.ended(command.code)
+        command.ended(command.code, command.signal)
         return
     }
   }
@@ -169,16 +187,20 @@ class HostSpawner {
   #forget(id: number, command: Command): void {
     this.#closeInput(command)
     this.#commands.delete(id)
+    this.#letGo(id)
+  }
+
+  #letGo(id: number): void {
     if (this.#held.delete(id) && this.#held.size === 0) for (const handle of handlesOf(this.#child)) handle.unref()
   }
 }
 
 let current: HostSpawner | null = null
 
-/** Starts a program in `/`, with this environment alone. */
-export const spawned: HostSpawner["run"] = (argv, env, input, listener) => {
+/** Starts a program with this environment alone, in `/` if it is no daemon. */
+export const spawned: HostSpawner["run"] = (...command) => {
   current ??= new HostSpawner(() => {
     current = null
   })
-  return current.run(argv, env, input, listener)
+  return current.run(...command)
 }

@@ -62,7 +62,7 @@ const bySpawner = (argv: Argv, input: string | null): Promise<HostOutcome> =>
       },
       failed: (why) => finish(127, `spawn ${argv[0]} ${why}`),
       output: (stream, bytes) => said[stream].add(bytes),
-      ended: finish
+      ended: (code) => finish(code)
     }).hold()
   })
 

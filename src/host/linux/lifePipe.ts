@@ -5,7 +5,7 @@
  * The pipe has a name in a folder that no Sandbox sees. A later reader opens that name, never a descriptor of the process that holds the write end: a
  * hostile process can replace its descriptor, for example with a terminal.
  */
-import { closeSync, constants, fstatSync, openSync } from "node:fs"
+import { closeSync, constants, fstatSync, openSync, unlinkSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { mustRun } from "./hostCommand.ts"
 
@@ -28,6 +28,20 @@ export const makeLifePipe = async (path: string): Promise<LifePipe> => {
   } catch (cause) {
     closeSync(readFd)
     throw cause
+  }
+}
+
+/** A pipe on which a child waits: a read blocks. It has its name for a moment only. The caller closes both ends. */
+export const makeGate = async (path: string): Promise<LifePipe> => {
+  const { readFd, writeFd } = await makeLifePipe(path)
+  try {
+    unlinkSync(path)
+    return { readFd: openSync(`/proc/self/fd/${readFd}`, O_RDONLY | O_NOCTTY), writeFd }
+  } catch (cause) {
+    closeSync(writeFd)
+    throw cause
+  } finally {
+    closeSync(readFd)
   }
 }
 

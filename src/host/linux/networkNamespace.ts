@@ -6,17 +6,16 @@
  *
  * @source slirp4netns(1); lab.md: slirp4netns alone reaches the host and link-local addresses
  */
-import { spawn } from "node:child_process"
 import { closeSync, fstatSync, openSync, statSync } from "node:fs"
-import type { Readable } from "node:stream"
 import { setTimeout as sleep } from "node:timers/promises"
 import { missingCapabilities } from "./capabilities.ts"
 import { enterCgroups } from "./cgroups.ts"
 import { flowCommands, flowObstacle } from "./flowBound.ts"
 import { FORBIDDEN_RANGES, hostAddresses } from "./forbiddenRanges.ts"
 import { HOST_ENVIRONMENT, mustRun } from "./hostCommand.ts"
-import { identify, type ProcessIdentity, signal } from "./ProcessIdentity.ts"
+import { type ProcessIdentity, signal } from "./ProcessIdentity.ts"
 import { filterCommands } from "./packetFilter.ts"
+import { startDaemon } from "./startDaemon.ts"
 
 /** The address of slirp4netns' DNS forwarder inside the namespace. */
 export const NAMESERVER = "10.0.2.3"
@@ -29,6 +28,8 @@ const ENTER_TIMEOUT_MS = 10_000
 const ENTER_POLL_MS = 2
 /** Each connection and each source port of a Sandbox takes one descriptor. */
 const OPEN_FILES_MAX = 8192
+/** slirp4netns' own. */
+const Descriptor = { life: 3, ready: 4 } as const
 
 /** Lines for `ip -batch`. `own`: addresses of the host. The prohibit routes remain when slirp4netns dies. */
 export const routeCommands = (own: ReadonlyArray<string>): string =>
@@ -146,43 +147,28 @@ const mountsOfItsOwn = (): ReadonlyArray<string> =>
   missingCapabilities(["SYS_ADMIN"]).length === 0 ? ["unshare", "--mount", "--propagation=slave", "--"] : []
 
 const startSlirp = async (way: ReadonlyArray<string>, options: NetworkOptions): Promise<ProcessIdentity> => {
-  const slirp = spawn(
-    "prlimit",
-    [
-      ...["--core=0", `--nofile=${OPEN_FILES_MAX}`, "--", ...mountsOfItsOwn(), "slirp4netns"],
+  const slirp = await startDaemon({
+    name: "slirp4netns",
+    argv: [
+      ...(["prlimit", "--core=0", `--nofile=${OPEN_FILES_MAX}`, "--"] as const),
+      ...[...mountsOfItsOwn(), "slirp4netns"],
       ...["--disable-host-loopback", "--enable-sandbox", "--enable-seccomp", `--mtu=${MTU_BYTES}`],
-      ...["--exit-fd=3", "--ready-fd=4", ...way, DEVICE]
+      ...[`--exit-fd=${Descriptor.life}`, `--ready-fd=${Descriptor.ready}`, ...way, DEVICE]
     ],
-    {
-      cwd: "/",
-      detached: true,
-      env: { ...HOST_ENVIRONMENT, ...options.environment },
-      stdio: ["ignore", "ignore", "ignore", options.lifeFd, "pipe"]
-    }
-  )
-  slirp.unref()
+    cwd: "/",
+    env: { ...HOST_ENVIRONMENT, ...options.environment },
+    inherits: { [Descriptor.life]: options.lifeFd },
+    readyBy: Descriptor.ready
+  })
   // The kernel delays each move, and no start should wait for it.
-  if (slirp.pid !== undefined) void enterCgroups(options.cgroups ?? [], slirp.pid)
-  const ready = slirp.stdio[4] as Readable
+  void enterCgroups(options.cgroups ?? [], slirp.process.pid)
+  const late = setTimeout(() => signal(slirp.process, "SIGKILL"), READY_TIMEOUT_MS)
   try {
-    await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => {
-        slirp.kill("SIGKILL")
-        reject(new Error("slirp4netns was not ready in time"))
-      }, READY_TIMEOUT_MS)
-      const settle = (act: () => void) => {
-        clearTimeout(timer)
-        act()
-      }
-      slirp.on("error", (cause) => settle(() => reject(cause)))
-      slirp.on("exit", (code, by) => settle(() => reject(new Error(`slirp4netns ended with ${code ?? by}`))))
-      ready.on("error", () => {})
-      ready.once("data", () => settle(resolve))
-    })
+    await slirp.ready
+  } catch {
+    throw new Error(`slirp4netns was not ready: it ended with ${(await slirp.ended).status}`)
   } finally {
-    ready.destroy()
+    clearTimeout(late)
   }
-  const it = slirp.pid === undefined ? null : identify(slirp.pid)
-  if (it === null) throw new Error("slirp4netns ended immediately")
-  return it
+  return slirp.process
 }

@@ -370,7 +370,7 @@ export class NamespaceHost {
 
   private keep(sandboxId: string, { record, session, monitor }: StartedSandbox): void {
     this.live.keep(sandboxId, record, session)
-    monitor.on("exit", () => {
+    void monitor.ended.then(() => {
       for (const wake of [...this.watchers]) wake()
     })
   }

@@ -68,6 +68,11 @@ export class SandboxState {
     return join(this.folder, "life")
   }
 
+  /** The pipe on which a launcher waits. It has this name for a moment only. */
+  get gate(): string {
+    return join(this.folder, "gate")
+  }
+
   spec(): SandboxRecord | null {
     return Option.getOrNull(decodeSpec(readRecord(join(this.folder, "spec.json"))))
   }
@@ -91,7 +96,7 @@ export class SandboxState {
   }
 
   async forgetRuntime(): Promise<void> {
-    for (const path of ["runtime.json", "agent.sock", "status.json", "life"])
+    for (const path of ["runtime.json", "agent.sock", "status.json", "life", "gate"])
       await rm(join(this.folder, path), { force: true })
   }
 

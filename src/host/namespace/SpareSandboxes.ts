@@ -7,7 +7,6 @@
  * While a process makes and keeps a spare, it holds the spare's key in the host mutex. The kernel frees the key when the process dies, so a spare
  * whose key is free has no owner any more.
  */
-import type { ChildProcess } from "node:child_process"
 import { existsSync } from "node:fs"
 import { rename } from "node:fs/promises"
 import { type Cause, Effect, type Fiber } from "effect"
@@ -20,6 +19,7 @@ import type { HostUsers } from "../linux/HostUsers.ts"
 import { hostFull } from "../linux/hostFull.ts"
 import { isSpareName, newSpareName } from "../linux/SandboxRecords.ts"
 import { Spares } from "../linux/Spares.ts"
+import type { Daemon } from "../linux/startDaemon.ts"
 import { warm } from "../linux/warm.ts"
 import type { HostLayout } from "./HostLayout.ts"
 import { isShortage } from "./isShortage.ts"
@@ -31,7 +31,7 @@ export type SpareShape = Pick<SandboxSpec, "vcpus" | "memoryBytes" | "volumeByte
 export interface StartedSandbox {
   readonly record: RuntimeRecord
   readonly session: AgentSession
-  readonly monitor: ChildProcess
+  readonly monitor: Daemon
   /** From now on the session connects to the agent's socket in this folder. */
   readonly moveTo: (state: SandboxState) => void
 }
@@ -83,7 +83,7 @@ export class SpareSandboxes {
       isBusy: options.isBusy,
       make: (shape) => this.#made(shape),
       discard: (spare) => this.#discarded(spare),
-      ended: ({ monitor }) => new Promise((resolve) => monitor.once("exit", resolve)),
+      ended: ({ monitor }) => monitor.ended,
       fork: options.fork
     })
   }

@@ -1,5 +1,4 @@
 /** One boot of a Sandbox: from its volume to its network and the first answer of its agent. */
-import type { ChildProcess } from "node:child_process"
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { join } from "node:path"
@@ -8,6 +7,7 @@ import { type CgroupHost, makeCgroups } from "../linux/cgroups.ts"
 import { cgroupViews, lxcfsViews } from "../linux/limitViews.ts"
 import { identify, identifyInside, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
 import { printable } from "../linux/printable.ts"
+import type { Daemon } from "../linux/startDaemon.ts"
 import { type AgentStart, builtRoot } from "./builtRoot.ts"
 import type { HostLayout } from "./HostLayout.ts"
 import { launch } from "./launchBubblewrap.ts"
@@ -36,7 +36,7 @@ export interface BootOptions {
 
 export interface Booted {
   readonly record: RuntimeRecord
-  readonly monitor: ChildProcess
+  readonly monitor: Daemon
 }
 
 const CONSOLE_SHOWN_CHARS = 500
@@ -66,8 +66,7 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
   })
   const { gone } = launched
   try {
-    const monitor = identify(launched.monitor.pid)
-    if (monitor === null) throw new Error("bubblewrap ended immediately")
+    const { process: monitor } = launched.monitor
     options.began(monitor)
     const { generation, networkEnabled } = spec
     const begun: RuntimeRecord = { generation, networkEnabled, monitor, init: null, agent: null }
@@ -80,7 +79,7 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
     await layout.systemFiles()
     if (networkEnabled && uid === null) {
       launched.makeNetwork()
-      await unlessEnded(launched.monitor, launched.networkMade)
+      await unlessEnded(launched.monitor, launched.monitor.ready)
       network = await connectSandbox(way, gone!)
     }
     launched.go()
@@ -115,7 +114,7 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
     if (cause instanceof Error && said !== "") cause.message += ` (its console: ${said})`
     throw cause
   } finally {
-    if (gone !== null) closeSync(gone)
+    launched.release()
   }
 }
 
@@ -177,20 +176,11 @@ const removeConsoles = async (folder: string): Promise<void> => {
 }
 
 /** Awaits `awaited`, but rejects if the monitor ends before. */
-const unlessEnded = async <A>(monitor: ChildProcess, awaited: Promise<A>): Promise<A> => {
-  let ended = () => {}
-  const end = new Promise<never>((_, reject) => {
-    ended = () => reject(new Error(`bubblewrap ended with ${monitor.exitCode ?? monitor.signalCode}`))
-    monitor.once("exit", ended)
-    if (monitor.exitCode !== null || monitor.signalCode !== null) ended()
-  })
-  try {
-    return await Promise.race([awaited, end])
-  } finally {
-    monitor.off("exit", ended)
-    end.catch(() => {})
-    awaited.catch(() => {})
-  }
+const unlessEnded = <A>(monitor: Daemon, awaited: Promise<A>): Promise<A> => {
+  const end = monitor.ended.then(({ status }) => Promise.reject(new Error(`bubblewrap ended with ${status}`)))
+  // The other one may reject later.
+  for (const one of [end, awaited]) one.catch(() => {})
+  return Promise.race([awaited, end])
 }
 
 /** The end of a console file, which may be as large as the volume. */

@@ -1,12 +1,10 @@
 /** Starts bubblewrap for one generation of a Sandbox, so that it outlives the service. */
-import { type ChildProcess, spawn } from "node:child_process"
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs"
 import { join } from "node:path"
-import type { Readable, Writable } from "node:stream"
 import { HOST_ENVIRONMENT } from "../linux/hostCommand.ts"
-import { inheritedDescriptors } from "../linux/inheritedDescriptors.ts"
-import { makeLifePipe } from "../linux/lifePipe.ts"
+import { makeGate, makeLifePipe } from "../linux/lifePipe.ts"
 import { listeningSocket } from "../linux/listeningSocket.ts"
+import { type Daemon, startDaemon } from "../linux/startDaemon.ts"
 import { agentCommand, type BubblewrapOptions, bubblewrapArguments, Descriptor } from "./bubblewrap.ts"
 import { MARKER } from "./markedProcesses.ts"
 import type { SandboxState } from "./SandboxState.ts"
@@ -29,15 +27,16 @@ export interface LaunchOptions {
 }
 
 export interface Launched {
-  readonly monitor: ChildProcess & { readonly pid: number }
+  /** Only with `bubblewrap.inNetwork` is it ever `ready`: it is in its network namespace. */
+  readonly monitor: Daemon
   /** Lets the launcher run bwrap. Until then it waits, and ends if the service does. */
   readonly go: () => void
   /** Only with `bubblewrap.inNetwork`, before `go`: lets the launcher make its network namespace. */
   readonly makeNetwork: () => void
-  /** Only with `bubblewrap.inNetwork`: resolves when the process is in its network namespace. */
-  readonly networkMade: Promise<void>
   /** Reads end of file when the Sandbox is gone; for slirp4netns. Only with a network. */
   readonly gone: number | null
+  /** Closes `gone`. A launcher that still waits ends. */
+  readonly release: () => void
 }
 
 /** The descriptor on which the launcher reports that its network namespace exists. */
@@ -84,69 +83,56 @@ const inside = ({ inNetwork, hasTerminals }: BubblewrapOptions): string =>
   ].join("\n")
 
 export const launch = async (options: LaunchOptions): Promise<Launched> => {
-  const { state } = options
+  const { state, bubblewrap } = options
+  /** Closed when the launcher has them. */
   const opened: Array<number> = []
-  const keep = (fd: number) => {
-    opened.push(fd)
+  /** Closed after the boot. */
+  const held: Array<number> = []
+  const keep = (fd: number, kept = opened) => {
+    kept.push(fd)
     return fd
   }
-  let gone: number | null = null
+  const release = () => {
+    for (const fd of held.splice(0)) closeSync(fd)
+  }
   const socket = await listeningSocket(state.socket)
   try {
-    let sync: number | "ignore" = "ignore"
-    if (options.bubblewrap.networkEnabled) {
+    let gone: number | null = null
+    const inherits: Record<number, number> = { [Descriptor.listen]: socket.fd }
+    if (bubblewrap.networkEnabled) {
       const pipe = await makeLifePipe(state.life)
-      gone = pipe.readFd
-      sync = keep(pipe.writeFd)
+      gone = keep(pipe.readFd, held)
+      inherits[Descriptor.sync] = keep(pipe.writeFd)
     }
-    const stdio: Array<number | "ignore" | "pipe"> = ["ignore", "ignore", "ignore"]
-    stdio[Descriptor.listen] = socket.fd
-    stdio[Descriptor.seccomp] = options.seccomp === null ? "ignore" : keep(readable(state.folder, options.seccomp))
-    stdio[Descriptor.arguments] = keep(readable(state.folder, bubblewrapArguments(options.bubblewrap)))
-    stdio[Descriptor.status] = keep(openSync(state.status, "w", 0o600))
-    stdio[Descriptor.sync] = sync
-    stdio[GO] = "pipe"
-    stdio[MADE] = "pipe"
-    const nothing = keep(openSync("/dev/null", "r+"))
-    for (const fd of inheritedDescriptors) if (stdio[fd] === undefined) stdio[fd] = nothing
-    for (let fd = 0; fd < stdio.length; fd++) stdio[fd] ??= "ignore"
-    const [file, ...args] = argvOf(options)
-    const monitor = spawn(file, args, {
+    const gate = await makeGate(state.gate)
+    keep(gate.writeFd, held)
+    inherits[GO] = keep(gate.readFd)
+    if (options.seccomp !== null) inherits[Descriptor.seccomp] = keep(readable(state.folder, options.seccomp))
+    inherits[Descriptor.arguments] = keep(readable(state.folder, bubblewrapArguments(bubblewrap)))
+    inherits[Descriptor.status] = keep(openSync(state.status, "w", 0o600))
+    const monitor = await startDaemon({
+      name: "bubblewrap",
+      argv: argvOf(options),
       cwd: "/",
-      detached: true,
       env: { ...HOST_ENVIRONMENT, [MARKER]: options.marker },
-      stdio
+      inherits,
+      ...(bubblewrap.inNetwork ? { readyBy: MADE } : {})
     })
-    monitor.on("error", () => {})
-    monitor.unref()
-    if (monitor.pid === undefined) throw new Error(`${file} could not be started`)
-    const pipes = monitor.stdio as ReadonlyArray<unknown>
-    const gate = pipes[GO] as Writable
-    gate.on("error", () => {})
-    return {
-      monitor: monitor as Launched["monitor"],
-      gone,
-      go: () => gate.end("go\n"),
-      makeNetwork: () => gate.write("go\n"),
-      networkMade: firstData(pipes[MADE] as Readable)
+    const pass = () => {
+      try {
+        writeSync(gate.writeFd, "go\n")
+      } catch {
+        // It has ended.
+      }
     }
+    return { monitor, gone, go: pass, makeNetwork: pass, release }
   } catch (cause) {
-    if (gone !== null) closeSync(gone)
+    release()
     throw cause
   } finally {
     socket.release()
     for (const fd of opened) closeSync(fd)
   }
-}
-
-const firstData = (stream: Readable): Promise<void> => {
-  const made = new Promise<void>((resolve, reject) => {
-    stream.once("data", () => resolve())
-    stream.once("close", () => reject(new Error("the network namespace was not made")))
-  }).finally(() => stream.destroy())
-  // A rejection that is never awaited must not end the process.
-  made.catch(() => {})
-  return made
 }
 
 /** A descriptor that reads these bytes from the start; the file has no name any more. */

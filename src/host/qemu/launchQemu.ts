@@ -2,16 +2,15 @@
  * Starts QEMU in its own process group, with nothing that it does not need: a separate unprivileged user when the service is root, no capabilities,
  * an empty network namespace, no inherited descriptors, a minimal environment. A Sandbox's QEMU outlives this service.
  */
-import { spawn } from "node:child_process"
-import { closeSync, openSync, readdirSync, statSync } from "node:fs"
+import { closeSync, readdirSync, statSync } from "node:fs"
 import { Effect } from "effect"
 import { attempt } from "../linux/attempt.ts"
 import { HOST_ENVIRONMENT, mustRun } from "../linux/hostCommand.ts"
-import { inheritedDescriptors } from "../linux/inheritedDescriptors.ts"
 import { makeLifePipe } from "../linux/lifePipe.ts"
 import { type ListeningSocket, listeningSocket } from "../linux/listeningSocket.ts"
-import { identify, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
+import type { ProcessIdentity } from "../linux/ProcessIdentity.ts"
 import { printable } from "../linux/printable.ts"
+import { type DaemonOptions, startDaemon } from "../linux/startDaemon.ts"
 import { type Accelerator, Descriptor, machineFiles } from "./machineArguments.ts"
 
 export interface Launch {
@@ -26,7 +25,7 @@ export interface Launch {
   readonly fileMaxBytes: number
   /** Keeps the write end of a pipe open for as long as QEMU lives. */
   readonly life: boolean
-  /** False: the kernel kills it with this process, for any end of this process. */
+  /** False: the kernel kills it with this process, for any end of this process. It may also end with the spawner, whose child it is. */
   readonly outlives: boolean
 }
 
@@ -36,7 +35,6 @@ export interface Launched {
   readonly lifeFd: number | null
   /** Resolves with QEMU's output when QEMU ended before it was asked to. */
   readonly ended: Promise<string>
-  readonly hasEnded: () => boolean
 }
 
 const SAID_MAX_CHARACTERS = 2000
@@ -50,12 +48,13 @@ const OPEN_FILES_MAX = 4096
 const OPEN_FILES_MORE = 4096
 
 /** A command line that becomes QEMU by successive `exec`: the pid stays. */
-const confinement = ({ uid, accelerator, fileMaxBytes, outlives }: Launch): ReadonlyArray<string> => {
+const confinement = ({ uid, accelerator, fileMaxBytes, outlives }: Launch): DaemonOptions["argv"] => {
   const groups = accelerator === "kvm" ? [`--groups=${statSync("/dev/kvm").gid}`] : ["--clear-groups"]
   const limits = [
-    ...["prlimit", "--core=0:0", `--fsize=${fileMaxBytes}:${fileMaxBytes}`],
+    "prlimit",
+    ...["--core=0:0", `--fsize=${fileMaxBytes}:${fileMaxBytes}`],
     ...[`--nofile=${OPEN_FILES_MAX}:${OPEN_FILES_MAX + OPEN_FILES_MORE}`, "--"]
-  ]
+  ] as const
   const bond = outlives ? [] : ["--pdeathsig=KILL"]
   if (uid === null) return [...limits, "setpriv", ...bond, "--no-new-privs", "--"]
   return [
@@ -120,53 +119,31 @@ const SOCKETS = ["qmpSocket", "agentSocket", "bootSocket"] as const
 export const launch = async (options: Launch): Promise<Launched> => {
   const pipe = options.life ? await makeLifePipe(`${options.folder}/${machineFiles.life}`) : null
   const sockets: Array<ListeningSocket> = []
-  const nothing = openSync("/dev/null", "r+")
   try {
-    const stdio: Array<number | "ignore" | "pipe"> = ["ignore", "ignore", "pipe"]
-    stdio[Descriptor.life] = pipe === null ? nothing : pipe.writeFd
+    const inherits: Record<number, number> = pipe === null ? {} : { [Descriptor.life]: pipe.writeFd }
     for (const name of SOCKETS) {
       const socket = await listeningSocket(`${options.folder}/${machineFiles[name]}`)
       sockets.push(socket)
-      stdio[Descriptor[name]] = socket.fd
+      inherits[Descriptor[name]] = socket.fd
     }
-    // Node cannot close an inherited descriptor in a child, only replace it.
-    for (const fd of inheritedDescriptors) stdio[fd] ??= nothing
-    for (let fd = 0; fd < stdio.length; fd++) stdio[fd] ??= "ignore"
-    const [command, ...args] = [...confinement(options), options.binary, ...options.arguments] as [
-      string,
-      ...Array<string>
-    ]
-    const child = spawn(command, args, {
+    const qemu = await startDaemon({
+      name: "QEMU",
+      argv: [...confinement(options), options.binary, ...options.arguments],
       cwd: options.folder,
-      detached: true,
       env: HOST_ENVIRONMENT,
-      stdio
+      inherits,
+      // It ignores SIGPIPE, and writes nothing needed after its start.
+      keepsErrors: true
     })
-    let said = ""
-    let over = false
-    child.stderr?.on("data", (bytes: Buffer) => {
-      said = (said + bytes.toString("utf8")).slice(-SAID_MAX_CHARACTERS)
-    })
-    const ended = new Promise<string>((resolve) => {
-      const end = (why: string) => {
-        over = true
-        resolve(printable(said, SAID_MAX_CHARACTERS) || why)
-      }
-      child.on("error", (error) => end(error.message))
-      child.on("exit", (code, signal) => end(`it ended with ${signal ?? code}`))
-    })
-    child.unref()
-    // The pipe would keep this process alive, and it ends with this process; QEMU writes nothing needed after its start.
-    if (child.stderr !== null && "unref" in child.stderr) (child.stderr as unknown as { unref(): void }).unref()
-    const identity = child.pid === undefined ? null : identify(child.pid)
-    if (identity === null) throw new Error(`${command} did not start: ${said}`)
-    return { process: identity, lifeFd: pipe?.readFd ?? null, ended, hasEnded: () => over }
+    const ended = qemu.ended.then(
+      ({ status, errors }) => printable(errors, SAID_MAX_CHARACTERS) || `it ended with ${status}`
+    )
+    return { process: qemu.process, lifeFd: pipe?.readFd ?? null, ended }
   } catch (error) {
     if (pipe !== null) closeSync(pipe.readFd)
     throw error
   } finally {
     for (const socket of sockets) socket.release()
-    closeSync(nothing)
     if (pipe !== null) closeSync(pipe.writeFd)
   }
 }

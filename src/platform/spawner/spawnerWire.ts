@@ -5,7 +5,7 @@
  * @source src/host/linux/native/spawner.c: the form of requests and events
  */
 export const REQUEST_MAX_BYTES = 4 * 1024 * 1024
-const Request = { start: 1, credit: 2, forget: 3 } as const
+const Request = { start: 1, credit: 2, forget: 3, inherit: 4 } as const
 const EVENT_BYTES = 16
 export const SpawnerEvent = { started: 1, failed: 2, output: 3, exited: 4, drained: 5 } as const
 const NONE = -1
@@ -46,6 +46,20 @@ export const startRequest = (start: SpawnerStart): Buffer => {
     [cgroup ?? "", input ?? "", cwd, ...argv, ...entries]
   )
 }
+
+/** In place of a descriptor's number: the command's own output. */
+export const OWN_OUTPUT = -1
+
+/**
+ * The next start with this id is a daemon that inherits these descriptors of the spawner's parent.
+ *
+ * @param pairs One of the parent's and its number in the daemon, in their order.
+ */
+export const inheritRequest = (
+  id: number,
+  parent: number,
+  pairs: ReadonlyArray<readonly [from: number, to: number]>
+): Buffer => encode([Request.inherit, id, parent, ...pairs.flat()], [])
 
 export const creditRequest = (id: number, stream: number, bytes: number): Buffer =>
   encode([Request.credit, id, stream, bytes], [])

@@ -15,6 +15,9 @@
  *               a file to read its input from (empty: none), working directory, arguments, environment
  *   2 credit    stream (0: output, 1: errors), bytes: this program may send that many more bytes of the stream
  *   3 forget    closes the pipes; no more events follow
+ *   4 inherit   the pid of this program's parent, then pairs of descriptors: one of the parent's (-1: the command's own output), and its number in the
+ *               command. The next start with this id is a daemon that gets these. A daemon is killed no sooner than this program when memory runs out,
+ *               and its output is sent as it comes
  * Standard output is events of four 32-bit numbers each:
  *   1 started   id, pid, 0              the command runs its program
  *   2 failed    id, error, stage        the command could not start, and is forgotten; stage 1: because of its working directory
@@ -27,12 +30,14 @@
 #include "system.h"
 
 enum { REQUEST_MAX = 4 << 20, STRINGS_MAX = 1 << 19, PATH_MAX = 4096, COMMANDS_MAX = 4096, READ_MAX = 65536, EVENTS_MAX = 4096 };
-enum { START = 1, CREDIT = 2, FORGET = 3 };
+enum { START = 1, CREDIT = 2, FORGET = 3, INHERIT = 4 };
 enum { STARTED = 1, FAILED = 2, OUTPUT = 3, EXITED = 4, DRAINED = 5 };
 /* A pipe holds at most this much without privileges. What is read beyond it after the command's exit was written by another process. */
 enum { PIPE_MAX = 1 << 20, SIGCHLD_MASK = 1 << 16, EVENT_BYTES = 16, CGROUP_MAX = 512 };
 /* Most commands have ended after this time: their output is then read in one go and all events go out in one write. */
 enum { SHORT_MS = 20 };
+/* The parent's pidfd is above each number that a command may be given. */
+enum { INHERITED_MAX = 64, INHERITED_BELOW = 256, OWN_OUTPUT = -1 };
 /* Stages of a failure. */
 enum { ELSEWHERE = 0, AT_FOLDER = 1 };
 
@@ -43,6 +48,13 @@ struct head {
 struct start {
   int uid, gid;
   u32 credit, unwaited, arguments, entries;
+};
+
+struct inherited {
+  u32 id; /* 0: none is asked for */
+  int parent;
+  u32 count;
+  struct { int from, to; } pairs[INHERITED_MAX];
 };
 
 struct stream {
@@ -74,6 +86,7 @@ static struct pollfd watched[2 + 2 * COMMANDS_MAX];
 static struct { struct command *command; u32 stream; } watched_for[2 + 2 * COMMANDS_MAX];
 static u8 told[EVENTS_MAX + READ_MAX];
 static u32 told_bytes;
+static struct inherited inherited;
 static int urgent;
 /* When commands that are still new stop counting as short. */
 static long short_until;
@@ -178,15 +191,48 @@ static long execute_found(char **arguments, char **environment) {
   }
 }
 
-/* Runs in the child, on the parent's memory. Returns only on an error. */
-static long become(struct start *how, int output, int errors, char *input, char *folder, char **arguments, char **environment, volatile int *stage) {
+/*
+ * A pidfd of the parent. Its descriptors are taken by number (pidfd_getfd(2)): a listening socket cannot be opened by a name, and opening a FIFO may
+ * wait.
+ */
+static long open_parent(int pid) {
+  long low = call2(pidfd_open, pid, 0);
+  if (low < 0) return low;
+  long high = call3(fcntl, low, 1030 /* F_DUPFD_CLOEXEC */, INHERITED_BELOW);
+  call1(close, low);
+  if (high < 0 || call1(getppid, 0) == pid) return high;
+  /* The parent has ended, and its pid may be another process's. */
+  call1(close, high);
+  return -ESRCH;
+}
+
+/* Runs in the child. */
+static long take_inherited(struct inherited *what, long parent) {
+  long error = 0;
+  for (u32 n = 0; n < what->count && error >= 0; n++) {
+    int from = what->pairs[n].from, to = what->pairs[n].to;
+    long fd = from == OWN_OUTPUT ? call3(fcntl, 1, 1030 /* F_DUPFD_CLOEXEC */, 0) : call3(pidfd_getfd, parent, from, 0);
+    if (fd < 0) return fd;
+    error = fd == to ? call3(fcntl, fd, 2 /* F_SETFD */, 0) : call2(dup2, fd, to);
+    if (fd != to) call1(close, fd);
+  }
+  return error;
+}
+
+/* Runs in the child, on the parent's memory. `parent`: negative for a command that inherits nothing. Returns only on an error. */
+static long become(struct start *how, int output, int errors, long parent, char *input, char *folder, char **arguments, char **environment,
+                   volatile int *stage) {
   long error;
   call4(rt_sigprocmask, 2 /* SIG_SETMASK */, "\0\0\0\0\0\0\0", NULL, 8);
   call1(setsid, 0);
   if ((error = take_input(input)) < 0) return error;
   if ((error = call2(dup2, output, 1)) < 0 || (error = call2(dup2, errors, 2)) < 0) return error;
-  /* In thousandths of all memory: when memory runs out, the kernel kills the command before the agent. */
-  write_to("/proc/self/oom_score_adj", "500");
+  if (parent >= 0) {
+    if ((error = take_inherited(&inherited, parent)) < 0) return error;
+  } else {
+    /* In thousandths of all memory: when memory runs out, the kernel kills the command before the agent. */
+    write_to("/proc/self/oom_score_adj", "500");
+  }
   if (how->gid >= 0 && ((error = call2(setgroups, 0, NULL)) < 0 || (error = call1(setgid, how->gid)) < 0)) return error;
   if (how->uid >= 0 && (error = call1(setuid, how->uid)) < 0) return error;
   *stage = AT_FOLDER;
@@ -235,8 +281,8 @@ static long open_stream(struct stream *stream, struct start *how) {
   return ends[1];
 }
 
-static long spawn(struct command *command, struct start *how, char *cgroup, char *input, char *folder, char **arguments, char **environment,
-                  volatile int *stage) {
+static long spawn(struct command *command, struct start *how, long parent, char *cgroup, char *input, char *folder, char **arguments,
+                  char **environment, volatile int *stage) {
   volatile long error = 0;
   volatile long pid;
   long output = open_stream(&command->streams[0], how);
@@ -247,7 +293,7 @@ static long spawn(struct command *command, struct start *how, char *cgroup, char
     /* vfork is inlined here because the child must not leave this function's frame: the parent sees what the child writes to it. */
     __asm__ volatile("syscall" : "=a"(pid) : "a"((long)SYS_vfork) : "rcx", "r11", "memory");
     if (pid == 0) {
-      error = become(how, output, errors, input, folder, arguments, environment, stage);
+      error = become(how, output, errors, parent, input, folder, arguments, environment, stage);
       call1(exit, 127);
     }
     if (*cgroup && *own_cgroup) write_to(own_cgroup, "0");
@@ -293,20 +339,25 @@ static int is_alone(struct command *command) {
 }
 
 static void start(u32 id, struct start *how, char *cgroup, char *input, char *folder, char **arguments, char **environment) {
+  int is_daemon = inherited.id == id;
+  inherited.id = 0;
   struct command *command = free_place();
   volatile int stage = ELSEWHERE;
   if (!command) return tell(FAILED, id, EAGAIN, 0);
+  long parent = is_daemon ? open_parent(inherited.parent) : -1;
+  if (is_daemon && parent < 0) return tell(FAILED, id, -parent, 0);
   command->id = id;
   command->exited = command->drained = 0;
-  command->is_new = 1;
+  command->is_new = !is_daemon;
   name_events_file(command, cgroup);
-  long pid = spawn(command, how, cgroup, input, folder, arguments, environment, &stage);
+  long pid = spawn(command, how, parent, cgroup, input, folder, arguments, environment, &stage);
+  if (parent >= 0) call1(close, parent);
   if (pid < 0) {
     release(command);
     return tell(FAILED, id, -pid, stage);
   }
   command->pid = pid;
-  short_until = now_ms() + SHORT_MS;
+  if (!is_daemon) short_until = now_ms() + SHORT_MS;
   tell(STARTED, id, pid, 0);
   if (!how->unwaited) urgent = 1;
 }
@@ -384,10 +435,24 @@ static void serve_start(u32 id, struct start *how, char *end) {
   start(id, how, strings[0], strings[1], strings[2], strings + 4, strings + 5 + how->arguments);
 }
 
+static int note_inherited(u32 id, int *given, u32 bytes) {
+  u32 count = bytes / 8;
+  if (bytes % 8 != 4 || count > INHERITED_MAX) return 0;
+  inherited.id = id;
+  inherited.parent = given[0];
+  inherited.count = count;
+  for (u32 n = 0; n < count; n++) {
+    inherited.pairs[n].from = given[1 + 2 * n];
+    inherited.pairs[n].to = given[2 + 2 * n];
+    if (inherited.pairs[n].to < 0 || inherited.pairs[n].to >= INHERITED_BELOW) return 0;
+  }
+  return 1;
+}
+
 static int serve(struct head *head) {
   char *end = (char *)head + 4 + head->size;
   u32 rest = head->size + 4 - sizeof *head;
-  struct command *command = head->kind == START ? NULL : find(head->id);
+  struct command *command = head->kind == CREDIT || head->kind == FORGET ? find(head->id) : NULL;
   if (!head->id) return 0;
   switch (head->kind) {
     case START:
@@ -405,6 +470,8 @@ static int serve(struct head *head) {
     case FORGET:
       if (command) release(command);
       return 1;
+    case INHERIT:
+      return note_inherited(head->id, (int *)(head + 1), rest);
     default:
       return 0;
   }
