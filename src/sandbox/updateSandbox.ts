@@ -1,11 +1,14 @@
 /** PATCH: changes name, metadata, env and lifetime of a Sandbox, all of them or none. */
 import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { ofThisVersion, sandboxMachine } from "../../machines/sandbox.ts"
 import type { Changeable } from "../../schemas/contexts/Sandbox.ts"
 import { NotFound, ScopeRequired } from "../../schemas/Errors.ts"
+import { OwnerAway } from "../engine/ActorError.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
 import { Actors } from "../store/Actors.ts"
 import { asked, refusals } from "./askSandbox.ts"
+import { ownChange, type SentChange } from "./ownChange.ts"
 import { ownSandbox, type SandboxRecord } from "./ownSandbox.ts"
 import { SandboxEnvs } from "./SandboxEnvs.ts"
 import type { Sandboxes } from "./Sandboxes.ts"
@@ -19,6 +22,17 @@ export const updateSandbox = Effect.gen(function* () {
   const host = yield* ActorHost
   const actors = yield* Actors
   const envs = yield* SandboxEnvs
+  const sql = yield* SqlClient.SqlClient
+
+  /** The state that this change led to, if it is the present one. Null: it was not committed; who came first is not known to the caller. */
+  const committed = Effect.fnUntraced(function* (record: SandboxRecord, sent: SentChange) {
+    const revision = yield* ownChange(sql, record, sent)
+    if (revision === null) return null
+    const now = yield* ownSandbox(actors, record.accountId, record.id)
+    // It is done, and others have changed the Sandbox since: what it led to is not known any more.
+    if (now.revision !== revision) return yield* Effect.die(new OwnerAway({ actorId: record.id }))
+    return { value: now.status, context: now.context }
+  })
 
   /** Null: another change was committed first. */
   const change = Effect.fnUntraced(function* (record: SandboxRecord, { request, requestId }: Parameters<Update>[2]) {
@@ -36,14 +50,16 @@ export const updateSandbox = Effect.gen(function* () {
     }
     const isNew = variables !== null && kept !== null
     if (isNew) yield* envs.keep(record.id, kept, variables)
+    const sent = { edition: context.edition, changes, requestId }
+    const forgotten = isNew ? envs.forget(record.id, kept.version) : Effect.void
     const state = yield* host
       .send(sandboxMachine, record.id, { type: "CHANGED", edition: context.edition, changes }, asked(record, requestId))
       .pipe(
-        Effect.tapError(() => (isNew ? envs.forget(record.id, kept.version) : Effect.void)),
         Effect.catchIf(
           (error) => error._tag === "EventRefused" && error.code === "STALE_CHANGE",
-          () => Effect.succeed(null)
+          () => Effect.tap(committed(record, sent), (done) => (done === null ? forgotten : Effect.void))
         ),
+        Effect.tapError(() => forgotten),
         Effect.catchTags(refusals)
       )
     if (state !== null && variables !== null && before !== null) yield* envs.forget(record.id, before.version)
