@@ -54,10 +54,12 @@ export const contractOf = ({ hostsEnd }: { readonly hostsEnd: boolean }): Model<
   },
   silent: (state) => (hostsEnd ? [...becomes(state), ...loses(state)] : becomes(state)),
   moments: ({ type }) => (ofTwoMoments.includes(type) ? 2 : 1),
-  isRead: ({ type }, answer, moment) =>
-    reads.includes(type) ||
-    (moment === 1 && waits.includes(type)) ||
-    (answer?.is === "refused" && !(telling.includes(answer.code) && ofTwoMoments.includes(type))),
+  isRead: (does, answer, moment) =>
+    reads.includes(does.type) ||
+    (moment === 1 && waits.includes(does.type)) ||
+    (answer?.is === "refused" &&
+      !(telling.includes(answer.code) && ofTwoMoments.includes(does.type)) &&
+      !(hostsEnd && does.type === "start" && isOfSilentHost(does, answer))),
   foresee,
   keyOf,
   callText,

@@ -3,7 +3,7 @@ import { assert, describe, it } from "vitest"
 import { linearize } from "../../../../src/proofs/linear/linearize.ts"
 import { contract, contractOf } from "../../../proofs/linear/contract/contract.ts"
 import { cases } from "./cases.ts"
-import { command, get, inTurn, lost, running, start, stop } from "./rows.ts"
+import { command, get, inTurn, log, lost, refused, running, start, stop } from "./rows.ts"
 
 describe("the contract", () => {
   it.each(cases)("%s", (_, before, right, wrong) => {
@@ -28,5 +28,15 @@ describe("the contract", () => {
     assert.strictEqual(linearize(fleet, inTurn([...later, right])).is, "linearizable")
     assert.strictEqual(linearize(fleet, inTurn([...later, get("stopped", { reason: "HOST_LOST" })])).is, "refused")
     assert.strictEqual(linearize(fleet, inTurn([...later, right, wrong])).is, "refused")
+  })
+  it("lets a start be accepted that is refused because the host was lost before the restart", () => {
+    const fleet = contractOf({ hostsEnd: true })
+    const refusedStart = [start(null, {})[0], refused("SANDBOX_UNAVAILABLE", "stopped")] as const
+    const rows = [...running, lost(stop()), refusedStart, get("stopped", { reason: "HOST_LOST" })]
+    for (const entries of [["START", "stopped"], ["stopped"]]) {
+      const all = inTurn([...rows, log("pending", "running", "stopping", ...entries)])
+      assert.strictEqual(linearize(fleet, all).is, "linearizable")
+      assert.strictEqual(linearize(contract, all).is, "refused")
+    }
   })
 })
