@@ -84,9 +84,10 @@ const archivesIn = async (folder: string): Promise<ReadonlyArray<BackupFile>> =>
 export const backupPage: Effect.Effect<BackupPage, never, Settings> = Effect.flatMap(Settings, (settings) =>
   Effect.promise(async () => {
     const folder = folderOf(settings)
+    // Before the archives: those of a run that is over are among them, verified.
+    const run = readRun(folder)
     const backups = await archivesIn(folder)
     const disk = await statfs(folder).catch(() => null)
-    const run = readRun(folder)
     return {
       folder,
       freeBytes: disk === null ? null : disk.bavail * disk.bsize,
