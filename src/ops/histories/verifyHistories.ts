@@ -117,22 +117,23 @@ class Folded {
     }
   }
 
-  take({ revision, event, from_state: from, to_state: to, commands }: EntryRow): void {
-    const entry = { revision, event, from, to, commands }
+  /** Keeps the first difference that one of the folds finds. */
+  #ask(find: (fold: HistoryFold) => string | null): void {
     for (const fold of this.#folds) {
       if (this.difference !== null) return
-      const found = this.#guarded(() => fold.take(entry))
+      const found = this.#guarded(() => find(fold))
       this.difference ??= found
     }
   }
 
+  take({ revision, event, from_state: from, to_state: to, commands }: EntryRow): void {
+    const entry = { revision, event, from, to, commands }
+    this.#ask((fold) => fold.take(entry))
+  }
+
   end(): void {
     const { value, context, revision, kind } = this.row
-    for (const fold of this.#folds) {
-      if (this.difference !== null) return
-      const found = this.#guarded(() => fold.end(Number(revision), historyKinds.get(kind)!.present({ value, context })))
-      this.difference ??= found
-    }
+    this.#ask((fold) => fold.end(Number(revision), historyKinds.get(kind)!.present({ value, context })))
   }
 }
 
