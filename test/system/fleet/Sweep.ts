@@ -119,6 +119,11 @@ export class Sweep {
     await this.#watching
   }
 
+  /** After the end: no create of a client is without an answer. Its Sandbox could come after the fleet was emptied. */
+  async answered(): Promise<void> {
+    await Promise.all(this.#clients.map((client) => this.#resolve(client)))
+  }
+
   async #audit(): Promise<void> {
     const each = (look: (client: SweepClient) => Promise<void>) => () => Promise.all(this.#clients.map(look))
     await this.#timed(

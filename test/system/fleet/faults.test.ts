@@ -87,6 +87,8 @@ describe.skipIf(refusal !== null)("a fleet", () => {
               assert.deepStrictEqual(sweep.faults, [], JSON.stringify(round))
             }
             await sweep.end()
+            await sweep.answered()
+            assert.deepStrictEqual(sweep.faults, [])
             assert.deepStrictEqual(await fleet.retire(), [])
             assert.deepStrictEqual([...(await books.faults()), ...(await books.hostOf())], [])
             assert.strictEqual(sweep.struck.length, faults)
