@@ -177,7 +177,13 @@ export const settings = {
   spares: integer(
     "ATOLL_SPARES",
     2,
-    "Namespace Sandboxes kept booted for the next Sandbox: so many with network, and so many without. Each takes some 13 MiB of memory; they are given up when a Sandbox needs their room.",
+    "Namespace Sandboxes kept booted for the next Sandbox: so many with network, and so many without. Each takes some 13 MiB of memory; they are given up when a Sandbox needs their room. 0: none.",
+    { minimum: 0, maximum: 64 }
+  ),
+  sparesMax: integer(
+    "ATOLL_SPARES_MAX",
+    10,
+    "As ATOLL_SPARES, where many are created: as many are kept as were created in the last ten minutes, up to this number. No effect below ATOLL_SPARES.",
     { minimum: 0, maximum: 64 }
   ),
   vmSpares: integer(

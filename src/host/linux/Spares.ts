@@ -1,10 +1,11 @@
 /**
  * Spares: Sandboxes that are started ahead, without an owner. A Sandbox that gets one waits for no boot.
  *
- * A bounded number for each shape. They count in the host's admission like any other, are given up as soon as a Sandbox needs their room, and end with
- * the service. The driver makes and ends them, and finds those that a killed service left.
+ * A bounded number for each shape: as many as were asked for lately, between `min` and `max`, since many clients create several together. They
+ * count in the host's admission like any other, are given up as soon as a Sandbox needs their room, and end with the service. The driver makes and
+ * ends them, and finds those that a killed service left.
  */
-import { Effect, Fiber } from "effect"
+import { Clock, Effect, Fiber } from "effect"
 import type { RuntimeRefused, RuntimeUnavailable } from "../../runtime/Runtime.ts"
 
 interface Kind<S> {
@@ -14,11 +15,18 @@ interface Kind<S> {
   awaited: boolean
   /** A refill waits for its time. */
   delayed: boolean
+  /** When the last Sandboxes of this shape were asked for, in ms; as many as there can be spares. */
+  claims: ReadonlyArray<number>
 }
 
+/** How long a Sandbox that was asked for keeps a spare for the next one. */
+const LATELY_MS = 600_000
+
 export interface SparesOptions<Shape, S> {
-  /** The number for each shape; 0: none. */
-  readonly max: number
+  /** The number for each shape while none is asked for; 0: none at any time. */
+  readonly min: number
+  /** The number for each shape while many are asked for. Default: `min`. */
+  readonly max?: number
   /** A Sandbox that has just started is busy with its first commands; the next spare waits that long. */
   readonly refillAfterMs: number
   /** True while Sandboxes with an owner boot. No spare is made then: it would take the processors from them. Default: never. */
@@ -44,7 +52,8 @@ export class Spares<Shape, S> {
   /** A spare for this caller alone; waits for one that is being made. Null when none will be ready soon. */
   claim(shape: Shape): Effect.Effect<S | null> {
     const kind = this.kindOf(shape)
-    return Effect.suspend(() => {
+    return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      kind.claims = [...kind.claims, now].slice(-this.max)
       const spare = kind.ready.shift()
       if (spare !== undefined) return Effect.succeed(spare)
       if (kind.making === null || kind.awaited) return Effect.succeed(null)
@@ -63,21 +72,21 @@ export class Spares<Shape, S> {
   /** Makes the missing spares, after a delay, one at a time, and between the boots of Sandboxes with an owner. Returns immediately. */
   refill(shape: Shape): Effect.Effect<void> {
     const kind = this.kindOf(shape)
-    return Effect.suspend(() => {
-      if (kind.delayed || !this.isMissing(kind)) return Effect.void
+    return Effect.flatMap(Clock.currentTimeMillis, (now) => {
+      if (kind.delayed || !this.isMissing(kind, now)) return Effect.void
       kind.delayed = true
       const delay = Effect.repeat(Effect.sleep(this.options.refillAfterMs), { while: () => this.isBusy() })
-      const due = Effect.sync(() => {
+      const due = Effect.map(Clock.currentTimeMillis, (now) => {
         kind.delayed = false
-        this.make(kind, shape)
+        this.make(kind, shape, now)
       })
       return Effect.asVoid(Effect.forkDetach(Effect.andThen(delay, due)))
     })
   }
 
   /** Makes one spare in the background, then the next one. */
-  private make(kind: Kind<S>, shape: Shape): void {
-    if (!this.isMissing(kind)) return
+  private make(kind: Kind<S>, shape: Shape, now: number): void {
+    if (!this.isMissing(kind, now)) return
     // Starts after `making` is set: an immediate failure must find it.
     const made = Effect.andThen(Effect.yieldNow, this.options.make(shape)).pipe(
       Effect.flatMap((spare) =>
@@ -90,10 +99,10 @@ export class Spares<Shape, S> {
         Effect.as(Effect.logWarning(`No Sandbox could be started ahead: ${message}`), false)
       ),
       Effect.flatMap((again) =>
-        Effect.suspend(() => {
+        Effect.flatMap(Clock.currentTimeMillis, (now) => {
           kind.making = null
           if (again && this.isBusy()) return this.refill(shape)
-          if (again) this.make(kind, shape)
+          if (again) this.make(kind, shape, now)
           return Effect.void
         })
       )
@@ -109,6 +118,12 @@ export class Spares<Shape, S> {
     return spares.length > 0
   })
 
+  /** Drops the spares that were kept for many Sandboxes, once few are asked for. */
+  readonly dropUnused: Effect.Effect<void> = Effect.flatMap(Clock.currentTimeMillis, (now) => {
+    const unused = [...this.kinds.values()].flatMap((kind) => kind.ready.splice(this.wanted(kind, now)))
+    return Effect.forEach(unused, this.options.discard, { discard: true })
+  })
+
   /** Drops all spares and makes no more. */
   readonly close: Effect.Effect<void> = Effect.suspend(() => {
     this.closed = true
@@ -119,13 +134,22 @@ export class Spares<Shape, S> {
     return this.options.isBusy?.() ?? false
   }
 
-  private isMissing(kind: Kind<S>): boolean {
-    return !this.closed && kind.making === null && kind.ready.length < this.options.max
+  private get max(): number {
+    const { min, max = min } = this.options
+    return min === 0 ? 0 : Math.max(min, max)
+  }
+
+  private wanted({ claims }: Kind<S>, now: number): number {
+    return Math.max(this.options.min, claims.filter((at) => at > now - LATELY_MS).length)
+  }
+
+  private isMissing(kind: Kind<S>, now: number): boolean {
+    return !this.closed && kind.making === null && kind.ready.length < this.wanted(kind, now)
   }
 
   private kindOf(shape: Shape): Kind<S> {
     const key = JSON.stringify(shape)
-    const kind: Kind<S> = this.kinds.get(key) ?? { ready: [], making: null, awaited: false, delayed: false }
+    const kind: Kind<S> = this.kinds.get(key) ?? { ready: [], making: null, awaited: false, delayed: false, claims: [] }
     this.kinds.set(key, kind)
     return kind
   }

@@ -15,7 +15,6 @@ import type { InventoryEntry, ResourceSample, RuntimeDown, SandboxSpec } from ".
 import { type CgroupHost, detectCgroups, NO_CGROUPS, releaseCgroups } from "../linux/cgroups.ts"
 import { HostMutex, heldTooLong } from "../linux/HostMutex.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
-import { isAbandoned } from "../linux/holdMark.ts"
 import { isSame, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
 import { Trash } from "../linux/Trash.ts"
 import { connectUnix } from "../linux/unixSocket.ts"
@@ -46,6 +45,8 @@ export interface NamespaceOptions {
   readonly othersTimeoutMs?: number
   /** Sandboxes of each shape that are started ahead; default 0. */
   readonly spares?: number
+  /** The same while many are created; default `spares`. */
+  readonly sparesMax?: number
   /** Runs an effect in the background. */
   readonly fork?: <A>(effect: Effect.Effect<A>) => Fiber.Fiber<A>
   /** Runs the agent client's effects in the service's own Effect runtime. */
@@ -69,7 +70,7 @@ export class NamespaceHost {
   /** One at a time: two must not both take the last room. */
   private readonly admissions = new Semaphore(1)
   private readonly trash: Trash
-  private readonly spares: SpareSandboxes
+  readonly spares: SpareSandboxes
   private readonly blanks: BlankVolumes
   /** Boots of Sandboxes with an owner, those that wait for their turn included. */
   private boots = 0
@@ -92,7 +93,8 @@ export class NamespaceHost {
     const folder = join(layout.stateFolder, ".blank")
     this.blanks = new BlankVolumes({ folder, extended: PREZEROED, isBusy })
     this.spares = new SpareSandboxes({
-      max: options.spares ?? 0,
+      min: options.spares ?? 0,
+      max: options.sparesMax ?? options.spares ?? 0,
       layout,
       users: this.users,
       turns: this.turns,
@@ -179,11 +181,6 @@ export class NamespaceHost {
   prepare(shape: SpareShape): Promise<void> {
     if (this.layout.volumesEnforced) void this.blanks.refill(shape.volumeBytes)
     return this.spares.refill(shape)
-  }
-
-  /** Ends the Sandboxes that processes which are gone had started ahead. */
-  endOrphans(): Promise<void> {
-    return this.spares.endOrphans()
   }
 
   /** The folder is made before anything else is. */
@@ -303,7 +300,7 @@ export class NamespaceHost {
     const thawed: Array<string> = []
     for (const [sandboxId, { volume }] of this.live.entries()) {
       const { image, folder } = volume
-      if (image !== null && isAbandoned(image) && (await thawAbandoned(image, folder))) thawed.push(sandboxId)
+      if (image !== null && (await thawAbandoned(image, folder))) thawed.push(sandboxId)
     }
     return thawed
   }

@@ -28,8 +28,8 @@ const LOOK_INTERVAL_MS = 500
 const CONSOLE_INTERVAL_MS = 1_000
 /** How often the networks of all Sandboxes are checked. */
 const NETWORK_INTERVAL_MS = 2_000
-/** How often the driver looks for spares of processes that were killed. */
-const ORPHANS_INTERVAL_MS = 30_000
+/** How often the driver looks for spares of processes that were killed, and for those that are needed no more. */
+const SPARES_INTERVAL_MS = 30_000
 const AHEAD_AFTER_MS = 500
 /** How often the driver looks for volumes that were left frozen. */
 const HOLD_INTERVAL_MS = 5_000
@@ -114,9 +114,11 @@ const mendNetworks = (host: NamespaceHost): Effect.Effect<void, RuntimeUnavailab
     (told) => Effect.forEach(told, (it) => Effect.logWarning(it), { discard: true })
   )
 
-const endOrphans = (host: NamespaceHost): Effect.Effect<void> =>
-  attempt(() => host.endOrphans()).pipe(
-    Effect.catch(({ message }) => Effect.logWarning(`The spare Sandboxes of an ended process stay: ${message}`))
+const tidySpares = (host: NamespaceHost): Effect.Effect<void> =>
+  attempt(() => host.spares.endOrphans()).pipe(
+    Effect.catch(({ message }) => Effect.logWarning(`The spare Sandboxes of an ended process stay: ${message}`)),
+    Effect.andThen(attempt(() => host.spares.dropUnused())),
+    Effect.catch(({ message }) => Effect.logWarning(`Spare Sandboxes that nothing needs stay: ${message}`))
   )
 
 const shapeFrom = (settings: SettingsShape, networkEnabled: boolean): SpareShape => ({
@@ -166,6 +168,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
             parallelStarts: settings.parallelStarts,
             diskReserveBytes: settings.diskReserveBytes,
             spares: settings.spares,
+            sparesMax: settings.sparesMax,
             run,
             fork
           }),
@@ -174,7 +177,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
       (it) => Effect.promise(() => it.close())
     )
     yield* worker("sandbox networks", mendNetworks(host).pipe(Effect.repeat(Schedule.spaced(NETWORK_INTERVAL_MS))))
-    yield* worker("spare sandboxes", endOrphans(host).pipe(Effect.repeat(Schedule.spaced(ORPHANS_INTERVAL_MS))))
+    yield* worker("spare sandboxes", tidySpares(host).pipe(Effect.repeat(Schedule.spaced(SPARES_INTERVAL_MS))))
     yield* Effect.forkScoped(madeAhead(host, settings))
     yield* worker("volume holds", thawAbandoned(host).pipe(Effect.repeat(Schedule.spaced(HOLD_INTERVAL_MS))))
     return Runtime.of({

@@ -46,7 +46,9 @@ interface Spare extends StartedSandbox {
 }
 
 export interface SpareSandboxesOptions {
-  /** The number for each shape; 0: none. */
+  /** The number for each shape while none is asked for; 0: none at any time. */
+  readonly min: number
+  /** The number for each shape while many are asked for. */
   readonly max: number
   readonly layout: HostLayout
   readonly users: HostUsers
@@ -78,6 +80,7 @@ export class SpareSandboxes {
   constructor(options: SpareSandboxesOptions) {
     this.#options = options
     this.#spares = new Spares({
+      min: options.min,
       max: options.max,
       refillAfterMs: REFILL_AFTER_MS,
       isBusy: options.isBusy,
@@ -91,6 +94,11 @@ export class SpareSandboxes {
   /** Makes the missing spares of this shape in the background. */
   refill(shape: SpareShape): Promise<void> {
     return this.#options.run(this.#spares.refill(shapeOf(shape)))
+  }
+
+  /** Ends the spares that were kept for many Sandboxes, once few are asked for. */
+  dropUnused(): Promise<void> {
+    return this.#options.run(this.#spares.dropUnused)
   }
 
   /** When the host has no room for `start`, drops the spares and tries again: a Sandbox takes precedence over what has no owner. */
@@ -109,7 +117,7 @@ export class SpareSandboxes {
    */
   async take(spec: SandboxSpec, state: SandboxState, begin: () => void): Promise<StartedSandbox | null> {
     const { layout, users, run } = this.#options
-    if (this.#options.max === 0 || spec.generation !== SPARE_GENERATION) return null
+    if (this.#options.min === 0 || spec.generation !== SPARE_GENERATION) return null
     const spare = await run(this.#spares.claim(shapeOf(spec)))
     if (spare === null) return null
     try {

@@ -63,7 +63,7 @@ export class SpareMachines {
   constructor(options: SpareMachinesOptions) {
     this.options = options
     this.spares = new Spares({
-      max: options.max,
+      min: options.max,
       refillAfterMs: REFILL_AFTER_MS,
       make: (shape) => this.make(shape),
       discard: ({ machine, record }) => this.discard(machine, record),

@@ -40,7 +40,7 @@ describe.skipIf(skipped(unusable))("a service of namespaces that is killed", () 
           yield* on((driver) => driver.destroy("victim"))
           yield* Effect.promise(async () => {
             const host = await openHost(folder)
-            await host.endOrphans()
+            await host.spares.endOrphans()
             await host.close()
           })
           assert.deepStrictEqual(yield* on((driver) => driver.inventory), [])

@@ -62,7 +62,7 @@ const onFolder = async (body: (folder: string) => Promise<void>) => {
     await body(folder)
   } finally {
     const host = await open(folder, { spares: 0 })
-    await host.endOrphans()
+    await host.spares.endOrphans()
     for (const { sandboxId } of host.inventory()) await host.destroy(sandboxId)
     await host.close()
     expect(await lastingTracesOf(folder)).toEqual([])
@@ -205,7 +205,7 @@ describe.skipIf(skipped(unusable))("a Sandbox that was started ahead", () => {
       expect(await killed()).toBeNull()
       expect(readyIn(folder)).toHaveLength(2)
       const other = await open(folder, { spares: 0 })
-      await other.endOrphans()
+      await other.spares.endOrphans()
       expect(readyIn(folder)).toEqual([kept])
       expect(other.inventory()).toEqual([])
       // A process that only ends, as the one of `atoll down`, takes them along, too.
@@ -216,7 +216,7 @@ describe.skipIf(skipped(unusable))("a Sandbox that was started ahead", () => {
       await living.provision(sandboxSpec("first"))
       expect(await said(other, "first", "echo well")).toBe("well")
       // It was handed over: no process takes it for a spare.
-      await other.endOrphans()
+      await other.spares.endOrphans()
       expect(await said(living, "first", "echo well")).toBe("well")
       await other.close()
       await living.close()

@@ -1,14 +1,15 @@
-/** When spares are made: between the boots of Sandboxes that have an owner. */
+/** When spares are made: between the boots of Sandboxes that have an owner. How many: as many as were asked for lately. */
 import { setImmediate } from "node:timers/promises"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { TestClock } from "effect/testing"
 import { Spares } from "../../../../src/host/linux/Spares.ts"
 import { untilSeen } from "../../../support/until.ts"
 
 const spares = (max: number, onMade: () => void = () => {}) => {
   const state = { busy: false, asked: 0, made: 0 }
   const all = new Spares<string, number>({
-    max,
+    min: max,
     refillAfterMs: 1,
     isBusy: () => {
       state.asked++
@@ -86,4 +87,53 @@ describe("the refill of spares", () => {
     await setImmediate()
     expect(state.made).toBe(2)
   })
+})
+
+describe("the number of spares", () => {
+  const atRest = 2
+  const most = 5
+
+  /** Each is made and discarded within the effect that asks for it, apart from its delay. */
+  const counted = Effect.map(Effect.context<never>(), (context) => {
+    const ready = new Set<number>()
+    let made = 0
+    const all = new Spares<string, number>({
+      min: atRest,
+      max: most,
+      refillAfterMs: 0,
+      make: () =>
+        Effect.sync(() => {
+          ready.add(++made)
+          return made
+        }),
+      discard: (spare) => Effect.sync(() => void ready.delete(spare)),
+      ended: () => new Promise(() => {}),
+      fork: Effect.runForkWith(context)
+    })
+    const settled = Effect.gen(function* () {
+      yield* all.refill("shape")
+      yield* TestClock.adjust("1 milli")
+      for (let turn = 0; turn < 100; turn++) yield* Effect.promise(() => setImmediate())
+      return ready.size
+    })
+    const claim = Effect.tap(all.claim("shape"), (spare) => Effect.sync(() => ready.delete(spare ?? 0)))
+    return { all, ready, settled, claim }
+  })
+
+  it.effect("is what was asked for in ten minutes, within its bounds, and falls again", () =>
+    Effect.gen(function* () {
+      const { all, ready, settled, claim } = yield* counted
+      expect(yield* settled).toBe(atRest)
+      for (const wanted of [2, 2, 3, 4, 5, 5, 5]) {
+        expect(yield* claim).not.toBeNull()
+        expect(yield* settled).toBe(wanted)
+      }
+      yield* all.dropUnused
+      expect(ready.size).toBe(most)
+      yield* TestClock.adjust("10 minutes")
+      yield* all.dropUnused
+      expect(ready.size).toBe(atRest)
+      expect(yield* settled).toBe(atRest)
+    })
+  )
 })
