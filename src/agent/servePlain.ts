@@ -15,6 +15,7 @@ import {
   REQUEST_FIRST_BYTE
 } from "./plainFrames.ts"
 import { Refusal } from "./routes.ts"
+import { atTurnsEnd } from "./sentTogether.ts"
 import { STREAMS_MAX } from "./server.ts"
 import { dialLoopback } from "./tunnel.ts"
 
@@ -36,6 +37,9 @@ export const servePlain = (socket: Socket, otherwise: (socket: Socket) => void):
   }
   socket.on("readable", look)
 }
+
+/** Up to this length, what is read from several connections is sent on together. */
+const SENT_TOGETHER_BYTES = 4096
 
 let open = 0
 
@@ -93,7 +97,10 @@ const join = async (socket: Socket, port: number): Promise<void> => {
   const destroyUnlessBoth = () => {
     if (!(sentEnd && cutter.hasEnded)) socket.destroy()
   }
-  const give = (slice: Buffer) => void program.write(slice)
+  const give = (slice: Buffer) => {
+    if (slice.length <= SENT_TOGETHER_BYTES) atTurnsEnd(program)
+    program.write(slice)
+  }
   let asking: NodeJS.Timeout | undefined
   const askNoMore = () => {
     clearInterval(asking)
@@ -144,6 +151,10 @@ class FramedReads {
     callback: (bytes: number): boolean => {
       const to = this.#to
       this.#frame.writeUInt32BE(bytes)
+      if (bytes <= SENT_TOGETHER_BYTES) {
+        atTurnsEnd(to)
+        return to.write(Buffer.from(this.#frame.subarray(0, HEAD_BYTES + bytes)))
+      }
       const hasRoom = to.write(this.#frame.subarray(0, HEAD_BYTES + bytes))
       // The kernel has not taken everything: the rest is sent from this memory.
       if (to.writableLength > 0) {

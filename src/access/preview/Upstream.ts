@@ -6,6 +6,7 @@
  */
 import { Duplex } from "node:stream"
 import { type InPlace, readEach } from "../../runtime/readInPlace.ts"
+import { atTurnsEnd } from "../gateway/turnsEnd.ts"
 
 export type Dial = () => Promise<Duplex>
 
@@ -40,7 +41,7 @@ export class Upstream {
   ask(head: string, take: InPlace, broke: (cause: Error) => void): void {
     this.#take = take
     this.#broke = broke
-    this.#stream.write(head, "latin1")
+    atTurnsEnd(() => this.#stream.write(head, "latin1"))
   }
 
   hold(): void {

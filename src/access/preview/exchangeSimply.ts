@@ -1,6 +1,7 @@
 /** A request without a body and its plain answer, over a kept connection: see Upstream.ts. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
+import { atTurnsEnd } from "../gateway/turnsEnd.ts"
 import type { RawHeaders } from "./forwardedHeaders.ts"
 import { responseHeaders } from "./forwardedHeaders.ts"
 import { type SimpleAnswer, simpleAnswerIn } from "./simpleAnswer.ts"
@@ -36,6 +37,9 @@ const writeHead = (response: ServerResponse, answer: SimpleAnswer): void => {
   response.writeHead(statusCode, statusMessage, responseHeaders(answer, framing))
 }
 
+/** A whole answer up to this length is copied, to be sent together with others. */
+const SENT_TOGETHER_BYTES = 4096
+
 /** Passes the body on, in place, and frees the connection at its end. */
 class Body {
   readonly #options: ExchangeOptions
@@ -58,7 +62,7 @@ class Body {
     this.#left -= part.length
     if (this.#left === 0) {
       this.isOver = true
-      response.end(part)
+      this.#end(part)
       // More than the answer: the program's next answer could be taken for another request's.
       if (this.#answer.staysOpen && part.length === piece.length) upstreams.free(this.#upstream)
       else this.#upstream.destroy()
@@ -69,6 +73,15 @@ class Body {
       if (!hasRoom && response.writableLength > 0) this.#upstream.hold()
     }
     return request.socket.writableLength === 0 && response.writableLength === 0
+  }
+
+  #end(part: Buffer): void {
+    const { response } = this.#options
+    if (part.length < this.#answer.bodyBytes || part.length > SENT_TOGETHER_BYTES) response.end(part)
+    else {
+      const copy = Buffer.from(part)
+      atTurnsEnd(() => response.end(copy))
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * A response that keeps the connection open for a client that is still sending its body.
+ * A response that keeps the connection open for a client that is still sending its body, and that sends small answers together.
  *
  * Effect's server closes the connection half a second after such a response, and node:http immediately. A client that reads only after it
  * has sent everything would lose the response. While discardRest.ts discards the rest of the body within its limits, neither may happen.
@@ -7,6 +7,7 @@
 import { type IncomingMessage, ServerResponse } from "node:http"
 import { isDiscarded } from "../../access/gateway/discardRest.ts"
 import { endSoon } from "../../access/gateway/socketEnd.ts"
+import { atTurnsEnd } from "../../access/gateway/turnsEnd.ts"
 
 /** Internal state of node:http's response. */
 interface Internals {
@@ -21,7 +22,7 @@ interface Internals {
 export class PatientResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   /**
    * Effect's server makes node:http count the written bytes. Counted text goes out in two writes, of which the second is empty: a third of
-   * the cost of sending. For a body in one text the length is checked here instead.
+   * the cost of sending. For a body in one text the length is checked here instead, and it is sent with other answers.
    */
   override end(...given: ReadonlyArray<unknown>): this {
     const [text] = given
@@ -33,6 +34,8 @@ export class PatientResponse<Request extends IncomingMessage = IncomingMessage> 
       answer._contentLength === Buffer.byteLength(text)
     ) {
       this.strictContentLength = false
+      atTurnsEnd(() => super.end(text))
+      return this
     }
     return super.end(...(given as Parameters<ServerResponse["end"]>))
   }

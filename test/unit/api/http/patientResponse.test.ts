@@ -32,6 +32,43 @@ afterEach(() => {
 })
 
 describe("a text that is the whole answer", () => {
+  it("is sent when the turn is over, after those that ended before it", async () => {
+    const together = 3
+    const waiting: Array<ServerResponse> = []
+    const sent: Array<string> = []
+    const port = await serve((response) => {
+      waiting.push(response)
+      if (waiting.length < together) return
+      for (const [at, one] of waiting.toReversed().entries()) {
+        const text = `answer ${at}`
+        strictly(one, text.length)
+        one.once("finish", () => sent.push(text))
+        one.end(text)
+      }
+      sent.push("the turn", ...waiting.flatMap(({ socket }) => (socket!.bytesWritten > 0 ? ["too early"] : [])))
+    })
+    const texts = await Promise.all(Array.from({ length: together }, () => ask(port)))
+    const answers = ["answer 0", "answer 1", "answer 2"]
+    assert.deepStrictEqual(texts.toSorted(), answers)
+    assert.deepStrictEqual(sent, ["the turn", ...answers])
+  })
+
+  it("is not sent to a client that has gone, and the others are", async () => {
+    const waiting: Array<ServerResponse> = []
+    const port = await serve((response) => {
+      waiting.push(response)
+      if (waiting.length < 3) return
+      for (const one of waiting) {
+        strictly(one, 4)
+        one.end("1234")
+      }
+      waiting[0]!.socket!.destroy()
+      waiting[1]!.destroy()
+    })
+    const outcomes = await Promise.allSettled([ask(port), ask(port), ask(port)])
+    assert.deepStrictEqual(outcomes.map(({ status }) => status).toSorted(), ["fulfilled", "rejected", "rejected"])
+  })
+
   it("is written in one piece with its head", async () => {
     const inPieces = vi.spyOn(Socket.prototype as unknown as { _writev: () => void }, "_writev")
     const text = JSON.stringify({ name: "größer" })
