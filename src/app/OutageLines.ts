@@ -2,8 +2,10 @@
 import { Cause, Context, Logger, References } from "effect"
 import { Outage } from "../store/DatabaseOutage.ts"
 
-/** Effect's cluster, which logs without a cause that a statement of the leases took too long. */
+/** Effect's cluster, which logs without a cause of the database that a statement of the leases took too long. */
 const clusterModule = /^effect\/cluster\//
+/** Its lines without a module. */
+const clusterMessage = /^Shard lock storage /
 
 /** @param logger Gets all other lines. */
 export const withoutOutages = (logger: Logger.Logger<unknown, void>): Logger.Logger<unknown, void> =>
@@ -13,6 +15,8 @@ export const withoutOutages = (logger: Logger.Logger<unknown, void>): Logger.Log
     const causes = [line.cause, ...inMessage].filter(({ reasons }) => reasons.length > 0)
     if (causes.length > 0 && causes.every((cause) => outage.explains(cause))) return
     const module = line.fiber.getRef(References.CurrentLogAnnotations)["module"]
-    if (outage.lasts && typeof module === "string" && clusterModule.test(module)) return
+    const isOfCluster =
+      typeof module === "string" ? clusterModule.test(module) : clusterMessage.test(String([line.message].flat()[0]))
+    if (outage.lasts && isOfCluster) return
     logger.log(line)
   })

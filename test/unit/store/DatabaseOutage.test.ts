@@ -67,6 +67,10 @@ describe("a line of the log", () => {
       })
       assert.deepStrictEqual((yield* logged(line)).lines, [])
       assert.deepStrictEqual((yield* logged(line, false)).lines, ["Could not release shards"])
+      // As Effect writes it, without its module.
+      const unhealthy = Effect.logError("Shard lock storage is unhealthy", Cause.fail(new Cause.TimeoutError()))
+      assert.deepStrictEqual((yield* logged(unhealthy)).lines, [])
+      assert.deepStrictEqual((yield* logged(unhealthy, false)).lines, ["Shard lock storage is unhealthy"])
     })
   )
 })

@@ -36,11 +36,22 @@ const timestamp = (ms: number): string => new Date(ms).toISOString()
 
 const folderOf = ({ backupDir, dataDir }: Settings["Service"]): string => backupDir ?? join(dataDir, "backups")
 
-const isRunning = (run: Run): boolean => run.endedAt === null && isAlive(run.process)
+interface LastRun {
+  readonly run: Run
+  readonly isRunning: boolean
+}
 
-const shownRun = (run: Run): BackupRun => {
+/** Null: there was none. Its process writes how it ended just before it ends, so one that is dead may have written since its record was read. */
+export const lastRunIn = (folder: string, isAliveNow: typeof isAlive = isAlive): LastRun | null => {
+  const run = readRun(folder)
+  if (run === null) return null
+  const isRunning = run.endedAt === null && isAliveNow(run.process)
+  return { run: isRunning ? run : (readRun(folder) ?? run), isRunning }
+}
+
+const shownRun = ({ run, isRunning }: LastRun): BackupRun => {
   const { name, startedAt, endedAt, isDone, progress, said } = run
-  const state = isRunning(run) ? "writing" : isDone ? "done" : "failed"
+  const state = isRunning ? "writing" : isDone ? "done" : "failed"
   return {
     name,
     state,
@@ -85,7 +96,7 @@ export const backupPage: Effect.Effect<BackupPage, never, Settings> = Effect.fla
   Effect.promise(async () => {
     const folder = folderOf(settings)
     // Before the archives: those of a run that is over are among them, verified.
-    const run = readRun(folder)
+    const last = lastRunIn(folder)
     const backups = await archivesIn(folder)
     const disk = await statfs(folder).catch(() => null)
     return {
@@ -93,7 +104,7 @@ export const backupPage: Effect.Effect<BackupPage, never, Settings> = Effect.fla
       freeBytes: disk === null ? null : disk.bavail * disk.bsize,
       backups: backups.slice(0, backupsShown),
       count: backups.length,
-      lastRun: run === null ? null : shownRun(run)
+      lastRun: last === null ? null : shownRun(last)
     }
   })
 )
@@ -134,9 +145,9 @@ export const startBackup = Effect.fn("startBackup")(function* () {
   const folder = folderOf(settings)
   return yield* Effect.tryPromise({
     try: async () => {
-      const run = readRun(folder)
-      if (run !== null && isRunning(run)) {
-        throw new BackupNotStarted({ message: `A backup is being written already: ${run.name}.` })
+      const last = lastRunIn(folder)
+      if (last?.isRunning === true) {
+        throw new BackupNotStarted({ message: `A backup is being written already: ${last.run.name}.` })
       }
       await mkdir(folder, { recursive: true, mode: 0o700 })
       const name = `atoll-${new Date().toISOString().replace(/:/g, "-").replace(".", "-")}`

@@ -2,14 +2,16 @@
 import { spawn } from "node:child_process"
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { assert, layer } from "@effect/vitest"
+import { assert, it, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import type { BackupPage } from "../../../../schemas/console/OperatedBackups.ts"
 import { identify } from "../../../../src/host/linux/ProcessIdentity.ts"
+import { lastRunIn } from "../../../../src/ops/backup/folder/BackupFolder.ts"
 import { readRun, writeRun } from "../../../../src/ops/backup/folder/records.ts"
 import { withinMs } from "../../../support/commandLine.ts"
 import { backupFolderApi } from "../../../support/console/server/backupFolderApi.ts"
 import { operatorBrowser } from "../../../support/console/server/operatorBrowser.ts"
+import { testFolder } from "../../../support/testFolder.ts"
 import { until } from "../../../support/until.ts"
 
 layer(backupFolderApi(), { excludeTestServices: true })("backups in the operator's page", (it) => {
@@ -75,6 +77,29 @@ layer(backupFolderApi(), { excludeTestServices: true })("backups in the operator
     withinMs
   )
 })
+
+it.effect("a run that wrote its end, and ended, after its record was read is shown as it ended", () =>
+  Effect.gen(function* () {
+    const folder = yield* testFolder
+    const run = {
+      process: identify(process.pid)!,
+      name: "archive",
+      startedAt: 1,
+      endedAt: null,
+      isDone: false,
+      progress: null,
+      said: null
+    }
+    yield* Effect.promise(() => writeRun(folder, run))
+    assert.deepStrictEqual(lastRunIn(folder), { run, isRunning: true })
+    const ended = { ...run, endedAt: 2, isDone: true, said: "It is verified." }
+    const endsNow = () => {
+      writeFileSync(join(folder, ".run.json"), JSON.stringify(ended))
+      return false
+    }
+    assert.deepStrictEqual(lastRunIn(folder, endsNow), { run: ended, isRunning: false })
+  }).pipe(Effect.scoped)
+)
 
 layer(backupFolderApi({ ATOLL_DISK_RESERVE_BYTES: String(2 ** 52) }), { excludeTestServices: true })(
   "a backup in the operator's page",
