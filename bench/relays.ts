@@ -1,0 +1,122 @@
+/**
+ * What two bare relays reach, which only pass bytes on, beside the same server reached directly: the floor of everything that goes through the service
+ * and an agent into a Sandbox. One relay listens on TCP and connects to a unix socket, as the service does; the other listens on that socket and connects
+ * to the server, as the agent does. Each is a Node process without any code but its copying.
+ */
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtemp, rm } from "node:fs/promises"
+import { connect } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { freePort, quantile, timed } from "./BenchService.ts"
+import { type ColumnHeadline, headline, headlines } from "./Headline.ts"
+import { startHere } from "./InsideProgram.ts"
+import { download, echo, loneAnswers, manyAnswers } from "./WebLoad.ts"
+
+const rounds = Number(process.env["BENCH_ROUNDS"] ?? 3)
+const echoBytes = Number(process.env["BENCH_ECHO_BYTES"] ?? 1024 ** 3)
+
+type Column =
+  | "relayed/s"
+  | "direct/s"
+  | "MiB/s"
+  | "direct MiB/s"
+  | "added ms alone"
+  | "connect ms"
+  | "direct connect ms"
+
+const direct = "the server itself"
+const figures: ReadonlyArray<ColumnHeadline<Column>> = [
+  {
+    name: "two bare relays, small answers, 32 connections",
+    unit: "/s",
+    better: "higher",
+    column: "relayed/s",
+    other: { name: direct, column: "direct/s" }
+  },
+  { name: "two bare relays, added to a lone answer", unit: "ms", better: "lower", column: "added ms alone" },
+  {
+    name: "two bare relays, bulk",
+    unit: "MiB/s",
+    better: "higher",
+    column: "MiB/s",
+    other: { name: direct, column: "direct MiB/s" }
+  },
+  {
+    name: "two bare relays, connect and first byte",
+    unit: "ms",
+    better: "lower",
+    column: "connect ms",
+    other: { name: "plain TCP", column: "direct connect ms" }
+  }
+]
+
+/** From one address to another: a port of the loopback, or the path of a unix socket. */
+const relay = async (from: string, to: string): Promise<() => void> => {
+  const source = `
+    const net = require("node:net")
+    const [from, to] = process.argv.slice(1).map((at) => (at.startsWith("/") ? { path: at } : { port: Number(at), host: "127.0.0.1" }))
+    const join = (one, other) => {
+      one.on("data", (bytes) => { if (!other.write(bytes)) one.pause() })
+      other.on("drain", () => one.resume())
+      one.on("end", () => other.end())
+      one.on("error", () => other.destroy())
+    }
+    net.createServer({ allowHalfOpen: true, noDelay: true }, (one) => {
+      const other = net.connect({ ...to, allowHalfOpen: true, noDelay: true })
+      join(one, other)
+      join(other, one)
+    }).listen(from, () => console.log("up"))`
+  const child = spawn(process.execPath, ["-e", source, from, to], { stdio: ["ignore", "pipe", "inherit"] })
+  await once(child.stdout, "data")
+  return () => void child.kill()
+}
+
+const firstByte = (port: number) =>
+  timed(200, async () => {
+    const socket = connect(port, "127.0.0.1")
+    socket.write("1\n")
+    for await (const _ of socket);
+  })
+
+const folder = await mkdtemp(join(tmpdir(), "atoll-relays-"))
+const [port, directPort] = [await freePort(), await freePort()]
+const rawPort = await freePort()
+const stops = [
+  await startHere(directPort),
+  await relay(join(folder, "web"), String(directPort)),
+  await relay(String(port), join(folder, "web")),
+  await relay(join(folder, "raw"), String(directPort + 1)),
+  await relay(String(rawPort), join(folder, "raw"))
+]
+try {
+  const table = []
+  for (let round = 0; round < rounds; round++) {
+    const [through, here] = [await manyAnswers(port, "localhost"), await manyAnswers(directPort, "localhost")]
+    const [alone, aloneHere] = [await loneAnswers(port, "localhost"), await loneAnswers(directPort, "localhost")]
+    table.push({
+      "relayed/s": Math.round(through.perSecond),
+      "direct/s": Math.round(here.perSecond),
+      "added ms alone": Number((quantile(alone, 0.5) - quantile(aloneHere, 0.5)).toFixed(2)),
+      "MiB/s": Math.round(await download(port, "localhost")),
+      "direct MiB/s": Math.round(await download(directPort, "localhost")),
+      "connect ms": Number(quantile(await firstByte(rawPort), 0.5).toFixed(2)),
+      "direct connect ms": Number(quantile(await firstByte(directPort + 1), 0.5).toFixed(2))
+    })
+  }
+  console.table(table)
+  headlines(table, figures)
+  const rate = await echo(port, "localhost", echoBytes, async () => {})
+  const directRate = await echo(directPort, "localhost", echoBytes, async () => {})
+  headline({
+    name: "two bare relays, WebSocket echo",
+    unit: "MiB/s",
+    better: "higher",
+    values: [rate],
+    other: { name: direct, values: [directRate] }
+  })
+} finally {
+  for (const stop of stops) stop()
+  await rm(folder, { recursive: true })
+}
