@@ -79,8 +79,9 @@ class Body {
     const { response } = this.#options
     if (part.length < this.#answer.bodyBytes || part.length > SENT_TOGETHER_BYTES) response.end(part)
     else {
-      const copy = Buffer.from(part)
-      atTurnsEnd(() => response.end(copy))
+      // As text, node:http sends it behind its head in one write.
+      const text = part.latin1Slice()
+      atTurnsEnd(() => response.end(text, "latin1"))
     }
   }
 }
