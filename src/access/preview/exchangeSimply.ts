@@ -80,7 +80,7 @@ class Body {
     if (part.length < this.#answer.bodyBytes || part.length > SENT_TOGETHER_BYTES) response.end(part)
     else {
       // As text, node:http sends it behind its head in one write.
-      const text = part.latin1Slice()
+      const text = part.toString("latin1")
       atTurnsEnd(() => response.end(text, "latin1"))
     }
   }

@@ -133,6 +133,9 @@ const folders = (host: CgroupHost, name: string): ReadonlyArray<string> => [
   ...(host.v2 === null ? [] : [join(host.v2, name)])
 ]
 
+/** Whether Sandboxes here have any. */
+export const hasCgroups = (host: CgroupHost): boolean => folders(host, ".").length > 0
+
 /** The `cgroup.procs` files for helper processes that count toward this Sandbox's limits. */
 export const servingCgroups = (host: CgroupHost, name: string): ReadonlyArray<string> =>
   folders(host, name).map((path) => join(path, "cgroup.procs"))
