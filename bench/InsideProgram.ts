@@ -91,6 +91,10 @@ export const startHere = async (port: number): Promise<() => void> => {
     stdio: ["pipe", "pipe", "inherit"]
   })
   child.stdin.end(await bundle())
-  await once(child.stdout, "data")
+  const failed = once(child, "exit").then(([code]) => {
+    throw new Error(`The program ended with ${code}`)
+  })
+  failed.catch(() => {})
+  await Promise.race([once(child.stdout, "data"), failed])
   return () => void child.kill()
 }

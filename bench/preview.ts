@@ -2,7 +2,7 @@
  * A preview beside the same program reached directly: requests a second from 32 connections, one request at a time, a large download,
  * and a WebSocket echo of 1 GiB with the service's memory watched.
  */
-import { BenchService, quantile } from "./BenchService.ts"
+import { BenchService, freePort, quantile } from "./BenchService.ts"
 import { type ColumnHeadline, headline, headlines } from "./Headline.ts"
 import { insidePort, startHere, startInside } from "./InsideProgram.ts"
 import { download, echo, loneAnswers, manyAnswers } from "./WebLoad.ts"
@@ -51,7 +51,7 @@ await BenchService.use({ ATOLL_RUNTIME: "namespace" }, async (service) => {
     }
   )
   const port = Number(new URL(service.base).port)
-  const directPort = port + 1
+  const directPort = await freePort()
   const stop = await startHere(directPort)
   const host = preview.hostname
 

@@ -1,6 +1,6 @@
 /** A tunnel (service access) beside plain TCP on the loopback: MiB/s of one connection out of a Sandbox, and the time to the first byte. */
 import { connect } from "node:net"
-import { BenchService, quantile, timed } from "./BenchService.ts"
+import { BenchService, freePort, quantile, timed } from "./BenchService.ts"
 import { BenchTunnel } from "./BenchTunnel.ts"
 import { type ColumnHeadline, headlines } from "./Headline.ts"
 import { startHere } from "./InsideProgram.ts"
@@ -33,8 +33,7 @@ const figures: ReadonlyArray<ColumnHeadline<Column>> = [
 await BenchService.use({ ATOLL_RUNTIME: "namespace", ATOLL_SERVICE_ACCESS: "on" }, async (service) => {
   const sandboxId = await service.sandbox(await service.workspace())
   const { carry: tunnel } = await BenchTunnel.into(service, sandboxId)
-  const port = Number(new URL(service.base).port)
-  const directPort = port + 1
+  const directPort = await freePort()
   const stop = await startHere(directPort)
 
   const plain = async (count: number): Promise<void> => {
