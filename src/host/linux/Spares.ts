@@ -53,7 +53,7 @@ export class Spares<Shape, S> {
   claim(shape: Shape): Effect.Effect<S | null> {
     const kind = this.kindOf(shape)
     return Effect.flatMap(Clock.currentTimeMillis, (now) => {
-      kind.claims = [...kind.claims, now].slice(-this.max)
+      kind.claims = [now, ...kind.claims].slice(0, this.max)
       const spare = kind.ready.shift()
       if (spare !== undefined) return Effect.succeed(spare)
       if (kind.making === null || kind.awaited) return Effect.succeed(null)

@@ -67,6 +67,14 @@ describe("the refill of spares", () => {
     }
   })
 
+  it("makes none where there shall be none, however many are asked for", async () => {
+    const { all, state, refill } = spares(0)
+    for (let asked = 0; asked < 3; asked++) expect(await Effect.runPromise(all.claim("shape"))).toBeNull()
+    await refill()
+    await setImmediate()
+    expect([state.asked, state.made]).toEqual([0, 0])
+  })
+
   it("is under way once, however often it is asked for, and ends with the service", async () => {
     const { all, state, refill, askedMore, untilMade } = spares(2)
     await Promise.all(Array.from({ length: 20 }, refill))
