@@ -226,8 +226,12 @@ describe.skipIf(unusable !== null)("the clock of a virtual machine", () => {
         const settings = yield* Effect.provide(Settings, settingsOn(folder))
         const real = yield* openQemuHost(settings)
         const khz = (yield* Effect.promise(() => real.ticks.khz()))!
+        // Its own: a template of another frequency is thrown away, and other tests use the common ones now.
+        const vmFolder = `${folder}/vm`
+        yield* Effect.promise(() => mkdir(vmFolder))
         const wrong = {
           ...real,
+          vmFolder,
           qemu: { ...real.qemu, clones: false },
           ticks: { khz: async () => Math.round(khz / 2) }
         }
