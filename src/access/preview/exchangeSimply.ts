@@ -1,7 +1,6 @@
 /** A request without a body and its plain answer, over a kept connection: see Upstream.ts. */
 import type { IncomingMessage, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
-import { atTurnsEnd } from "../gateway/turnsEnd.ts"
 import type { RawHeaders } from "./forwardedHeaders.ts"
 import { responseHeaders } from "./forwardedHeaders.ts"
 import { type SimpleAnswer, simpleAnswerIn } from "./simpleAnswer.ts"
@@ -37,8 +36,8 @@ const writeHead = (response: ServerResponse, answer: SimpleAnswer): void => {
   response.writeHead(statusCode, statusMessage, responseHeaders(answer, framing))
 }
 
-/** A whole answer up to this length is copied, to be sent together with others. */
-const SENT_TOGETHER_BYTES = 4096
+/** A whole answer up to this length is sent as text: in one write with its head, and together with others (`PatientResponse`). */
+const TEXT_BYTES_MAX = 4096
 
 /** Passes the body on, in place, and frees the connection at its end. */
 class Body {
@@ -62,7 +61,9 @@ class Body {
     this.#left -= part.length
     if (this.#left === 0) {
       this.isOver = true
-      this.#end(part)
+      if (part.length === this.#answer.bodyBytes && part.length <= TEXT_BYTES_MAX) {
+        response.end(part.toString("latin1"), "latin1")
+      } else response.end(part)
       // More than the answer: the program's next answer could be taken for another request's.
       if (this.#answer.staysOpen && part.length === piece.length) upstreams.free(this.#upstream)
       else this.#upstream.destroy()
@@ -73,16 +74,6 @@ class Body {
       if (!hasRoom && response.writableLength > 0) this.#upstream.hold()
     }
     return request.socket.writableLength === 0 && response.writableLength === 0
-  }
-
-  #end(part: Buffer): void {
-    const { response } = this.#options
-    if (part.length < this.#answer.bodyBytes || part.length > SENT_TOGETHER_BYTES) response.end(part)
-    else {
-      // As text, node:http sends it behind its head in one write.
-      const text = part.toString("latin1")
-      atTurnsEnd(() => response.end(text, "latin1"))
-    }
   }
 }
 

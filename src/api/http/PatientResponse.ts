@@ -25,16 +25,17 @@ export class PatientResponse<Request extends IncomingMessage = IncomingMessage> 
    * the cost of sending. For a body in one text the length is checked here instead, and it is sent with other answers.
    */
   override end(...given: ReadonlyArray<unknown>): this {
-    const [text] = given
+    const [text, encoding = "utf8"] = given as readonly [unknown, BufferEncoding?]
     const answer = this as unknown as Internals
     if (
       typeof text === "string" &&
-      given.length === 1 &&
+      typeof encoding === "string" &&
+      given.length <= 2 &&
       !answer._headerSent &&
-      answer._contentLength === Buffer.byteLength(text)
+      answer._contentLength === Buffer.byteLength(text, encoding)
     ) {
       this.strictContentLength = false
-      atTurnsEnd(() => super.end(text))
+      atTurnsEnd(() => super.end(text, encoding))
       return this
     }
     return super.end(...(given as Parameters<ServerResponse["end"]>))
