@@ -5,8 +5,9 @@ import { once } from "node:events"
 import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { freePort } from "../test/support/freePort.ts"
 import type { BenchPostgres } from "./BenchPostgres.ts"
-import { BenchService, freePort, newKey } from "./BenchService.ts"
+import { BenchService, newKey } from "./BenchService.ts"
 
 const readyWithinMs = 120_000
 const looksEveryMs = 100

@@ -4,22 +4,9 @@ import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { chmod, mkdtemp, readFile, rm } from "node:fs/promises"
 import { Agent, request } from "node:http"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-
-/** Of the loopback. */
-export const freePort = () =>
-  new Promise<number>((resolve, reject) => {
-    const server = createServer()
-    server.once("error", reject)
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() =>
-        typeof address === "object" && address !== null ? resolve(address.port) : reject(new Error("no port"))
-      )
-    })
-  })
+import { freePort } from "../test/support/freePort.ts"
 
 export interface BenchServiceOptions {
   /** The folder of the version that is started; by default this one's. */

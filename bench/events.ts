@@ -12,8 +12,9 @@ import { Actors } from "../src/store/Actors.ts"
 import { Journal } from "../src/store/Journal.ts"
 import type { StoredSnapshot } from "../src/store/JournalRecord.ts"
 import { Output } from "../src/store/Output.ts"
+import { freePort } from "../test/support/freePort.ts"
 import { databaseOf } from "./BenchDatabase.ts"
-import { BenchService, freePort, quantile } from "./BenchService.ts"
+import { BenchService, quantile } from "./BenchService.ts"
 
 const count = Number(process.env["BENCH_STREAMS"] ?? 1000)
 const perSecond = 2000

@@ -2,7 +2,8 @@
  * A preview beside the same program reached directly: requests a second from 32 connections, one request at a time, a large download,
  * and a WebSocket echo of 1 GiB with the service's memory watched.
  */
-import { BenchService, freePort, quantile } from "./BenchService.ts"
+import { freePort } from "../test/support/freePort.ts"
+import { BenchService, quantile } from "./BenchService.ts"
 import { type ColumnHeadline, headline, headlines } from "./Headline.ts"
 import { insidePort, startHere, startInside } from "./InsideProgram.ts"
 import { download, echo, loneAnswers, manyAnswers } from "./WebLoad.ts"

@@ -1,6 +1,7 @@
 /** A tunnel (service access) beside plain TCP on the loopback: MiB/s of one connection out of a Sandbox, and the time to the first byte. */
 import { connect } from "node:net"
-import { BenchService, freePort, quantile, timed } from "./BenchService.ts"
+import { freePort } from "../test/support/freePort.ts"
+import { BenchService, quantile, timed } from "./BenchService.ts"
 import { BenchTunnel } from "./BenchTunnel.ts"
 import { type ColumnHeadline, headlines } from "./Headline.ts"
 import { startHere } from "./InsideProgram.ts"
