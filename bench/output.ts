@@ -53,11 +53,12 @@ const readersOf = (service: BenchService, sandboxId: string) => {
     }
   }
 
-  /** Follows the output as server-sent events. */
+  /** Follows the output as server-sent events, and looks at the last bytes only. */
   const readEvents = async (operationId: string) => {
-    let last = ""
-    for await (const piece of await ask(operationId, "/stream")) last = (last + piece.toString("latin1")).slice(-4096)
-    return Number(/id: (\d+)-0\nevent: operation/.exec(last)![1])
+    let last: Buffer = Buffer.alloc(0)
+    for await (const piece of await ask(operationId, "/stream"))
+      last = piece.length >= 4096 ? piece : Buffer.concat([last.subarray(-4096), piece])
+    return Number(/id: (\d+)-0\nevent: operation/.exec(last.toString("latin1"))![1])
   }
   return { none: null, pages: readPages, events: readEvents }
 }

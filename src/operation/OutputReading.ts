@@ -17,6 +17,8 @@ import { type PullStream, pullStream } from "./pullStream.ts"
 const askEveryMs = 5000
 const streams: ReadonlyArray<OutputStreamName> = ["stdout", "stderr"]
 const pieceMaxBytes = 64 * 1024
+/** A piece of so many bytes is emitted as it was stored. */
+const pieceEnoughBytes = 16 * 1024
 const elapsedMs = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
 
 export interface OutputOffsets {
@@ -83,7 +85,7 @@ export const outputReadings = Effect.gen(function* () {
       const changed = yield* changes
       // As long as there is more, neither the status nor the end of the streams matters.
       for (const stream of streams) {
-        const page = output.newest(operationId, stream, at[stream], pieceMaxBytes)
+        const page = output.newest(operationId, stream, at[stream], pieceMaxBytes, pieceEnoughBytes)
         if (page !== null) return yield* outputEvent(stream, page)
       }
       while (true) {

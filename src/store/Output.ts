@@ -55,9 +55,16 @@ export class Output extends Context.Service<
     ) => Effect.Effect<OutputPage>
     /**
      * The same from memory, of a stream whose reader follows it here while this process writes it; null: the database has to be asked. Its
-     * `totalBytes` is at least so much: only a stream whose end does not matter yet may be read so.
+     * `totalBytes` is at least so much: only a stream whose end does not matter yet may be read so. The page may be smaller than it could be, if it
+     * has `enough` bytes and need not be copied.
      */
-    readonly newest: (ownerId: string, stream: OutputStreamName, offset: number, limit: number) => OutputPage | null
+    readonly newest: (
+      ownerId: string,
+      stream: OutputStreamName,
+      offset: number,
+      limit: number,
+      enough?: number
+    ) => OutputPage | null
     /** How long an append of that Sandbox would wait now because of its rate. */
     readonly heldBackMs: (sandboxId: string) => Effect.Effect<number>
     /** Deletes all but the last `keepBytes` of a stream. */
@@ -137,7 +144,8 @@ export class Output extends Context.Service<
         offsetsOf,
         read: (ownerId, stream, offset, limit) =>
           readOutputPage(sql, tail, patiently, { ownerId, stream, offset, limit }),
-        newest: (ownerId, stream, offset, limit) => newestPage(tail, { ownerId, stream, offset, limit }),
+        newest: (ownerId, stream, offset, limit, enough) =>
+          newestPage(tail, { ownerId, stream, offset, limit }, enough),
         trim: (ownerId, stream, keepBytes) =>
           patiently(room.trim(ownerId, stream, keepBytes)).pipe(
             Effect.tap(() => Effect.sync(() => tail.trim(ownerId, stream, keepBytes))),

@@ -89,8 +89,11 @@ export class OutputTail {
     this.#sweeping ??= setTimeout(this.#sweep, this.#bounds.quietMs).unref()
   }
 
-  /** The bytes from `from` to `to`, or as many as are here; null: the first is not. */
-  read(ownerId: string, stream: OutputStreamName, from: number, to: number): Uint8Array | null {
+  /**
+   * The bytes from `from` to `to`, or as many as are here; null: the first is not. They may end earlier, with a stored piece that has `enough` of
+   * them: then they are a view, and not a copy.
+   */
+  read(ownerId: string, stream: OutputStreamName, from: number, to: number, enough = to - from): Uint8Array | null {
     const tail = this.#tails.get(keyOf(ownerId, stream))
     if (tail === undefined || from < tail.start || from >= tail.end) return null
     tail.readAt = performance.now()
@@ -99,9 +102,10 @@ export class OutputTail {
     for (const piece of tail.pieces) {
       if (at >= to) break
       if (at + piece.length > from) parts.push(piece.subarray(Math.max(0, from - at), to - at))
+      if (parts.length === 1 && parts[0]!.length >= enough) break
       at += piece.length
     }
-    return Buffer.concat(parts)
+    return parts.length === 1 ? parts[0]! : Buffer.concat(parts)
   }
 
   /** All but the last bytes of the stream were deleted. */

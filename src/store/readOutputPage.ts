@@ -22,8 +22,12 @@ interface Wanted {
 }
 
 /** A page from memory alone; null where it is not there. */
-export const newestPage = (tail: OutputTail, { ownerId, stream, offset, limit }: Wanted): OutputPage | null => {
-  const bytes = tail.read(ownerId, stream, offset, offset + limit)
+export const newestPage = (
+  tail: OutputTail,
+  { ownerId, stream, offset, limit }: Wanted,
+  enough?: number
+): OutputPage | null => {
+  const bytes = tail.read(ownerId, stream, offset, offset + limit, enough)
   if (bytes === null) return null
   const nextOffset = offset + bytes.length
   return { offset, nextOffset, bytes, truncated: false, totalBytes: nextOffset }

@@ -48,6 +48,7 @@ class ChunkQueue {
   wake: (() => void) | null = null
   private chunks: Array<Uint8Array> = []
   private size = 0
+  private isNotifying = false
   private readonly readable: Readable
 
   constructor(readable: Readable) {
@@ -85,9 +86,15 @@ class ChunkQueue {
     this.notify()
   }
 
+  /** Once for all chunks of one read of the transport, which are several DATA frames: each wake-up runs the consumer's whole chain. */
   private notify() {
-    const wake = this.wake
-    this.wake = null
-    wake?.()
+    if (this.isNotifying) return
+    this.isNotifying = true
+    queueMicrotask(() => {
+      this.isNotifying = false
+      const wake = this.wake
+      this.wake = null
+      wake?.()
+    })
   }
 }

@@ -40,6 +40,19 @@ describe("OutputTail", () => {
     assert.strictEqual(tail.bytes, 20)
   })
 
+  it("gives a stored piece that is enough without a copy, and puts smaller ones together", () => {
+    const tail = new OutputTail(bounds)
+    tail.follow("op", "stdout")
+    const chunks = [chunk("op", 0, 4), chunk("op", 4, 14), chunk("op", 14, 30)]
+    tail.stored(chunks)
+    const enough = (from: number, to: number) => tail.read("op", "stdout", from, to, 8)
+    assert.deepStrictEqual([...enough(0, 30)!], range(0, 30))
+    assert.deepStrictEqual([...enough(4, 30)!], range(4, 14))
+    assert.strictEqual(enough(4, 30)!.buffer, chunks[1]!.bytes.buffer)
+    assert.deepStrictEqual([...enough(5, 9)!], range(5, 9))
+    assert.deepStrictEqual([...enough(8, 30)!], range(8, 30))
+  })
+
   it("keeps the newest bytes of a stream, and drops the stream whose reader came longest ago for the others", () => {
     const tail = new OutputTail(bounds)
     for (const owner of ["op_1", "op_2"]) tail.follow(owner, "stdout")
