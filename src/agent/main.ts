@@ -10,6 +10,7 @@
 import { join } from "node:path"
 import { makeFileRoutes } from "./files/fileRoutes.ts"
 import { healthRoutes } from "./health.ts"
+import { leaveIdleHeap } from "./idleHeap.ts"
 import { listen } from "./listen.ts"
 import { makeCgroupTrees } from "./processes/CgroupTrees.ts"
 import type { CommandHost } from "./processes/CommandHost.ts"
@@ -25,6 +26,8 @@ import { openSpawnerProgram } from "./processes/SpawnerProgram.ts"
 import { StartedKeys } from "./processes/StartedKeys.ts"
 import { makeServer } from "./server.ts"
 
+/** The first commands have probably ended by then, and the template of a machine is made later. */
+const PREPARE_AFTER_MS = 300
 /** Bounds the unread output of all commands together. */
 const RETAINED_MAX_BYTES = 48 * 1024 ** 2
 
@@ -90,6 +93,12 @@ const host: CommandHost = {
   runOwn
 }
 
+/** What first commands would wait for, and do not need. */
+const prepare = () => {
+  pipes.prepare()
+  leaveIdleHeap()
+}
+
 // The console may be full or closed; the agent must not depend on it.
 process.stdout.on("error", () => {})
 process.stderr.on("error", () => {})
@@ -115,7 +124,10 @@ const server = makeServer({
   })
 })
 listen(server, env["ATOLL_AGENT_LISTEN"] ?? "fd:3").then(
-  () => console.log(`atoll agent ready: generation ${generation ?? "unknown"}, process trees by ${trees.mechanism}`),
+  () => {
+    console.log(`atoll agent ready: generation ${generation ?? "unknown"}, process trees by ${trees.mechanism}`)
+    setTimeout(prepare, PREPARE_AFTER_MS)
+  },
   (cause: unknown) => {
     console.error(cause)
     process.exit(1)

@@ -44,8 +44,11 @@ export class OutputPipes {
     this.owner = owner
     this.runOwn = runOwn
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    // Only after the agent listens, so that its start does not wait for this.
-    setImmediate(() => this.refill().catch(() => {}))
+  }
+
+  /** Makes the first batch, so that the first command that needs a pipe does not wait for it. */
+  prepare(): void {
+    this.refill().catch(() => {})
   }
 
   /** Reserves pipes for one command. */

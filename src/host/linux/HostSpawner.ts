@@ -54,6 +54,8 @@ export interface SpawnedListener {
 /** A program that outlives this process, and is as important as it when memory runs out. */
 export interface SpawnedDaemon {
   readonly cwd: string
+  /** The cgroup v2 in which it starts; null: the spawner's. */
+  readonly cgroup: string | null
   /** Descriptors of this process or `OWN_OUTPUT`, and their numbers in the program. They stay open until it has started. */
   readonly inherits: ReadonlyArray<readonly [from: number, to: number]>
 }
@@ -133,7 +135,8 @@ class HostSpawner {
     if (daemon !== null) this.#child.stdin!.write(inheritRequest(id, process.pid, daemon.inherits))
     this.#child.stdin!.write(
       startRequest({
-        ...{ id, argv, env, runAs: null, creditBytes: CREDIT_BYTES, unwaited: false, cgroup: null },
+        ...{ id, argv, env, runAs: null, creditBytes: CREDIT_BYTES, unwaited: false },
+        cgroup: daemon?.cgroup ?? null,
         cwd: daemon?.cwd ?? "/",
         input: fd === null ? null : `/proc/${process.pid}/fd/${fd}`
       })

@@ -120,8 +120,13 @@ const enableControllers = (root: string, own: string): ReadonlyArray<string> =>
   })
 
 export interface SandboxCgroups {
-  /** The `cgroup.procs` files that the launcher writes itself into before it drops its privileges (`tasks` of v1 is not used). */
+  /**
+   * The files that the launcher writes itself into before it drops its privileges: `tasks` of v1, because a process of one thread that moves itself by it
+   * does not wait for the kernel.
+   */
   readonly joins: ReadonlyArray<string>
+  /** The cgroup v2 in which the launcher starts. Null without one. */
+  readonly startsIn: string | null
   /** The same for helper processes that run outside the Sandbox but count toward its limits: directories outside the delegated one. */
   readonly serves: ReadonlyArray<string>
   /** The directory to delegate, or null. */
@@ -187,37 +192,30 @@ export const makeCgroups = async (
     ["pids", "pids.max", String(limits.processes)],
     ["cpu", "cpu.max", `${Math.round(limits.vcpus * CFS_PERIOD_US)} ${CFS_PERIOD_US}`]
   ]
-  const joins = new Set<string>()
-  for (const path of new Set(Object.values(host.v1))) {
-    makeGroup(join(path, name))
-    joins.add(join(path, name, "cgroup.procs"))
-  }
+  const v1 = [...new Set(Object.values(host.v1))].map((path) => join(path, name))
+  for (const path of v1) makeGroup(path)
+  const joins = v1.map((path) => join(path, "tasks"))
+  const served = v1.map((path) => join(path, "cgroup.procs"))
   for (const [controller, file, value] of v1Limits) {
     const path = host.v1[controller]
     if (path === undefined || !existsSync(join(path, name, file))) continue
     writeFileSync(join(path, name, file), String(value))
   }
-  if (host.v2 === null) return { joins: [...joins], serves: [...joins], delegated: null }
+  if (host.v2 === null) return { joins, startsIn: null, serves: served, delegated: null }
   const own = join(host.v2, name)
   const delegated = join(own, "tree")
   makeGroup(owner === null ? own : delegated)
   for (const [controller, file, value] of v2Limits) {
     if (host.v2Controllers.has(controller) && existsSync(join(own, file))) writeFileSync(join(own, file), value)
   }
-  if (owner === null) {
-    const serves = servingCgroups(host, name)
-    return { joins: serves, serves, delegated: null }
-  }
+  const serves = [...served, join(own, "cgroup.procs")]
+  if (owner === null) return { joins, startsIn: own, serves, delegated: null }
   writeFileSync(join(own, "cgroup.max.descendants"), String(V2_DESCENDANTS_MAX))
   writeFileSync(join(own, "cgroup.max.depth"), String(V2_DEPTH_MAX))
   for (const path of [delegated, join(delegated, "cgroup.procs"), join(delegated, "cgroup.threads")]) {
     await chown(path, owner, owner)
   }
-  return {
-    joins: [...joins, join(delegated, "cgroup.procs")],
-    serves: [...joins, join(own, "cgroup.procs")],
-    delegated
-  }
+  return { joins, startsIn: delegated, serves, delegated }
 }
 
 /** Kills all processes in the Sandbox's cgroups and removes the cgroups. True when none is left; false while a process in them is still dying. */

@@ -31,6 +31,10 @@ export const makeLifePipe = async (path: string): Promise<LifePipe> => {
   }
 }
 
+export const closeLifePipe = ({ readFd, writeFd }: LifePipe): void => {
+  for (const fd of [readFd, writeFd]) closeSync(fd)
+}
+
 /** A pipe on which a child waits: a read blocks. It has its name for a moment only. The caller closes both ends. */
 export const makeGate = async (path: string): Promise<LifePipe> => {
   const { readFd, writeFd } = await makeLifePipe(path)

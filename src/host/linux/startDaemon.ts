@@ -18,6 +18,8 @@ export interface DaemonOptions {
   readonly name: string
   readonly argv: readonly [string, ...ReadonlyArray<string>]
   readonly cwd: string
+  /** The cgroup v2 in which it starts, and its arguments where it cannot: then it moves by itself, for which it waits some 10 ms. */
+  readonly cgroup?: { readonly folder: string; readonly argvOutside: DaemonOptions["argv"] } | null
   readonly env: Readonly<Record<string, string>>
   /** Descriptors of this process, by their numbers in the program, which has no others. The caller closes them afterwards. */
   readonly inherits: Readonly<Record<number, number>>
@@ -108,7 +110,9 @@ export const bySpawner = async (options: DaemonOptions): Promise<Daemon | null> 
         output: (stream: string, bytes: Buffer) => (stream === "stdout" ? told.ready() : told.error(bytes)),
         ended
       }
-      spawned(argv, env, null, listener, { cwd, inherits: [...output, [nothing, 1], ...errors, ...inherits] }).hold()
+      const cgroup = options.cgroup?.folder ?? null
+      const daemon = { cwd, cgroup, inherits: [...output, [nothing, 1] as const, ...errors, ...inherits] }
+      spawned(argv, env, null, listener, daemon).hold()
     })
     return pid === null ? null : await told.started(name, pid)
   } finally {
@@ -117,7 +121,8 @@ export const bySpawner = async (options: DaemonOptions): Promise<Daemon | null> 
 }
 
 export const byNode = async (options: DaemonOptions): Promise<Daemon> => {
-  const { argv, cwd, env, readyBy } = options
+  const { cwd, env, readyBy } = options
+  const argv = options.cgroup?.argvOutside ?? options.argv
   const told = new Told()
   const nothing = openSync("/dev/null", "r+")
   const stdio: Array<number | "ignore" | "pipe"> = [

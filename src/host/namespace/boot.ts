@@ -3,7 +3,8 @@ import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } fro
 import { rm } from "node:fs/promises"
 import { join } from "node:path"
 import type { SandboxSpec } from "../../runtime/Runtime.ts"
-import { type CgroupHost, makeCgroups } from "../linux/cgroups.ts"
+import { type CgroupHost, type CgroupLimits, makeCgroups } from "../linux/cgroups.ts"
+import { closeLifePipe, makeGate } from "../linux/lifePipe.ts"
 import { cgroupViews, lxcfsViews } from "../linux/limitViews.ts"
 import { identify, identifyInside, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
 import { printable } from "../linux/printable.ts"
@@ -136,15 +137,22 @@ const launchWith = async ({ layout, cgroups, state, spec, uid, processesMax }: B
   const place = layout.volume(state)
   const name = layout.nameOf(spec.sandboxId)
   const limits = { memoryBytes: spec.memoryBytes, vcpus: spec.vcpus, processes: processesMax }
-  const groups =
-    uid === null ? { joins: [], serves: [], delegated: null } : await makeCgroups(cgroups, name, limits, uid)
+  // Beside the cgroups: a program makes it.
+  const gate = makeGate(state.gate)
+  gate.catch(() => {})
+  const groups = await cgroupsOf(cgroups, name, limits, uid).catch(async (cause: unknown) => {
+    closeLifePipe(await gate)
+    throw cause
+  })
   const launched = await launch({
     state,
+    gate: await gate,
     marker: layout.marker(spec),
     console: layout.console(state, spec.generation),
     seccomp,
     uid,
     cgroups: groups.joins,
+    startsIn: groups.startsIn,
     processesMax: uid === null || cgroups.enforced.pids ? null : processesMax,
     bubblewrap: {
       generation: spec.generation,
@@ -167,6 +175,9 @@ const launchWith = async ({ layout, cgroups, state, spec, uid, processesMax }: B
   })
   return { launched, serves: groups.serves }
 }
+
+const cgroupsOf = async (host: CgroupHost, name: string, limits: CgroupLimits, uid: number | null) =>
+  uid === null ? { joins: [], startsIn: null, serves: [], delegated: null } : await makeCgroups(host, name, limits, uid)
 
 /** Removes the consoles of earlier generations. */
 const removeConsoles = async (folder: string): Promise<void> => {

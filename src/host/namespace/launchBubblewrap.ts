@@ -2,8 +2,8 @@
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs"
 import { join } from "node:path"
 import { HOST_ENVIRONMENT } from "../linux/hostCommand.ts"
-import { makeGate, makeLifePipe } from "../linux/lifePipe.ts"
-import { listeningSocket } from "../linux/listeningSocket.ts"
+import { type LifePipe, makeLifePipe } from "../linux/lifePipe.ts"
+import { type ListeningSocket, listeningSocket } from "../linux/listeningSocket.ts"
 import { type Daemon, startDaemon } from "../linux/startDaemon.ts"
 import { agentCommand, type BubblewrapOptions, bubblewrapArguments, Descriptor } from "./bubblewrap.ts"
 import { MARKER } from "./markedProcesses.ts"
@@ -12,6 +12,8 @@ import { MOUNT_TERMINALS } from "./terminalMount.ts"
 
 export interface LaunchOptions {
   readonly state: SandboxState
+  /** On which the launcher waits; closed here. */
+  readonly gate: LifePipe
   readonly bubblewrap: BubblewrapOptions
   /** `<instance>/<sandboxId>/<generation>`. */
   readonly marker: string
@@ -20,8 +22,10 @@ export interface LaunchOptions {
   readonly seccomp: Buffer | null
   /** The Sandbox's user id, when the service is root. */
   readonly uid: number | null
-  /** `cgroup.procs` files to enter before privileges are dropped. */
+  /** Files of cgroups v1 to enter before privileges are dropped. */
   readonly cgroups: ReadonlyArray<string>
+  /** The cgroup v2 to start in. */
+  readonly startsIn: string | null
   /** For hosts without a pids controller. */
   readonly processesMax: number | null
 }
@@ -47,10 +51,10 @@ const GO = 8
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 /**
- * Enters the cgroups (each move may wait 10 ms for the kernel; meanwhile the volume is made), waits for `go`, and becomes the Sandbox's user. All
- * steps are one process that becomes bwrap by exec, so its pid is known from the start.
+ * Enters the cgroups, waits for `go`, and becomes the Sandbox's user. All steps are one process that becomes bwrap by exec, so its pid is known from the
+ * start.
  */
-const argvOf = (options: LaunchOptions): readonly [string, ...Array<string>] => {
+const argvOf = (options: LaunchOptions, entered: ReadonlyArray<string>): readonly [string, ...Array<string>] => {
   const bwrap = ["bwrap", "--args", String(Descriptor.arguments), "--", ...agentCommand]
   const drop =
     options.uid === null
@@ -59,7 +63,7 @@ const argvOf = (options: LaunchOptions): readonly [string, ...Array<string>] => 
   const { inNetwork, hasTerminals } = options.bubblewrap
   const own = [...(inNetwork ? ["--net"] : []), ...(hasTerminals ? ["--mount"] : [])]
   const steps = [
-    ...options.cgroups.map((path) => `echo 0 > ${quote(path)} || exit 97`),
+    ...entered.map((path) => `echo 0 > ${quote(path)} || exit 97`),
     `read -r go <&${GO} || exit 98`,
     `exec >> ${quote(options.console)} 2>&1`,
     "ulimit -c 0",
@@ -83,11 +87,11 @@ const inside = ({ inNetwork, hasTerminals }: BubblewrapOptions): string =>
   ].join("\n")
 
 export const launch = async (options: LaunchOptions): Promise<Launched> => {
-  const { state, bubblewrap } = options
+  const { state, gate, bubblewrap, startsIn } = options
   /** Closed when the launcher has them. */
-  const opened: Array<number> = []
+  const opened: Array<number> = [gate.readFd]
   /** Closed after the boot. */
-  const held: Array<number> = []
+  const held: Array<number> = [gate.writeFd]
   const keep = (fd: number, kept = opened) => {
     kept.push(fd)
     return fd
@@ -95,8 +99,9 @@ export const launch = async (options: LaunchOptions): Promise<Launched> => {
   const release = () => {
     for (const fd of held.splice(0)) closeSync(fd)
   }
-  const socket = await listeningSocket(state.socket)
+  let socket: ListeningSocket | null = null
   try {
+    socket = await listeningSocket(state.socket)
     let gone: number | null = null
     const inherits: Record<number, number> = { [Descriptor.listen]: socket.fd }
     if (bubblewrap.networkEnabled) {
@@ -104,15 +109,17 @@ export const launch = async (options: LaunchOptions): Promise<Launched> => {
       gone = keep(pipe.readFd, held)
       inherits[Descriptor.sync] = keep(pipe.writeFd)
     }
-    const gate = await makeGate(state.gate)
-    keep(gate.writeFd, held)
-    inherits[GO] = keep(gate.readFd)
+    inherits[GO] = gate.readFd
     if (options.seccomp !== null) inherits[Descriptor.seccomp] = keep(readable(state.folder, options.seccomp))
     inherits[Descriptor.arguments] = keep(readable(state.folder, bubblewrapArguments(bubblewrap)))
     inherits[Descriptor.status] = keep(openSync(state.status, "w", 0o600))
     const monitor = await startDaemon({
       name: "bubblewrap",
-      argv: argvOf(options),
+      argv: argvOf(options, options.cgroups),
+      cgroup:
+        startsIn === null
+          ? null
+          : { folder: startsIn, argvOutside: argvOf(options, [...options.cgroups, join(startsIn, "cgroup.procs")]) },
       cwd: "/",
       env: { ...HOST_ENVIRONMENT, [MARKER]: options.marker },
       inherits,
@@ -130,7 +137,7 @@ export const launch = async (options: LaunchOptions): Promise<Launched> => {
     release()
     throw cause
   } finally {
-    socket.release()
+    socket?.release()
     for (const fd of opened) closeSync(fd)
   }
 }

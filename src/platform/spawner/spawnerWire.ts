@@ -28,7 +28,7 @@ export interface SpawnerStart {
   readonly creditBytes: number
   /** The answer `started` may come together with later events. */
   readonly unwaited: boolean
-  /** The command's `cgroup.threads`. */
+  /** The command's `cgroup.threads`; a daemon's is the folder of its cgroup, version 2. */
   readonly cgroup: string | null
   /** A file. Null: no input. */
   readonly input: string | null

@@ -2,26 +2,44 @@
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 import { assert, describe, it } from "vitest"
+import { UNREDUCED } from "../../../src/agent/idleHeap.ts"
 import { AGENT_NODE_ARGUMENTS } from "../../../src/runtime/agentClient/agentBundle.ts"
 
 /** Whether V8 looks at the heap of a Node that was busy and is idle now. It first looks after 50 ms instead of 8 s. */
-const isLookedAt = async (nodeArguments: ReadonlyArray<string>): Promise<boolean> => {
+const isLookedAt = async (beforehand: string): Promise<boolean> => {
   const idle = `
+    ${beforehand}
     setTimeout(() => { let all = Array.from({ length: 300_000 }, (_, at) => ({ at })); all = null }, 1)
     setTimeout(() => process.exit(0), 1_000)`
   const tracing = ["--trace-memory-reducer", "--gc-memory-reducer-start-delay-ms=50"]
-  const { stdout } = await promisify(execFile)(process.execPath, [...nodeArguments, ...tracing, "-e", idle], {
-    env: {}
-  })
+  const argv = [...AGENT_NODE_ARGUMENTS, ...tracing, "-e", idle]
+  const { stdout } = await promisify(execFile)(process.execPath, argv, { env: {} })
   return stdout.includes("Memory reducer")
+}
+
+/** How many of Node's own modules were compiled because V8 rejected their cached code. */
+const compiledModules = async (nodeArguments: ReadonlyArray<string>): Promise<number> => {
+  const count = `
+    require("node:http2")
+    const { internalBinding } = require("internal/test/binding")
+    console.log(internalBinding("builtins").getCacheUsage().compiledWithoutCache.size)`
+  const argv = [...nodeArguments, "--expose-internals", "-e", count]
+  return Number((await promisify(execFile)(process.execPath, argv, { env: {} })).stdout)
 }
 
 describe("the heap of an idle agent", () => {
   it("is not looked at", async () => {
-    assert.isFalse(await isLookedAt(AGENT_NODE_ARGUMENTS))
+    assert.isFalse(await isLookedAt(`require("node:v8").setFlagsFromString("${UNREDUCED}")`))
   })
 
-  it("would be without the argument for small heaps", async () => {
-    assert.isTrue(await isLookedAt(AGENT_NODE_ARGUMENTS.filter((it) => !it.includes("memory-reducer"))))
+  it("would be without the flag for small heaps", async () => {
+    assert.isTrue(await isLookedAt(""))
+  })
+})
+
+describe("the arguments of an agent", () => {
+  it("let Node use the cached code of its modules", async () => {
+    assert.strictEqual(await compiledModules(AGENT_NODE_ARGUMENTS), 0)
+    assert.isAbove(await compiledModules([...AGENT_NODE_ARGUMENTS, UNREDUCED]), 0)
   })
 })

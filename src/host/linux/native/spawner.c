@@ -11,7 +11,8 @@
  * The first line of standard input is the path of this program's own `cgroup.threads`, empty if there is none. Requests follow. Each is a size (of
  * the rest), a kind and an id, then its fields; all are 32-bit numbers:
  *   1 start     uid, gid (-1: the agent's own), credit of each stream, 1 if the agent does not wait for `started`, number of arguments, number of environment
- *               entries; then strings that each end with a zero byte, filled up to a multiple of four: the command's `cgroup.threads` (empty: none),
+ *               entries; then strings that each end with a zero byte, filled up to a multiple of four: the command's `cgroup.threads` (empty: none;
+ *               a daemon's is the folder of its cgroup),
  *               a file to read its input from (empty: none), working directory, arguments, environment
  *   2 credit    stream (0: output, 1: errors), bytes: this program may send that many more bytes of the stream
  *   3 forget    closes the pipes; no more events follow
@@ -36,6 +37,9 @@ enum { STARTED = 1, FAILED = 2, OUTPUT = 3, EXITED = 4, DRAINED = 5 };
 enum { PIPE_MAX = 1 << 20, SIGCHLD_MASK = 1 << 16, EVENT_BYTES = 16, CGROUP_MAX = 512 };
 /* Most commands have ended after this time: their output is then read in one go and all events go out in one write. */
 enum { SHORT_MS = 20 };
+/* @source clone3(2), Linux 5.7 */
+enum { CLONE_VM = 0x100, CLONE_VFORK = 0x4000, SIGCHLD = 17 };
+#define CLONE_INTO_CGROUP 0x200000000UL
 /* The parent's pidfd is above each number that a command may be given. */
 enum { INHERITED_MAX = 64, INHERITED_BELOW = 256, OWN_OUTPUT = -1 };
 /* Stages of a failure. */
@@ -73,6 +77,10 @@ struct command {
 struct pollfd {
   int fd;
   short events, revents;
+};
+
+struct clone {
+  unsigned long flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup;
 };
 
 static u8 request[REQUEST_MAX];
@@ -285,13 +293,26 @@ static long spawn(struct command *command, struct start *how, long parent, char 
                   char **environment, volatile int *stage) {
   volatile long error = 0;
   volatile long pid;
+  /* A daemon starts in its cgroup. To move a whole process there takes the kernel some 10 ms. */
+  static struct clone in_cgroup;
+  long number = SYS_vfork;
+  long daemon_cgroup = -1;
+  if (parent >= 0 && *cgroup) {
+    daemon_cgroup = call2(open, cgroup, O_DIRECTORY | O_CLOEXEC);
+    if (daemon_cgroup < 0) error = daemon_cgroup;
+    in_cgroup.flags = CLONE_VM | CLONE_VFORK | CLONE_INTO_CGROUP;
+    in_cgroup.exit_signal = SIGCHLD;
+    in_cgroup.cgroup = daemon_cgroup;
+    number = SYS_clone3;
+    cgroup = "";
+  }
   long output = open_stream(&command->streams[0], how);
   long errors = open_stream(&command->streams[1], how);
-  if (output < 0 || errors < 0) error = output < 0 ? output : errors;
+  if (error < 0 || output < 0 || errors < 0) error = error < 0 ? error : output < 0 ? output : errors;
   /* A child starts in its parent's cgroup: it is never visible outside its own. */
   else if (!*cgroup || (error = write_to(cgroup, "0")) >= 0) {
     /* vfork is inlined here because the child must not leave this function's frame: the parent sees what the child writes to it. */
-    __asm__ volatile("syscall" : "=a"(pid) : "a"((long)SYS_vfork) : "rcx", "r11", "memory");
+    __asm__ volatile("syscall" : "=a"(pid) : "a"(number), "D"(&in_cgroup), "S"(sizeof in_cgroup) : "rcx", "r11", "memory");
     if (pid == 0) {
       error = become(how, output, errors, parent, input, folder, arguments, environment, stage);
       call1(exit, 127);
@@ -300,6 +321,7 @@ static long spawn(struct command *command, struct start *how, long parent, char 
     if (pid < 0) error = pid;
     else if (error < 0) call4(wait4, pid, NULL, 0, NULL);
   }
+  if (daemon_cgroup >= 0) call1(close, daemon_cgroup);
   if (output >= 0) call1(close, output);
   if (errors >= 0) call1(close, errors);
   return error < 0 ? error : pid;
@@ -349,7 +371,7 @@ static void start(u32 id, struct start *how, char *cgroup, char *input, char *fo
   command->id = id;
   command->exited = command->drained = 0;
   command->is_new = !is_daemon;
-  name_events_file(command, cgroup);
+  name_events_file(command, is_daemon ? "" : cgroup);
   long pid = spawn(command, how, parent, cgroup, input, folder, arguments, environment, &stage);
   if (parent >= 0) call1(close, parent);
   if (pid < 0) {

@@ -11,10 +11,10 @@ enum {
   SYS_read = 0, SYS_write = 1, SYS_open = 2, SYS_close = 3, SYS_poll = 7, SYS_rt_sigprocmask = 14, SYS_ioctl = 16, SYS_dup2 = 33,
   SYS_nanosleep = 35, SYS_vfork = 58, SYS_execve = 59, SYS_exit = 60, SYS_wait4 = 61, SYS_fcntl = 72, SYS_flock = 73, SYS_chdir = 80, SYS_fchown = 93,
   SYS_setuid = 105, SYS_setgid = 106, SYS_getppid = 110, SYS_setsid = 112, SYS_setgroups = 116, SYS_mount = 165, SYS_clock_settime = 227,
-  SYS_clock_gettime = 228, SYS_signalfd4 = 289, SYS_pipe2 = 293, SYS_pidfd_open = 434, SYS_pidfd_getfd = 438
+  SYS_clock_gettime = 228, SYS_signalfd4 = 289, SYS_pipe2 = 293, SYS_pidfd_open = 434, SYS_clone3 = 435, SYS_pidfd_getfd = 438
 };
 
-enum { O_RDONLY = 0, O_WRONLY = 1, O_RDWR = 2, O_NONBLOCK = 04000, O_CLOEXEC = 02000000 };
+enum { O_RDONLY = 0, O_WRONLY = 1, O_RDWR = 2, O_NONBLOCK = 04000, O_DIRECTORY = 0200000, O_CLOEXEC = 02000000 };
 enum { ENOENT = 2, ESRCH = 3, EINTR = 4, E2BIG = 7, ENOEXEC = 8, EAGAIN = 11, EACCES = 13, EBUSY = 16, ENODEV = 19, ENOTDIR = 20 };
 
 #define NULL ((void *)0)

@@ -3,9 +3,10 @@ import { execFile, spawn } from "node:child_process"
 import { closeSync, openSync, readFileSync, realpathSync, writeFileSync, writeSync } from "node:fs"
 import { connect } from "node:net"
 import { constants } from "node:os"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { assert, describe, it } from "vitest"
+import { afterAll, assert, describe, it } from "vitest"
+import { detectCgroups, releaseCgroups } from "../../../../src/host/linux/cgroups.ts"
 import { hasSpawner } from "../../../../src/host/linux/HostSpawner.ts"
 import { hostCommand } from "../../../../src/host/linux/hostCommand.ts"
 import { makeGate } from "../../../../src/host/linux/lifePipe.ts"
@@ -121,6 +122,29 @@ it.send(b"served")'`
       errors: "first\né"
     })
     assert.deepStrictEqual(await ended(await start(script)), { status: "SIGKILL", errors: "" })
+  })
+})
+
+const cgroups = detectCgroups(`atoll-test-${process.pid}`, spawns)
+afterAll(() => releaseCgroups(cgroups))
+
+describe.skipIf(!spawns || cgroups.v2 === null)("a daemon with a cgroup", () => {
+  const inCgroup = (folder: string) =>
+    shell("while read -r line; do echo $line; done < /proc/self/cgroup >&2; sleep 0.1", {
+      keepsErrors: true,
+      cgroup: { folder, argvOutside: ["/bin/sh", "-c", "echo outside >&2; sleep 0.1"] }
+    })
+
+  it("starts in it", async () => {
+    const daemon = await bySpawner(inCgroup(cgroups.v2!))
+    const { errors = "" } = (await ended(daemon!)) ?? {}
+    assert.match(errors, new RegExp(`^0::.*/${basename(cgroups.v2!)}$`, "m"))
+  })
+
+  it("moves there by itself where it cannot start in it", async () => {
+    const nowhere = inCgroup(join(cgroups.v2!, "missing"))
+    assert.isNull(await bySpawner(nowhere))
+    assert.strictEqual((await ended(await byNode(nowhere)))?.errors, "outside\n")
   })
 })
 
