@@ -5,9 +5,9 @@ import { assert, describe, it } from "vitest"
 import { AGENT_NODE_ARGUMENTS } from "../../../src/runtime/agentClient/agentBundle.ts"
 
 /** Whether V8 looks at the heap of a Node that was busy and is idle now. It first looks after 50 ms instead of 8 s. */
-const isLookedAt = async (nodeArguments: ReadonlyArray<string>): Promise<boolean> => {
+const isLookedAt = async (nodeArguments: ReadonlyArray<string>, then = ""): Promise<boolean> => {
   const idle = `
-    setTimeout(() => { let all = Array.from({ length: 300_000 }, (_, at) => ({ at })); all = null }, 1)
+    setTimeout(() => { let all = Array.from({ length: 300_000 }, (_, at) => ({ at })); all = null; ${then} }, 1)
     setTimeout(() => process.exit(0), 1_000)`
   const tracing = ["--trace-memory-reducer", "--gc-memory-reducer-start-delay-ms=50"]
   const { stdout } = await promisify(execFile)(process.execPath, [...nodeArguments, ...tracing, "-e", idle], {
@@ -19,6 +19,10 @@ const isLookedAt = async (nodeArguments: ReadonlyArray<string>): Promise<boolean
 describe("the heap of an idle agent", () => {
   it("is not looked at", async () => {
     assert.isFalse(await isLookedAt(AGENT_NODE_ARGUMENTS))
+  })
+
+  it("is not looked at after the agent has collected it", async () => {
+    assert.isFalse(await isLookedAt(AGENT_NODE_ARGUMENTS, `gc({ type: "major", flavor: "last-resort" })`))
   })
 
   it("would be without the argument for small heaps", async () => {
