@@ -8,6 +8,7 @@ import { close, constants, open, read, write } from "node:fs"
 import type { Http2Server } from "node:http2"
 import { createServer, Socket } from "node:net"
 import { Duplex } from "node:stream"
+import { collectWhenAlone } from "./idleHeap.ts"
 import { serveSerial } from "./serialLink.ts"
 import { servePlain } from "./servePlain.ts"
 
@@ -34,6 +35,7 @@ export const listen = async (server: Http2Server, address: string): Promise<void
     return
   }
   const sockets = createServer((socket) => servePlain(socket, () => server.emit("connection", socket)))
+  collectWhenAlone(sockets)
   await new Promise<void>((resolve, reject) => {
     sockets.once("error", reject)
     if (scheme === "fd") sockets.listen({ fd: Number(rest) }, resolve)

@@ -13,6 +13,7 @@ import { networkRetryPause, type RetryPause } from "../linux/RetryPause.ts"
 import { ConsoleTail } from "./ConsoleTail.ts"
 import type { HostLayout } from "./HostLayout.ts"
 import type { RuntimeRecord, SandboxState } from "./SandboxState.ts"
+import { UsageReader } from "./UsageReader.ts"
 import { unixAgent } from "./unixAgent.ts"
 import type { VolumePlace } from "./volume.ts"
 
@@ -22,7 +23,10 @@ export interface LiveSandbox {
   readonly guest: Guest
   readonly console: ConsoleTail
   readonly volume: VolumePlace
+  readonly usage: UsageReader
   readonly agentLook: ProcessLook
+  /** This process learns by an event when the whole Sandbox ends. */
+  reportsEnd: boolean
   readonly networkLook: ProcessLook
   /** Null without a network. */
   readonly network: ConnectedNetwork | null
@@ -30,8 +34,13 @@ export interface LiveSandbox {
   readonly networkPause: RetryPause
 }
 
-/** Half a minute: its parent is in the Sandbox and leaves no zombie. */
+/** Half a minute, or two: its parent is in the Sandbox and leaves no zombie. */
 const AGENT_THOROUGH_LOOKS = 60
+/**
+ * How often agents are looked at whose Sandbox's end is an event: such a look finds only an agent that other processes of its Sandbox outlive. It is
+ * every fourth look, and sooner than the kernel reuses a pid.
+ */
+const REPORTED_LOOK_MS = 1_900
 /** Ten seconds: where the service has pid 1, an orphaned slirp4netns that ends stays a zombie. */
 const NETWORK_THOROUGH_LOOKS = 5
 
@@ -48,6 +57,7 @@ export class LiveSandboxes {
   readonly #cgroups: CgroupHost
   readonly #live = new Map<string, LiveSandbox>()
   readonly #dead = new Map<string, RuntimeDown>()
+  #allLookedAt = Number.NEGATIVE_INFINITY
 
   constructor(layout: HostLayout, cgroups: CgroupHost) {
     this.#layout = layout
@@ -86,13 +96,15 @@ export class LiveSandboxes {
     const network =
       record.networkEnabled && pid !== undefined ? { pid, throughUserNamespace: !isRoot, closedTo: null } : null
     const networkPause = networkRetryPause()
-    const live = {
+    const live: LiveSandbox = {
       record,
       session,
       guest: makeAgentGuest(session),
       console,
       volume: this.#layout.volume(state),
+      usage: new UsageReader(),
       agentLook: new ProcessLook(AGENT_THOROUGH_LOOKS),
+      reportsEnd: false,
       networkLook: new ProcessLook(NETWORK_THOROUGH_LOOKS),
       network,
       networkPause
@@ -136,8 +148,12 @@ export class LiveSandboxes {
   /** Checks every Sandbox that should run. Returns all that are known to have ended by themselves. */
   look(): ReadonlyArray<RuntimeDown> {
     const now = performance.now()
-    for (const [sandboxId, { record, agentLook }] of this.#live)
+    const isForAll = now - this.#allLookedAt > REPORTED_LOOK_MS
+    if (isForAll) this.#allLookedAt = now
+    for (const [sandboxId, { record, agentLook, reportsEnd }] of this.#live) {
+      if (reportsEnd && !isForAll) continue
       if (record.agent === null || !agentLook.isAlive(record.agent, now)) this.found(sandboxId, record)
+    }
     return [...this.#dead.values()]
   }
 

@@ -29,7 +29,6 @@ import { SANDBOX_USERS } from "./markedProcesses.ts"
 import { mendNetworks } from "./mendNetworks.ts"
 import { isUp, type SandboxState } from "./SandboxState.ts"
 import { SPARE_GENERATION, SpareSandboxes, type SpareShape, type StartedSandbox } from "./SpareSandboxes.ts"
-import { sampleOf } from "./sampleOf.ts"
 import { unixAgent } from "./unixAgent.ts"
 import { closeVolume, PREZEROED, removeVolume } from "./volume.ts"
 import { admitVolume, DiskPromised } from "./volumeAdmission.ts"
@@ -282,7 +281,7 @@ export class NamespaceHost {
   /** Null when that generation does not run here. */
   sample(sandboxId: string, generation: number): ResourceSample | null {
     const live = this.running(sandboxId, generation)
-    return live === null ? null : sampleOf(this.layout, this.cgroups, sandboxId, live.record, live.volume)
+    return live === null ? null : live.usage.read(this.layout, this.cgroups, sandboxId, live.record, live.volume)
   }
 
   /** Checks every Sandbox that should run. Returns all that are known to have ended by themselves. */
@@ -366,8 +365,10 @@ export class NamespaceHost {
   }
 
   private keep(sandboxId: string, { record, session, monitor }: StartedSandbox): void {
-    this.live.keep(sandboxId, record, session)
+    const live = this.live.keep(sandboxId, record, session)
+    live.reportsEnd = true
     void monitor.ended.then(() => {
+      live.reportsEnd = false
       for (const wake of [...this.watchers]) wake()
     })
   }

@@ -5,7 +5,7 @@ import { isSandboxId, isSpareName } from "../linux/SandboxRecords.ts"
 import type { HostLayout } from "./HostLayout.ts"
 import type { LiveSandboxes } from "./LiveSandboxes.ts"
 import { markedProcesses } from "./markedProcesses.ts"
-import { hasNotAnswered, isUp, type RuntimeRecord } from "./SandboxState.ts"
+import { hasNotAnswered, isUp } from "./SandboxState.ts"
 
 /** Spares, which have no owner, are left out. */
 export const inventoryOf = (
@@ -15,8 +15,7 @@ export const inventoryOf = (
 ): ReadonlyArray<InventoryEntry> => {
   const entries = new Map<string, InventoryEntry>()
   const up = new Map([...live.entries()].flatMap(([id, { record }]) => (isUp(record) ? [[id, record]] : [])))
-  const inside = new Set([...up.values()].flatMap(processesInside))
-  const marks = new Map(markedProcesses(layout.instance, inside).map(({ name, generation }) => [name, generation]))
+  const marks = new Map(markedProcesses(layout.instance).map(({ name, generation }) => [name, generation]))
   for (const sandboxId of layout.sandboxIds()) {
     const known = up.get(sandboxId)
     // Another process of this service may have started a runtime since; only the record has it.
@@ -33,10 +32,6 @@ export const inventoryOf = (
   }
   return [...entries.values()]
 }
-
-/** Pids in the Sandbox's own process namespace, so without a mark that counts. Its init lives as long as its agent does. */
-const processesInside = ({ init, agent }: RuntimeRecord): ReadonlyArray<number> =>
-  [init, agent].flatMap((it) => (it === null ? [] : [it.pid]))
 
 /** Those of the names that no folder has: what runs under them belongs to no Sandbox and to no spare. */
 const withoutFolder = (layout: HostLayout, names: ReadonlyArray<string>): ReadonlyArray<string> => {

@@ -5,7 +5,7 @@
  * runs as our user or as a Sandbox's user id.
  */
 import { readFileSync } from "node:fs"
-import { allPids, runsHere } from "../linux/ProcessIdentity.ts"
+import { allPids, runsElsewhere, runsHere } from "../linux/ProcessIdentity.ts"
 import { isSandboxId, isSpareName } from "../linux/SandboxRecords.ts"
 
 export const MARKER = "ATOLL_SANDBOX"
@@ -24,20 +24,13 @@ export interface MarkedProcess {
 export const markOf = (instance: string, name: string, generation: number): string =>
   `${instance}/${name}/${generation}`
 
-/**
- * All processes with this driver instance's mark: what really runs, independently of the records.
- *
- * @param others Pids that are known to have none: reading the status of a process takes 80 µs, and a thousand Sandboxes have thousands.
- */
-export const markedProcesses = (
-  instance: string,
-  others: ReadonlySet<number> = new Set()
-): ReadonlyArray<MarkedProcess> =>
+/** All processes with this driver instance's mark: what really runs, independently of the records. */
+export const markedProcesses = (instance: string): ReadonlyArray<MarkedProcess> =>
   allPids().flatMap((pid) => {
-    if (others.has(pid)) return []
+    if (runsElsewhere(pid)) return []
     try {
-      if (!runsHere(readFileSync(`/proc/${pid}/status`, "latin1"), isOurUser)) return []
-      const mark = markIn(readFileSync(`/proc/${pid}/environ`, "latin1"))
+      if (!runsHere(readFileSync(`/proc/${pid}/status`, "utf8"), isOurUser)) return []
+      const mark = markIn(readFileSync(`/proc/${pid}/environ`, "utf8"))
       return mark?.instance === instance ? [{ pid, ...mark }] : []
     } catch {
       // It ended, or belongs to another user.

@@ -38,17 +38,21 @@ export const TelemetrySampler = {
 
       const sample = Effect.fnUntraced(
         function* (at: number, host: string) {
-          const running = yield* findRunning(host === here ? null : [host])
+          const isHere = host === here
+          const running = yield* findRunning(isHere ? null : [host])
           const taken = yield* Effect.forEach(
             running,
             ({ id, accountId, generation }) =>
-              runtime.sample(id, generation).pipe(
-                Effect.timeout(answerWithin),
+              (isHere
+                ? runtime.sample(id, generation)
+                : Effect.timeout(runtime.sample(id, generation), answerWithin)
+              ).pipe(
                 Effect.map((measured) => ({ id, accountId, generation, measured })),
                 // It stopped meanwhile, or runs on another host.
                 Effect.catchTag(["RuntimeUnavailable", "TimeoutError"], () => Effect.succeed(null))
               ),
-            { concurrency: atOnce }
+            // This host's kernel answers by itself, and a fiber with a time limit for each answer costs more than the answer.
+            { concurrency: isHere ? 1 : atOnce }
           )
           const samples = taken.filter(
             (sample) => sample !== null && Object.values(sample.measured).some((value) => value !== null)
