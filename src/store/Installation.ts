@@ -21,10 +21,17 @@ const Bond = Schema.Struct({
   is_fleet: Schema.Boolean,
   host_id: Schema.NullOr(Schema.String),
   host_label: Schema.NullOr(Schema.String),
-  sandboxes: Schema.Int,
   /** Processes that use this database, this one included. */
   processes: Schema.Int
 })
+
+/** Only for a start in another folder: where all of a million Sandboxes are removed, this reads every one of them. */
+const anySandbox = (sql: SqlClient.SqlClient, removedStates: ReadonlyArray<string>) =>
+  Effect.map(
+    sql<{ readonly id: string }>`
+      select id from actors where kind = 'sandbox' and status <> all(${textColumn(removedStates)}::text[]) limit 1`,
+    (found) => found.length > 0
+  )
 
 export class Installation extends Context.Service<
   Installation,
@@ -78,8 +85,7 @@ export class Installation extends Context.Service<
           Request: Schema.Void,
           Result: Bond,
           execute: () => sql`
-          select id, driver, is_fleet, host_id, host_label, ${claimHolders(sql)} as processes,
-                 (select count(*) from actors where kind = 'sandbox' and status <> all(${textColumn(removedStates)}::text[]))::int4 as sandboxes
+          select id, driver, is_fleet, host_id, host_label, ${claimHolders(sql)} as processes
           from installation`
         })
 
@@ -100,13 +106,16 @@ export class Installation extends Context.Service<
           }
           const host = yield* inFolder(() => DataFolder.host(folder))
           if (bond.is_fleet) yield* endFleet(sql, host)
-          const { host_id: bound, sandboxes, processes } = bond
-          const isFree =
-            // Older databases do not store their folder's id; the folder stores the database's.
-            bound === null
-              ? before !== null || sandboxes === 0
-              : processes <= 1 && (sandboxes === 0 || bound === lostHost)
-          if (bound !== host && !isFree) return yield* refusal(bond)
+          const { host_id: bound, processes } = bond
+          if (bound !== host) {
+            const hasSandboxes = yield* anySandbox(sql, removedStates)
+            const isFree =
+              // Older databases do not store their folder's id; the folder stores the database's.
+              bound === null
+                ? before !== null || !hasSandboxes
+                : processes <= 1 && (!hasSandboxes || bound === lostHost)
+            if (!isFree) return yield* refusal(bond)
+          }
           yield* sql`update installation set host_id = ${host}, host_label = ${label}
                    where host_id is distinct from ${host} or host_label is distinct from ${label}`
           yield* inFolder(() => DataFolder.bind(folder, bond.id))

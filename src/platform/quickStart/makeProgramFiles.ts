@@ -65,7 +65,8 @@ const make = async (): Promise<void> => {
     format: "esm",
     platform: "node",
     target: "node20",
-    keepNames: true,
+    // Otherwise esbuild names each closure whenever it is made, which costs a tenth of a request. Nothing asks for the name of a function.
+    keepNames: false,
     external,
     plugins: [placesOfModules]
   })
