@@ -2,23 +2,14 @@
  * GET one Sandbox, authenticated, beside bare `node:http` serving the same bytes: requests a second from 32
  * connections, alternately, once both run compiled code.
  */
-import { spawn } from "node:child_process"
 import autocannon from "autocannon"
 import { BenchService, quantile } from "./BenchService.ts"
+import { bareServer } from "./ConstantServers.ts"
 import { headline } from "./Headline.ts"
 
 const seconds = Number(process.env["BENCH_SECONDS"] ?? 4)
 const rounds = Number(process.env["BENCH_ROUNDS"] ?? 5)
 const warmUpRounds = 3
-
-const bareServer = async (body: string) => {
-  const source = `const b = Buffer.from(process.argv[1]); require("node:http").createServer((_, r) => { r.writeHead(200, { "content-type": "application/json", "content-length": b.length }); r.end(b) }).listen(0, "127.0.0.1", function () { console.log(this.address().port) })`
-  const child = spawn(process.execPath, ["-e", source, body], { stdio: ["ignore", "pipe", "inherit"] })
-  const port = await new Promise<string>((resolve) =>
-    child.stdout!.once("data", (data: Buffer) => resolve(data.toString().trim()))
-  )
-  return { url: `http://127.0.0.1:${port}/`, stop: () => child.kill() }
-}
 
 await BenchService.use({ ATOLL_RUNTIME: "simulated" }, async (service) => {
   const id = await service.sandbox(await service.workspace())

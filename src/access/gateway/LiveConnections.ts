@@ -39,6 +39,14 @@ export interface Connection {
 /** Ends the bookkeeping of a connection; further calls do nothing. */
 export type Release = () => void
 
+/** Connections of one actor, each with what ends its use and returns its permits. */
+type Carried = Map<Connection, () => void>
+
+const both = (one: () => void, other: () => void) => (): void => {
+  one()
+  other()
+}
+
 /** The Sandbox or the account is at its limit. */
 export class TooManyConnections extends Data.TaggedError("TooManyConnections") {}
 
@@ -72,12 +80,11 @@ export class LiveConnections extends Context.Service<
     Effect.gen(function* () {
       const { connectionsPerSandbox, connectionsPerAccount } = yield* Settings
       const actors = yield* Actors
-      const byActor = new Map<string, Set<Connection>>()
+      const byActor = new Map<string, Carried>()
       const perSandbox = new Map<string, number>()
       const semaphore = yield* ClusterSemaphore
       /** A Sandbox is in use while something is connected to it. */
       const uses = yield* SandboxUse
-      const ends = new WeakMap<Connection, () => void>()
       const boundsOf = ({
         sandboxId,
         accountId
@@ -100,8 +107,10 @@ export class LiveConnections extends Context.Service<
 
       const forget = (connection: Connection): boolean => {
         const own = byActor.get(connection.actorId)
-        if (own === undefined || !own.delete(connection)) return false
-        ends.get(connection)?.()
+        const end = own?.get(connection)
+        if (own === undefined || end === undefined) return false
+        own.delete(connection)
+        end()
         if (own.size === 0) byActor.delete(connection.actorId)
         add(connection.sandboxId, -1)
         total--
@@ -116,13 +125,8 @@ export class LiveConnections extends Context.Service<
           refused++
           return null
         }
-        const own = byActor.get(actorId) ?? new Set()
-        byActor.set(actorId, own.add(connection))
-        const unused = uses.begin(sandboxId)
-        ends.set(connection, () => {
-          unused()
-          leave()
-        })
+        const own: Carried = byActor.get(actorId) ?? new Map()
+        byActor.set(actorId, own.set(connection, both(uses.begin(sandboxId), leave)))
         add(sandboxId, 1)
         total++
         some.openUnsafe()
@@ -166,7 +170,7 @@ export class LiveConnections extends Context.Service<
       }
 
       const cut = (actorId: string, which: (connection: Connection) => boolean = () => true): number =>
-        end([...(byActor.get(actorId) ?? [])].filter(which), "over")
+        end([...(byActor.get(actorId)?.keys() ?? [])].filter(which), "over")
 
       const look = Effect.suspend(() =>
         Effect.forEach(
@@ -183,7 +187,7 @@ export class LiveConnections extends Context.Service<
       )
       const shutdown = yield* Shutdown
       shutdown.onBegin(() => {
-        for (const connections of [...byActor.values()]) end([...connections], "stopping")
+        for (const connections of [...byActor.values()]) end([...connections.keys()], "stopping")
       })
       // A service without a listener begins its stop here.
       yield* Effect.addFinalizer(() => Effect.sync(shutdown.begin))

@@ -20,7 +20,7 @@ import type { Hop } from "./forwardedHeaders.ts"
 import { forwardRequest } from "./forwardRequest.ts"
 import { forwardUpgrade } from "./forwardUpgrade.ts"
 import { Previews, type PreviewTarget } from "./Previews.ts"
-import { previewIdOf } from "./previewHost.ts"
+import { previewIds } from "./previewHost.ts"
 import { previewPages } from "./previewPages.ts"
 import { previewPools } from "./previewPools.ts"
 import { previewSchemeOf } from "./previewUrl.ts"
@@ -56,7 +56,7 @@ const dials = Effect.fnUntraced(function* (fork: Fork) {
 
 const make = Effect.gen(function* () {
   const settings = yield* Settings
-  const previewDomain = settings.previewDomain.toLowerCase()
+  const previewIdOf = previewIds(settings.previewDomain.toLowerCase())
   const schemeAsServed = previewSchemeOf(settings)
   const previews = yield* Previews
   const connections = yield* LiveConnections
@@ -79,7 +79,7 @@ const make = Effect.gen(function* () {
   })
 
   const find = (request: IncomingMessage) => {
-    const previewId = previewIdOf(request.headers.host, previewDomain)
+    const previewId = previewIdOf(request.headers.host)
     return previewId == null ? Promise.resolve(null) : fork(previews.find(previewId))
   }
 
@@ -107,9 +107,9 @@ const make = Effect.gen(function* () {
   }
 
   const gateway: RawGateway = {
-    takes: (request) => previewIdOf(request.headers.host, previewDomain) !== undefined,
+    takes: (request) => previewIdOf(request.headers.host) !== undefined,
     request: (request, response) => {
-      const previewId = previewIdOf(request.headers.host, previewDomain)
+      const previewId = previewIdOf(request.headers.host)
       const target = previewId == null ? null : previews.leased(previewId, clock.currentTimeMillisUnsafe())
       const found = target === null ? find(request) : Promise.resolve(target)
       found

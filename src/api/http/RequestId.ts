@@ -16,16 +16,21 @@ let count = 0
 export const requestIdFrom = (header: string | undefined): string =>
   header !== undefined && usable.test(header) ? header : `${prefix}${(count++).toString(36).padStart(7, "0")}`
 
-/** A map by request instead of the fiber's context: contexts are copied on the way to a handler, and every request needs its id. */
-const ids = new WeakMap<IncomingMessage, string>()
+/**
+ * On the request itself: the fiber's context is copied on the way to a handler, and every request needs its id. A `WeakMap` by request costs
+ * a hash and work of the collector for each.
+ */
+const idKey = Symbol("request id")
+
+type Identified = IncomingMessage & { [idKey]?: string }
 
 /** Sets the request's id from its header. */
 export const identify = (request: IncomingMessage): string => {
   const header = request.headers["x-request-id"]
   const id = requestIdFrom(typeof header === "string" ? header : undefined)
-  ids.set(request, id)
+  ;(request as Identified)[idKey] = id
   return id
 }
 
 /** Empty for a request that has not passed the edge. */
-export const requestIdOf = (request: IncomingMessage): string => ids.get(request) ?? ""
+export const requestIdOf = (request: IncomingMessage): string => (request as Identified)[idKey] ?? ""

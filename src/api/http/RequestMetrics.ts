@@ -10,17 +10,27 @@ const durationOf = (method: string, route: string, status: string) =>
     attributes: { method, route, status }
   })
 
-const durations = new Map<string, ReturnType<typeof durationOf>>()
+/** By route, then by method and status: the route's text is the same string for each request, and a joined one would be hashed each time. */
+const durations = new Map<string, Map<string, Map<number, ReturnType<typeof durationOf>>>>()
+
+const inner = <K, L, V>(map: Map<K, Map<L, V>>, key: K): Map<L, V> => {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const fresh = new Map<L, V>()
+  map.set(key, fresh)
+  return fresh
+}
 
 export const observeRequest = (
   context: Context.Context<never>,
   request: { readonly method: string; readonly route: string; readonly status: number; readonly durationMs: number }
 ): void => {
-  const key = `${request.method} ${request.route} ${request.status}`
-  let duration = durations.get(key)
+  const { method, route, status } = request
+  const byStatus = inner(inner(durations, route), method)
+  let duration = byStatus.get(status)
   if (duration === undefined) {
-    duration = durationOf(request.method, request.route, String(request.status))
-    durations.set(key, duration)
+    duration = durationOf(method, route, String(status))
+    byStatus.set(status, duration)
   }
   duration.updateUnsafe(request.durationMs / 1000, context)
 }

@@ -255,7 +255,11 @@ layer(TestDatabase.layer, { excludeTestServices: true })("SSH access, previews a
         const soon = async (look: () => Promise<boolean>, expected: boolean, message: string) => {
           const until = Date.now() + 1000
           let seen = await look()
-          while (seen !== expected && Date.now() < until) seen = await look()
+          while (seen !== expected && Date.now() < until) {
+            // An answer from memory takes no turn of the event loop, in which the notification could arrive.
+            await new Promise(setImmediate)
+            seen = await look()
+          }
           assert.strictEqual(seen, expected, message)
         }
         const found = async <A>(effect: Effect.Effect<A, unknown>) => {
