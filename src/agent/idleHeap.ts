@@ -15,7 +15,7 @@ const ALONE_MS = 5_000
 
 /**
  * Collects the whole heap, in 20 ms: V8 collects all that it can before it counts objects, and gives back the pages of the young generation, too.
- * (`gc` would need an argument of Node, or a context of its own, after which V8 looks at the heap again.)
+ * (`gc` would need an argument of Node, or a new context, after which V8 looks at the heap again.)
  */
 export const collect = (): void => void process.getBuiltinModule("node:v8").queryObjects(class {}, { format: "count" })
 
