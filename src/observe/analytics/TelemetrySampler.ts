@@ -16,6 +16,8 @@ import { insertSamples, type Sample } from "./TelemetrySamples.ts"
 
 const atOnce = 8
 const answerWithin = "10 seconds"
+/** For all Sandboxes of this host together. */
+const allWithin = "60 seconds"
 /** The key for this host, where there is no fleet. */
 const here = ""
 
@@ -40,20 +42,23 @@ export const TelemetrySampler = {
         function* (at: number, host: string) {
           const isHere = host === here
           const running = yield* findRunning(isHere ? null : [host])
-          const taken = yield* Effect.forEach(
-            running,
-            ({ id, accountId, generation }) =>
-              (isHere
-                ? runtime.sample(id, generation)
-                : Effect.timeout(runtime.sample(id, generation), answerWithin)
-              ).pipe(
-                Effect.map((measured) => ({ id, accountId, generation, measured })),
-                // It stopped meanwhile, or runs on another host.
-                Effect.catchTag(["RuntimeUnavailable", "TimeoutError"], () => Effect.succeed(null))
-              ),
-            // This host's kernel answers by itself, and a fiber with a time limit for each answer costs more than the answer.
-            { concurrency: isHere ? 1 : atOnce }
-          )
+          const measured = ({ id, accountId, generation }: (typeof running)[number]) =>
+            runtime.sample(id, generation).pipe(
+              Effect.map((measured) => ({ id, accountId, generation, measured })),
+              // It stopped meanwhile, or runs on another host.
+              Effect.catchTag("RuntimeUnavailable", () => Effect.succeed(null))
+            )
+          // This host's kernel answers by itself, and a fiber with a time limit for each answer costs more than the answer.
+          const taken = isHere
+            ? yield* Effect.timeout(Effect.forEach(running, measured), allWithin)
+            : yield* Effect.forEach(
+                running,
+                (it) =>
+                  Effect.catchTag(Effect.timeout(measured(it), answerWithin), "TimeoutError", () =>
+                    Effect.succeed(null)
+                  ),
+                { concurrency: atOnce }
+              )
           const samples = taken.filter(
             (sample) => sample !== null && Object.values(sample.measured).some((value) => value !== null)
           ) as ReadonlyArray<Sample>
