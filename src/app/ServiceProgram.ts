@@ -3,6 +3,7 @@ import { Effect, Layer } from "effect"
 import { ApiServer } from "../api/http/ApiServer.ts"
 import { Listener } from "../api/http/Listener.ts"
 import { collectPassingBytes } from "../api/http/PassingBytes.ts"
+import { boundYoungGeneration } from "../api/http/YoungGeneration.ts"
 import { launch } from "./Launch.ts"
 import { withoutOutages } from "./OutageLines.ts"
 import { service, store } from "./Service.ts"
@@ -11,6 +12,7 @@ import { ShutdownReport } from "./ShutdownReport.ts"
 
 export const start = (): void => {
   collectPassingBytes()
+  boundYoungGeneration()
   launch(
     ApiServer.layer.pipe(
       Layer.provideMerge(Listener.layer),
