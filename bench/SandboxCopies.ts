@@ -29,7 +29,7 @@ export const copySandboxes = async (query: Query, { model, tag, count, dueAt }: 
         : name === "due_at"
           ? String(dueAt)
           : name === "deadlines"
-            ? `'{"deletion": ${dueAt}}'::jsonb`
+            ? `'{"deletion": {"at": ${dueAt}, "event": {"type": "DELETE_DUE"}}}'::jsonb`
             : name
     )
     await query(
