@@ -27,8 +27,9 @@ export const limitMachine = async (host: CgroupHost, machine: Limited, pid: numb
     vcpus: vcpus + MORE_VCPUS,
     processes: PROCESSES_MAX
   }
-  const { joins } = await makeCgroups(host, uuid, limits, null)
-  await enterCgroups(joins, pid)
+  // With all threads: `joins` is for a launcher, which has one.
+  const { serves } = await makeCgroups(host, uuid, limits, null)
+  await enterCgroups(serves, pid)
 }
 
 /** Kills the processes in the cgroups and removes them once these have died. */
