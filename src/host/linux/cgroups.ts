@@ -195,20 +195,19 @@ export const makeCgroups = async (
   const v1 = [...new Set(Object.values(host.v1))].map((path) => join(path, name))
   for (const path of v1) makeGroup(path)
   const joins = v1.map((path) => join(path, "tasks"))
-  const served = v1.map((path) => join(path, "cgroup.procs"))
+  const serves = servingCgroups(host, name)
   for (const [controller, file, value] of v1Limits) {
     const path = host.v1[controller]
     if (path === undefined || !existsSync(join(path, name, file))) continue
     writeFileSync(join(path, name, file), String(value))
   }
-  if (host.v2 === null) return { joins, startsIn: null, serves: served, delegated: null }
+  if (host.v2 === null) return { joins, startsIn: null, serves, delegated: null }
   const own = join(host.v2, name)
   const delegated = join(own, "tree")
   makeGroup(owner === null ? own : delegated)
   for (const [controller, file, value] of v2Limits) {
     if (host.v2Controllers.has(controller) && existsSync(join(own, file))) writeFileSync(join(own, file), value)
   }
-  const serves = [...served, join(own, "cgroup.procs")]
   if (owner === null) return { joins, startsIn: own, serves, delegated: null }
   writeFileSync(join(own, "cgroup.max.descendants"), String(V2_DESCENDANTS_MAX))
   writeFileSync(join(own, "cgroup.max.depth"), String(V2_DEPTH_MAX))
