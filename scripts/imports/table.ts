@@ -289,6 +289,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/app/Traces.ts", places: [trace, config] },
   { path: "src/app/ReadableLog.ts", places: [] },
   { path: "src/app/OutageLines.ts", places: ["src/store/"] },
+  { path: "src/app/YoungGeneration.ts", places: [] },
   { path: "src/app/Launch.ts", places: [config, "src/app/ReadableLog.ts", "src/app/Traces.ts"] },
   {
     path: "src/main.ts",
