@@ -33,7 +33,7 @@ const compiledModules = async (nodeArguments: ReadonlyArray<string>): Promise<nu
 }
 
 describe("the heap of an idle agent", () => {
-  it("is looked at once, after it was loaded", async () => {
+  it("is looked at one time, after it was loaded", async () => {
     assert.isFalse(await isLookedAtAgain(unreduced))
   })
 
