@@ -21,9 +21,9 @@ const figure = (name: string, column: Column): ColumnHeadline<Column> => ({
 })
 
 const figures = [
-  figure("Effect's HTTP server, a route that answers a constant, 32 connections", "a route/s"),
-  figure("the same by HttpApi", "an endpoint/s"),
-  figure("the same with an id and the SHA-256 of a key", "with its checks/s")
+  figure("Effect's HTTP server, a constant by a route, 32 connections", "a route/s"),
+  figure("Effect's HTTP server, a constant by HttpApi", "an endpoint/s"),
+  figure("Effect's HTTP server, the same with an id and the SHA-256 of a key", "with its checks/s")
 ]
 
 /** As long as a Sandbox. */
