@@ -7,7 +7,7 @@ import type { Server } from "node:net"
 
 /**
  * Where a heap has grown, as by loading the agent, V8 looks every 8 s whether to collect it, and collects it up to twice, for five minutes: for 1,000 agents
- * that was up to 13 % of a core. With this flag it looks once and stops, also where the heap had grown before.
+ * that was up to 12 % of a core. With this flag it looks once and stops, also where the heap had grown before.
  */
 export const UNREDUCED = "--memory-reducer-gc-count=0"
 
@@ -17,7 +17,7 @@ export const leaveIdleHeap = (): void => process.getBuiltinModule("node:v8").set
 const ALONE_MS = 5_000
 
 /**
- * Collects the whole heap, in some 15 ms. (The function `gc` that an argument of Node would give needs that argument. Counting objects collects, too, but
+ * Collects the whole heap, in some 15 ms. Where the flag comes at run time, only a new context has the function `gc`. (Counting objects collects, too, but
  * takes three times as long and leaves 4 MiB with malloc.)
  */
 export const collect = (): void => {

@@ -1,4 +1,4 @@
-/** V8 does not look again and again at the heap of an idle agent, nor collect it: for a thousand agents that took up to 13 % of a core. What a boot left in it is given back. */
+/** V8 does not look again and again at the heap of an idle agent, nor collect it: for a thousand agents that took up to 12 % of a core. What a boot left in it is given back. */
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 import { assert, describe, it } from "vitest"
