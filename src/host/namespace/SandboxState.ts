@@ -114,6 +114,10 @@ export class SandboxState {
 /** Whether the generation is up: its agent has answered once and is still alive. Reads /proc once. */
 export const isUp = ({ agent }: RuntimeRecord): boolean => agent !== null && isAlive(agent)
 
+/** The pids of a generation's processes, as far as they are recorded. */
+export const recordedPids = ({ monitor, init, agent, network }: RuntimeRecord): ReadonlyArray<number> =>
+  [monitor, init, agent, network].flatMap((it) => (it === null || it === undefined ? [] : [it.pid]))
+
 /** The boot has begun, and no record says that it completed. */
 export const hasNotAnswered = ({ init }: RuntimeRecord): boolean => init === null
 

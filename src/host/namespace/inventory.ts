@@ -5,7 +5,7 @@ import { isSandboxId, isSpareName } from "../linux/SandboxRecords.ts"
 import type { HostLayout } from "./HostLayout.ts"
 import type { LiveSandboxes } from "./LiveSandboxes.ts"
 import { markedProcesses } from "./markedProcesses.ts"
-import { hasNotAnswered, isUp } from "./SandboxState.ts"
+import { hasNotAnswered, isUp, recordedPids } from "./SandboxState.ts"
 
 /** Spares, which have no owner, are left out. */
 export const inventoryOf = (
@@ -15,14 +15,17 @@ export const inventoryOf = (
 ): ReadonlyArray<InventoryEntry> => {
   const entries = new Map<string, InventoryEntry>()
   const up = new Map([...live.entries()].flatMap(([id, { record }]) => (isUp(record) ? [[id, record]] : [])))
-  const marks = new Map(markedProcesses(layout.instance).map(({ name, generation }) => [name, generation]))
+  // Their marks say nothing new, and they are nearly all marked processes of a host.
+  const known = new Set([...up.values()].flatMap(recordedPids))
+  const marked = markedProcesses(layout.instance, (pid) => known.has(pid))
+  const marks = new Map(marked.map(({ name, generation }) => [name, generation]))
   for (const sandboxId of layout.sandboxIds()) {
-    const known = up.get(sandboxId)
+    const live = up.get(sandboxId)
     // Another process of this service may have started a runtime since; only the record has it.
-    const record = known ?? layout.state(sandboxId).runtime()
+    const record = live ?? layout.state(sandboxId).runtime()
     // A boot continues without the process that started it.
     const booting = record === null || hasNotAnswered(record) ? (marks.get(layout.nameOf(sandboxId)) ?? null) : null
-    const isRunning = known !== undefined || (record !== null && isUp(record))
+    const isRunning = live !== undefined || (record !== null && isUp(record))
     const generation = isRunning && record !== null ? record.generation : booting
     entries.set(sandboxId, { sandboxId, state: generation === null ? "volume" : "running", generation })
   }

@@ -24,10 +24,17 @@ export interface MarkedProcess {
 export const markOf = (instance: string, name: string, generation: number): string =>
   `${instance}/${name}/${generation}`
 
-/** All processes with this driver instance's mark: what really runs, independently of the records. */
-export const markedProcesses = (instance: string): ReadonlyArray<MarkedProcess> =>
+/**
+ * All processes with this driver instance's mark: what really runs, independently of the records.
+ *
+ * @param isKnown Whether the caller needs no look at this pid.
+ */
+export const markedProcesses = (
+  instance: string,
+  isKnown: (pid: number) => boolean = () => false
+): ReadonlyArray<MarkedProcess> =>
   allPids().flatMap((pid) => {
-    if (runsElsewhere(pid)) return []
+    if (isKnown(pid) || runsElsewhere(pid)) return []
     try {
       if (!runsHere(readFileSync(`/proc/${pid}/status`, "utf8"), isOurUser)) return []
       const mark = markIn(readFileSync(`/proc/${pid}/environ`, "utf8"))
