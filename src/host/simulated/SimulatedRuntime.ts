@@ -1,9 +1,11 @@
 /** An in-memory, deterministic runtime with faults on demand: for tests and benches only, refused in production. */
 import { Effect, Layer, Stream } from "effect"
 import { GuestUnavailable } from "../../runtime/Guest.ts"
-import { type ResourceSample, Runtime, RuntimeRefused, RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import { type ResourceSample, Runtime, RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import { onlyUnavailable } from "./onlyUnavailable.ts"
 import { simulatedGuest } from "./SimulatedGuest.ts"
 import { SimulatedWorld } from "./SimulatedWorld.ts"
+import { simulatedSnapshots, snapshotMissing } from "./simulatedSnapshots.ts"
 
 const notMeasured: ResourceSample = {
   cpuSeconds: null,
@@ -12,9 +14,6 @@ const notMeasured: ResourceSample = {
   networkRxBytes: null,
   networkTxBytes: null
 }
-
-const onlyUnavailable = (error: RuntimeRefused | RuntimeUnavailable) =>
-  error instanceof RuntimeRefused ? new RuntimeUnavailable({ message: error.message }) : error
 
 export const simulatedRuntime = (world: SimulatedWorld) =>
   Runtime.of({
@@ -32,6 +31,10 @@ export const simulatedRuntime = (world: SimulatedWorld) =>
       yield* world.intercept("provision", spec.sandboxId)
       const running = world.machines.get(spec.sandboxId)
       if (running !== undefined && running.spec.generation > spec.generation) return
+      if (!world.volumes.has(spec.sandboxId) && spec.snapshotId !== undefined) {
+        if (!world.snapshots.has(spec.snapshotId)) return yield* snapshotMissing()
+        world.origins.set(spec.sandboxId, spec.snapshotId)
+      }
       world.volumes.add(spec.sandboxId)
       if (running?.spec.generation === spec.generation) {
         running.state = "running"
@@ -68,6 +71,7 @@ export const simulatedRuntime = (world: SimulatedWorld) =>
           Effect.sync(() => {
             world.end(sandboxId)
             world.volumes.delete(sandboxId)
+            world.origins.delete(sandboxId)
           })
         )
       ),
@@ -96,6 +100,7 @@ export const simulatedRuntime = (world: SimulatedWorld) =>
         })
       )
     ),
+    snapshots: simulatedSnapshots(world),
     guest: (sandboxId, generation) =>
       world.intercept("guest", sandboxId).pipe(
         Effect.mapError(({ message }) => new GuestUnavailable({ message })),
