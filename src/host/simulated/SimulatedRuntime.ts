@@ -1,10 +1,10 @@
 /** An in-memory, deterministic runtime with faults on demand: for tests and benches only, refused in production. */
 import { Effect, Layer, Stream } from "effect"
 import { GuestUnavailable } from "../../runtime/Guest.ts"
-import { type ResourceSample, Runtime, RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import { type ResourceSample, Runtime, RuntimeUnavailable, type SandboxSpec } from "../../runtime/Runtime.ts"
 import { onlyUnavailable } from "./onlyUnavailable.ts"
 import { simulatedGuest } from "./SimulatedGuest.ts"
-import { SimulatedWorld } from "./SimulatedWorld.ts"
+import { type SimulatedMachine, SimulatedWorld } from "./SimulatedWorld.ts"
 import { simulatedSnapshots, snapshotMissing } from "./simulatedSnapshots.ts"
 
 const notMeasured: ResourceSample = {
@@ -14,6 +14,18 @@ const notMeasured: ResourceSample = {
   networkRxBytes: null,
   networkTxBytes: null
 }
+
+const bootedMachine = (spec: SandboxSpec): SimulatedMachine => ({
+  spec,
+  state: "running",
+  processes: new Map(),
+  starts: new Map(),
+  ended: new Set(),
+  lateStarts: [],
+  waiting: new Set(),
+  listeners: new Map(),
+  tunnels: new Set()
+})
 
 export const simulatedRuntime = (world: SimulatedWorld) =>
   Runtime.of({
@@ -41,17 +53,7 @@ export const simulatedRuntime = (world: SimulatedWorld) =>
         return
       }
       world.end(spec.sandboxId)
-      world.machines.set(spec.sandboxId, {
-        spec,
-        state: "running",
-        processes: new Map(),
-        starts: new Map(),
-        ended: new Set(),
-        lateStarts: [],
-        waiting: new Set(),
-        listeners: new Map(),
-        tunnels: new Set()
-      })
+      world.machines.set(spec.sandboxId, bootedMachine(spec))
       world.boots.push(`${spec.sandboxId}#${spec.generation}`)
     }),
     stop: (sandboxId, generation) =>

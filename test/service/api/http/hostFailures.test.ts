@@ -95,7 +95,7 @@ describe.skipIf(isOverAFleet)("a failure on a host", () => {
     Layer.provide(rememberAll)
   )
   layer(service, { excludeTestServices: true })((it) => {
-    for (const call of Object.keys(failing) as ReadonlyArray<SimulatedCall>)
+    for (const call of Object.keys(failing) as ReadonlyArray<keyof typeof failing>)
       it.effect(`shows its customer nothing of the host: ${call}`, () =>
         Effect.gen(function* () {
           const api = yield* TestApi
