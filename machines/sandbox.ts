@@ -30,12 +30,15 @@ export interface SandboxInput
     | "env"
     | "lifetime"
     | "bootTimeoutMs"
+    | "snapshotId"
   > {
   readonly at: number
 }
 
+/** What a context of version 3 did not have. */
+const startedEmpty = { snapshotId: null }
 /** What a context of version 2 did not have. */
-const ofOneHost = { hostId: null }
+const ofOneHost = { ...startedEmpty, hostId: null }
 /** What a context of version 1 did not have. */
 const unlimited = { ...ofOneHost, env: null, lifetime: null, upAt: null, idleStopAt: null, edition: 1, madeWith: null }
 
@@ -45,7 +48,9 @@ export const ofThisVersion = (value: string, context: SandboxContext): SandboxCo
     ? { ...unlimited, ...context, upAt: value === "running" || value === "sleeping" ? context.startedAt : null }
     : context.hostId === undefined
       ? { ...ofOneHost, ...context }
-      : context
+      : context.snapshotId === undefined
+        ? { ...startedEmpty, ...context }
+        : context
 
 /** The input that it was made from, by its context: a fold of its log begins with that. */
 export const inputOf = (context: SandboxContext): SandboxInput => ({
@@ -68,6 +73,10 @@ export const hasNeverRun = ({ generation, startedAt }: SandboxContext): boolean 
 /** The result of a create, as far as it is known. */
 export const createOutcome = (state: string): "waits" | "refused" | "made" =>
   state === "pending" ? "waits" : state === "expired" ? "refused" : "made"
+
+/** It has never run, so its volume may still have to be made of its snapshot. */
+export const originOf = ({ snapshotId, startedAt }: SandboxContext): string | null =>
+  startedAt === null ? snapshotId : null
 
 /** Commands that do nothing at the Sandbox's host: a Sandbox for which only these are pending is not busy there. */
 export const bookkeeping = ["meter"] as const
@@ -218,6 +227,8 @@ type Tag =
   | "ended"
   /** The volume is not there, or not for long. */
   | "volumeless"
+  /** The volume is whole, and no command changes that it is there. */
+  | "capturable"
   /** The first boot failed: only a deletion is possible. */
   | "broken"
   /** Nothing of the Sandbox is on the host, or shall be. */
@@ -464,7 +475,7 @@ export const sandboxMachine = setup({
   }
 }).createMachine({
   id: "sandbox",
-  version: "3",
+  version: "4",
   description: "One Sandbox, from its durable acceptance to the end of its volume.",
   // `input?.`: where only an actor's scope is wanted, one is made of this machine without input, and its context thrown away.
   context: ({ input }) => ({
@@ -481,6 +492,7 @@ export const sandboxMachine = setup({
     env: input?.env ?? null,
     lifetime: input?.lifetime ?? null,
     bootTimeoutMs: input?.bootTimeoutMs,
+    snapshotId: input?.snapshotId ?? null,
     generation: 1,
     startRequested: false,
     statusReason: null,
@@ -589,7 +601,7 @@ export const sandboxMachine = setup({
     running: {
       description:
         "The runtime answers; commands, files and connections work. Nobody using it for long enough lets it sleep.",
-      tags: ["counted", "inhabited", "alive", "notStarting", "up", "restartable"],
+      tags: ["counted", "inhabited", "alive", "notStarting", "up", "restartable", "capturable"],
       meta: { unchanged: ["START"], refuses: late },
       entry: [{ type: "lookAtUse" }, { type: "meter" }, stopDeadline, idleStopDeadline],
       exit: [forget("idle"), { type: "meter" }],
@@ -636,7 +648,17 @@ export const sandboxMachine = setup({
     },
     sleeping: {
       description: "The runtime is frozen to disk with its processes; a start wakes the same generation.",
-      tags: ["counted", "inhabited", "alive", "notStarting", "asleep", "awaited", "startable", "restartable"],
+      tags: [
+        "counted",
+        "inhabited",
+        "alive",
+        "notStarting",
+        "asleep",
+        "awaited",
+        "startable",
+        "restartable",
+        "capturable"
+      ],
       meta: { unchanged: ["SLEEP"], refuses: late },
       entry: [{ type: "suspendRuntime", params: ofGeneration }],
       on: {
@@ -719,7 +741,7 @@ export const sandboxMachine = setup({
     },
     stopped: {
       description: "No runtime; the volume is kept. Counts toward the account's limits.",
-      tags: ["counted", "runtimeless", "ended", "notStarting", "startable", "restartable"],
+      tags: ["counted", "runtimeless", "ended", "notStarting", "startable", "restartable", "capturable"],
       meta: { unchanged: ["STOP"], refuses: notRunning },
       entry: [deletionDeadline],
       exit: [forget("deletion")],

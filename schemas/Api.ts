@@ -12,6 +12,7 @@ import { PreviewsGroup } from "./Preview.ts"
 import { ProcessesGroup } from "./Process.ts"
 import { SandboxesGroup } from "./Sandbox.ts"
 import { ServiceAccessGroup } from "./ServiceAccess.ts"
+import { SnapshotsGroup } from "./Snapshot.ts"
 import { SystemGroup } from "./System.ts"
 import { TerminalsGroup } from "./Terminal.ts"
 import { UsageGroup } from "./Usage.ts"
@@ -22,6 +23,7 @@ export class Api extends HttpApi.make("atoll")
   .add(AccountGroup)
   .add(WorkspacesGroup)
   .add(SandboxesGroup)
+  .add(SnapshotsGroup)
   .add(OperationsGroup)
   .add(ProcessesGroup)
   .add(TerminalsGroup)

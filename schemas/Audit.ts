@@ -22,6 +22,7 @@ export const auditTargets = [
   "preview",
   "serviceAccess",
   "connectionGrant",
+  "snapshot",
   "grant",
   "session"
 ] as const

@@ -61,6 +61,18 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     cause: "The Idempotency-Key already belongs to a request with another body or path.",
     next: "Use a new key for a new request. Send the same key only to repeat the same request."
   },
+  SNAPSHOT_NOT_READY: {
+    cause: "The snapshot is still being made, has failed, or is being deleted. `details.status` has its state.",
+    next: "While it is `creating`, read it until it is `ready`. A `failed` one says why in `statusReason`: take another one."
+  },
+  SANDBOX_NOT_CAPTURABLE: {
+    cause: "The Sandbox boots, is being stopped or deleted, or never had a volume. `details.status` has its state.",
+    next: "Repeat the call once the Sandbox runs, sleeps or is stopped."
+  },
+  MEMORY_NOT_SUPPORTED: {
+    cause: "The request asks for a snapshot with memory and processes, which the runtime of the Sandbox cannot take.",
+    next: "Send `memory` false, or leave it out: the snapshot has the volume."
+  },
   WORKSPACE_QUOTA_EXCEEDED: {
     cause: "The account has reached its number of workspaces, which is `details.limit`.",
     next: "Delete an empty workspace, or ask the operator for a higher limit."
@@ -133,6 +145,10 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   STORAGE_LIMIT_REACHED: {
     cause: "The volumes of the workspace use its storage limit, and another volume does not fit.",
     next: "Delete a Sandbox of the workspace, or use another workspace."
+  },
+  SNAPSHOT_LIMIT_REACHED: {
+    cause: "The account has reached its number of snapshots, which is `details.limit`. Failed ones count.",
+    next: "Delete a snapshot. With `expiresAt` a snapshot deletes itself."
   },
   RATE_LIMITED: {
     cause: "The account, or the address, sent too many requests of this kind.",

@@ -7,19 +7,8 @@
  * @source contract-details.md "Errors"
  */
 import { Effect, Schema, SchemaAST } from "effect"
-
-const nullDefault = Effect.succeed(null)
-
-/** Codes whose `details` have no separate shape. */
-const plain = (message: string) => ({
-  message: Schema.String.pipe(Schema.withConstructorDefault(Effect.succeed(message))),
-  details: Schema.Null.pipe(Schema.withConstructorDefault(nullDefault))
-})
-
-const withDetails = <const F extends Schema.Struct.Fields>(message: string, details: F) => ({
-  message: Schema.String.pipe(Schema.withConstructorDefault(Effect.succeed(message))),
-  details: Schema.Struct(details)
-})
+import { nullDefault, plain, withDetails } from "./ErrorShape.ts"
+import { MemoryNotSupported, SandboxNotCapturable, SnapshotLimitReached, SnapshotNotReady } from "./SnapshotErrors.ts"
 
 /** One fault of a request. `path` starts at the body's root, or names the header or parameter. */
 export const Issue = Schema.Struct({
@@ -370,6 +359,9 @@ export const errors = {
   METHOD_NOT_ALLOWED: MethodNotAllowed,
   EXECUTION_TIMEOUT: ExecutionTimeout,
   IDEMPOTENCY_CONFLICT: IdempotencyConflict,
+  SNAPSHOT_NOT_READY: SnapshotNotReady,
+  SANDBOX_NOT_CAPTURABLE: SandboxNotCapturable,
+  MEMORY_NOT_SUPPORTED: MemoryNotSupported,
   WORKSPACE_QUOTA_EXCEEDED: WorkspaceQuotaExceeded,
   WORKSPACE_NOT_EMPTY: WorkspaceNotEmpty,
   PREVIEW_EXISTS: PreviewExists,
@@ -388,6 +380,7 @@ export const errors = {
   UNSUPPORTED_MEDIA_TYPE: UnsupportedMediaType,
   SANDBOX_LIMIT_REACHED: SandboxLimitReached,
   STORAGE_LIMIT_REACHED: StorageLimitReached,
+  SNAPSHOT_LIMIT_REACHED: SnapshotLimitReached,
   RATE_LIMITED: RateLimited,
   INTERNAL: Internal,
   UNSUPPORTED_BY_RUNTIME: UnsupportedByRuntime,

@@ -27,7 +27,7 @@ const headers = Schema.Struct({
 export const eventStream = HttpApiSchema.StreamUint8Array({ contentType: "text/event-stream" })
 
 const told = [
-  "Server-sent events (HTML Living Standard 9.2): `event: transition`, with an `id` and one line of JSON as `data`: a Transition with `kind` (sandbox, operation, preview, serviceAccess, connectionGrant), `actorId` and `sandboxId`.",
+  "Server-sent events (HTML Living Standard 9.2): `event: transition`, with an `id` and one line of JSON as `data`: a Transition with `kind` (sandbox, operation, preview, serviceAccess, connectionGrant, snapshot), `actorId` and `sandboxId`.",
   "Each committed transition is sent once, and those of one actor in the order of their revisions. This holds across reconnects that send the `id` of the last event, as `after` or as Last-Event-ID. Without either, the stream begins when it is opened, and may tell what was committed in the moments before; its first `id` comes immediately, without an event. A heartbeat (a comment, and an `id`) comes every 15 s.",
   "A position since which something is no longer kept is 409 CURSOR_STALE. The stream ends with its key, with the account's suspension and with the service's stop; then reconnect. An account has so many streams at a time (a setting); one more is 429. A preview's actorId is not its id."
 ].join("\n\n")

@@ -29,6 +29,16 @@ export const ofCreate = {
   )
 }
 
+/** Of a snapshot. */
+export const ofSnapshot = {
+  "idempotency-key": Schema.optionalKey(
+    IdempotencyKey.annotate({
+      description:
+        "Names this request. A repeated key with the same Sandbox and body gives the original snapshot, with another one 409. Without one, a repetition takes another snapshot. A key lives as long as what it made, and at least 24 hours."
+    })
+  )
+}
+
 /** The issue of a create without a key whose Sandbox would be a virtual machine. */
 export const requiredForVm = `Required for a Sandbox of the runtime vm. ${example}`
 

@@ -82,6 +82,13 @@ export const serviceAccessClockToleranceSeconds = 60
 export const cooperativeGrantSeconds = 30
 export const cooperativeKeysMax = 4
 
+/** Sandboxes of one fork. */
+export const forkMax = 100
+/** How long the snapshot of a fork is kept, where nothing else is asked for. */
+export const forkSnapshotSeconds = 86_400
+/** How far back a lineage is followed. */
+export const lineageParentsMax = 100
+
 /** Rejected events of each operation. */
 export const declinedEventsMax = 100
 

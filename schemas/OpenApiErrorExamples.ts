@@ -15,6 +15,8 @@ const details: Partial<Record<ErrorCode, unknown>> = {
   EXECUTION_TIMEOUT: { ...(written["ExecutionResult"] as Json), exitCode: null, signal: "SIGKILL", stdout: "" },
   WORKSPACE_QUOTA_EXCEEDED: { limit: 10 },
   WORKSPACE_NOT_EMPTY: { sandboxCount: 2 },
+  SNAPSHOT_NOT_READY: { status: "creating" },
+  SANDBOX_NOT_CAPTURABLE: { status: "pending" },
   TEXT_AMBIGUOUS: { occurrences: 3 },
   PRECONDITION_FAILED: { actualSha256: sha256 },
   PAYLOAD_TOO_LARGE: { limitBytes: 131_072 },
@@ -22,6 +24,7 @@ const details: Partial<Record<ErrorCode, unknown>> = {
   UNSUPPORTED_MEDIA_TYPE: { expected: "application/json" },
   SANDBOX_LIMIT_REACHED: { limit: 20 },
   STORAGE_LIMIT_REACHED: { limitBytes: 50 * gibibyte },
+  SNAPSHOT_LIMIT_REACHED: { limit: 100 },
   RATE_LIMITED: { retryAfterSeconds: 3 },
   SANDBOX_UNAVAILABLE: { status: "stopped" },
   SERVICE_UNAVAILABLE: { outcome: "unknown" }

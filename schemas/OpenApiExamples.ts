@@ -5,6 +5,7 @@
  * test/service/api/http/openapiExamples.test.ts holds each to its schema and sends the requests to the service.
  */
 import { tarMediaType } from "./Files.ts"
+import { snapshotExamples } from "./SnapshotExamples.ts"
 import {
   accountId,
   apiKeyId,
@@ -88,6 +89,7 @@ export const written: Record<string, unknown> = {
     statusReason: null,
     networkEnabled: true,
     volume: { id: `vol_${unique}`, sizeBytes: gibibyte },
+    snapshotId: null,
     generation: 1,
     metadata: { team: "blue" },
     envNames: ["API_TOKEN"],
@@ -119,6 +121,7 @@ export const written: Record<string, unknown> = {
     lifetime: { stopAfterIdleSeconds: 3600 }
   },
   StartSandboxRequest: {},
+  ...snapshotExamples,
   ExecuteRequest: { ...command, env: { LANG: "C.UTF-8" }, timeoutSeconds: 10 },
   ExecutionResult: {
     exitCode: 0,

@@ -17,9 +17,9 @@ import {
   UnsupportedMediaType
 } from "./Errors.ts"
 import * as IdempotencyKey from "./IdempotencyKey.ts"
-import { SandboxId, VolumeId, WorkspaceId } from "./Identifiers.ts"
+import { SandboxId, SnapshotId, VolumeId, WorkspaceId } from "./Identifiers.ts"
+import { GivenLifetime, SandboxLifetime } from "./Lifetime.ts"
 import {
-  lifetimeMaxSeconds,
   metadataKeyMaxCharacters,
   metadataMaxPairs,
   metadataValueMaxCharacters,
@@ -33,6 +33,7 @@ import {
 import { oneOf } from "./OneOf.ts"
 import { orNull, withDefault } from "./Optional.ts"
 import { Cursor, integer, NextCursor, page, several } from "./Query.ts"
+import { SnapshotNotReady } from "./SnapshotErrors.ts"
 import { isCharactersBetween, isMatching, isPlainText, Timestamp } from "./Text.ts"
 import { SandboxHistory, TransitionList } from "./Transition.ts"
 
@@ -69,7 +70,7 @@ export const Metadata = Schema.Record(Schema.String, Schema.String).annotate({
   description: "The caller's own pairs of text, by which lists can be filtered."
 })
 
-const SandboxProfile = Schema.Struct({
+export const SandboxProfile = Schema.Struct({
   vcpus: Schema.Int.annotate({ description: "Virtual CPUs." }),
   memoryBytes: Schema.Int.annotate({ description: "Memory." }),
   diskBytes: Schema.Int.annotate({ description: "The size of its volume." })
@@ -79,38 +80,6 @@ const SandboxVolume = Schema.Struct({
   id: VolumeId,
   sizeBytes: Schema.Int.annotate({ description: "Its size, full or empty." })
 }).annotate({ identifier: "SandboxVolume", description: "What holds /workspace; it stays when the Sandbox stops." })
-
-const lifetimeSeconds = (minimum: number) =>
-  Schema.Int.check(Schema.isBetween({ minimum, maximum: lifetimeMaxSeconds }))
-
-const stopAfter =
-  "It is stopped when it has run for so many seconds, counted from its boot; time that it slept counts, and a later boot starts the count again."
-const stopAfterIdle =
-  "It is stopped when it has not been used for so many seconds. A use is a command, a file call, a terminal, and a connection of a preview, a tunnel or SSH, for as long as it lasts. A boot and a waking count as one. So does a restart of the service, which may forget uses before it: it is never stopped sooner, only later; so it is, by up to 15 s, where the service is several processes."
-const deleteAfterStopped =
-  "It is deleted with its volume when it has been stopped for so many seconds (by its lifetime, by a client, or at the end of the account's credit), or failed for so long. 0: immediately."
-
-const secondsOrNull = (description: string) => Schema.NullOr(Schema.Int).annotate({ description })
-const instantOrNull = (description: string) => Schema.NullOr(Timestamp).annotate({ description })
-
-export const SandboxLifetime = Schema.Struct({
-  stopAfterSeconds: secondsOrNull(`${stopAfter} null: never.`),
-  stopAfterIdleSeconds: secondsOrNull(`${stopAfterIdle} null: never.`),
-  deleteAfterStoppedSeconds: secondsOrNull(`${deleteAfterStopped} null: never.`),
-  stopAt: instantOrNull(
-    "When stopAfterSeconds stops it; null while it does not run or sleep, or where nothing is set."
-  ),
-  idleStopAt: instantOrNull(
-    "When stopAfterIdleSeconds stops it at the earliest: it is then looked at, and where it was used since, this moves on. null while it does not run or sleep, or where nothing is set."
-  ),
-  deleteAt: instantOrNull(
-    "When deleteAfterStoppedSeconds deletes it; null while it is neither stopped nor failed, or where nothing is set."
-  )
-}).annotate({
-  identifier: "SandboxLifetime",
-  description:
-    "What ends it by itself, and when. The deadlines are durable: a restart of the service moves none but idleStopAt. A Sandbox that was stopped so says it in statusReason: `LIFETIME_ENDED`, `IDLE_TOO_LONG`."
-})
 
 export const Sandbox = Schema.Struct({
   id: SandboxId,
@@ -126,6 +95,9 @@ export const Sandbox = Schema.Struct({
   }),
   networkEnabled: Schema.Boolean.annotate({ description: "Whether it reaches the internet and can have previews." }),
   volume: SandboxVolume,
+  snapshotId: Schema.NullOr(SnapshotId).annotate({
+    description: "The snapshot of which its volume was made, which may be deleted meanwhile; null: it started empty."
+  }),
   generation: Schema.Int.annotate({ description: "1 for the first boot, +1 for each later boot." }),
   metadata: Metadata,
   envNames: Schema.Array(Schema.String).annotate({
@@ -148,7 +120,7 @@ export interface Sandbox extends Schema.Schema.Type<typeof Sandbox> {}
 const metadataKey = Schema.String.check(isCharactersBetween(1, metadataKeyMaxCharacters), isPlainText)
 const metadataValue = Schema.String.check(isCharactersBetween(0, metadataValueMaxCharacters), isPlainText)
 
-const name = Schema.String.check(isCharactersBetween(1, nameMaxCharacters), isPlainText)
+export const SandboxName = Schema.String.check(isCharactersBetween(1, nameMaxCharacters), isPlainText)
 
 const metadataPairs = <A extends string | null>(value: Schema.Codec<A, A>) =>
   Schema.Record(Schema.String, value).check(
@@ -184,19 +156,11 @@ export const SandboxMetadata = metadataPairs(metadataValue)
 /** The bounds of variables, also after a change. */
 export const SandboxEnv = envPairs(Schema.String.check(isPlainText))
 
-const lifetimeFields = {
-  stopAfterSeconds: Schema.optionalKey(Schema.NullOr(lifetimeSeconds(1)).annotate({ description: stopAfter })),
-  stopAfterIdleSeconds: Schema.optionalKey(Schema.NullOr(lifetimeSeconds(1)).annotate({ description: stopAfterIdle })),
-  deleteAfterStoppedSeconds: Schema.optionalKey(
-    Schema.NullOr(lifetimeSeconds(0)).annotate({ description: deleteAfterStopped })
-  )
-}
-
 export const CreateSandboxRequest = Schema.Struct({
   workspaceId: Schema.String.check(isCharactersBetween(1, 64), isPlainText).annotate({
     description: "An own workspace; any other gives 404."
   }),
-  name: orNull(name, "For people; names need not be unique. Absent or null: none."),
+  name: orNull(SandboxName, "For people; names need not be unique. Absent or null: none."),
   runtime: Schema.optionalKey(
     Schema.NullOr(Schema.Literals(["vm", "namespace"])).annotate({
       description:
@@ -206,9 +170,12 @@ export const CreateSandboxRequest = Schema.Struct({
   networkEnabled: withDefault(Schema.Boolean, true, "Whether it reaches the internet and can have previews."),
   metadata: withDefault(SandboxMetadata, {}, "Pairs of text of your own, by which lists can be filtered."),
   env: withDefault(SandboxEnv, {}, envMeaning),
-  lifetime: orNull(
-    Schema.Struct(lifetimeFields),
-    "What ends it by itself. Absent or null, as each part of it: nothing does."
+  lifetime: orNull(GivenLifetime, "What ends it by itself. Absent or null, as each part of it: nothing does."),
+  snapshotId: Schema.optionalKey(
+    Schema.NullOr(SnapshotId).annotate({
+      description:
+        "An own snapshot that is ready: the volume begins as a copy of it, as large as it was, on its host. Its variables come along; those of `env` win by name. The runtime is the snapshot's. Absent or null: the volume starts empty."
+    })
   )
 }).annotate({ identifier: "CreateSandboxRequest", description: "A Sandbox to make, and in which workspace." })
 export interface CreateSandboxRequest extends Schema.Schema.Type<typeof CreateSandboxRequest> {}
@@ -217,7 +184,7 @@ const changed = <A>(schema: Schema.Codec<A, A>, description: string) =>
   Schema.optionalKey(Schema.NullOr(schema).annotate({ description }))
 
 export const UpdateSandboxRequest = Schema.Struct({
-  name: changed(name, "null: none."),
+  name: changed(SandboxName, "null: none."),
   metadata: changed(
     metadataPairs(Schema.NullOr(metadataValue)),
     `By key: a key that is not named stays, one with null is removed. null: all are. At most ${metadataMaxPairs} pairs in the end.`
@@ -227,7 +194,7 @@ export const UpdateSandboxRequest = Schema.Struct({
     `${envMeaning} By name: one that is not named stays, one with null is removed. null: all are. Commands that begin afterwards get the new ones. At most ${sandboxEnvMaxPairs} in the end.`
   ),
   lifetime: changed(
-    Schema.Struct(lifetimeFields),
+    GivenLifetime,
     "By part: one that is absent stays, one with null is removed. null: all are. Time counts from the boot (stopAfterSeconds) and from the stop (deleteAfterStoppedSeconds), not from this change: an instant that has passed already takes effect immediately. An idle time counts from this change at the earliest."
   )
 }).annotate({
@@ -320,14 +287,14 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
         ),
         SandboxResponse.annotate({ description: "Accepted durably; it is being made." }).pipe(HttpApiSchema.status(202))
       ],
-      error: [...jsonBody, ...limits, IdempotencyConflict, ...reached]
+      error: [...jsonBody, ...limits, IdempotencyConflict, SnapshotNotReady, ...reached]
     })
       .annotate(RequiredScope, "sandbox:create")
       .annotateMerge(
         OpenApi.annotations({
           identifier: "createSandbox",
           summary: "Create a Sandbox",
-          description: `Answers 202 immediately with a pending Sandbox. With \`wait=running\`, the first answer is like that of a repeated request: 201 as soon as it runs (or has failed, stopped or been deleted meanwhile: see its status), 429 when a limit refused it, or after ${runningWaitSeconds} s, 202 if it is still pending. A repeated Idempotency-Key recovers the same Sandbox: 202 while pending, 201 afterwards with the status that it has, 429 with the reason when a limit refused it; 409 with another request. A limit that is known before the boot answers 429, used up credit 402, networkEnabled on a server whose Sandboxes cannot have a network 501, a runtime that it does not offer 501, and each keeps nothing.`
+          description: `Answers 202 immediately with a pending Sandbox. With \`wait=running\`, the first answer is like that of a repeated request: 201 as soon as it runs (or has failed, stopped or been deleted meanwhile: see its status), 429 when a limit refused it, or after ${runningWaitSeconds} s, 202 if it is still pending. A repeated Idempotency-Key recovers the same Sandbox: 202 while pending, 201 afterwards with the status that it has, 429 with the reason when a limit refused it; 409 with another request. A limit that is known before the boot answers 429, used up credit 402, networkEnabled on a server whose Sandboxes cannot have a network 501, a runtime that it does not offer 501, and each keeps nothing. With snapshotId: 404 for a snapshot that is not the account's, 409 for one that is not ready, 400 for another runtime than its own; a Sandbox whose snapshot turns out to be lost before its first boot is \`failed\`, with the reason.`
         })
       ),
     HttpApiEndpoint.get("getSandbox", "/sandboxes/:id", {
@@ -430,7 +397,7 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
           identifier: "listSandboxHistory",
           summary: "The transition logs of all that lived in a Sandbox",
           description:
-            "Operations, previews, service accesses and connection grants, each with every step of it, as the Sandbox's event stream tells them: open the stream first, then read this, and nothing falls between. The thing that was made last comes first; the steps of each are in their order. What ended is kept for the retention time. The Sandbox's own log is `GET /sandboxes/{id}/transitions`."
+            "Operations, previews, service accesses, connection grants and the Sandbox's snapshots, each with every step of it, as the Sandbox's event stream tells them: open the stream first, then read this, and nothing falls between. The thing that was made last comes first; the steps of each are in their order. What ended is kept for the retention time. The Sandbox's own log is `GET /sandboxes/{id}/transitions`."
         })
       )
   )

@@ -78,8 +78,8 @@ export const DeclinedEventList = Schema.Struct({
 }).annotate({ identifier: "DeclinedEventList", description: "In the order in which they came." })
 export interface DeclinedEventList extends Schema.Schema.Type<typeof DeclinedEventList> {}
 
-/** A dependent: it lives in a Sandbox and ends with it. */
-export const innerKinds = ["operation", "preview", "serviceAccess", "connectionGrant"] as const
+/** What lives in a Sandbox and ends with it; and its snapshots, which outlive it. */
+export const innerKinds = ["operation", "preview", "serviceAccess", "connectionGrant", "snapshot"] as const
 
 export const InnerTransition = Schema.Struct({
   kind: Schema.Literals(innerKinds).annotate({ description: "What took it." }),

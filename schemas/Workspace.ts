@@ -23,7 +23,9 @@ export const Workspace = Schema.Struct({
   sandboxCount: Schema.Int.annotate({
     description: "Sandboxes that count toward the limits: all but deleted and expired ones."
   }),
-  storageBytes: Schema.Int.annotate({ description: "The sizes of their volumes, together." }),
+  storageBytes: Schema.Int.annotate({
+    description: "The sizes of their volumes, and what the images of its snapshots occupy, together."
+  }),
   storageLimitBytes: Schema.Int.annotate({ description: "What they may be together; beyond it a create is 429." })
 }).annotate({
   identifier: "Workspace",

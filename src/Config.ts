@@ -136,6 +136,7 @@ export const settings = {
     { minimum: 1, maximum: 1_000_000 }
   ),
   sandboxesPerAccount: integer("ATOLL_SANDBOXES_PER_ACCOUNT", 20, "Sandboxes of one account, stopped ones included."),
+  snapshotsPerAccount: integer("ATOLL_SNAPSHOTS_PER_ACCOUNT", 100, "Snapshots of one account, failed ones included."),
   creditGraceSeconds: integer(
     "ATOLL_CREDIT_GRACE_SECONDS",
     60,
@@ -145,7 +146,7 @@ export const settings = {
   workspaceStorageBytes: integer(
     "ATOLL_WORKSPACE_STORAGE_BYTES",
     100 * 1024 ** 3,
-    "Sum of the volume sizes of one workspace."
+    "Sum of the volume sizes of one workspace, and of the bytes that its snapshots occupy."
   ),
   volumeBytes: integer("ATOLL_VOLUME_BYTES", 4 * 1024 ** 3, "Size of one Sandbox's volume."),
   sandboxVcpus: integer("ATOLL_SANDBOX_VCPUS", 1, "Virtual CPUs of one Sandbox."),

@@ -41,6 +41,8 @@ export const SandboxContext = Schema.Struct({
   networkEnabled: Schema.Boolean,
   /** How long one boot may take before it counts as failed; the wait for its turn at the host is not counted. */
   bootTimeoutMs: Schema.Number,
+  /** Of which snapshot its volume was made; null: it started empty. */
+  snapshotId: Schema.NullOr(Schema.String),
   /** 1 for the first boot, +1 for each later one. */
   generation: Schema.Number,
   /** A start that arrived while stopping; it boots as soon as the runtime has stopped. */

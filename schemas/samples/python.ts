@@ -7,6 +7,7 @@ import {
   processId,
   publicKey,
   sandboxId,
+  snapshotId,
   workspaceId
 } from "./ids.ts"
 
@@ -56,6 +57,34 @@ print(sandbox.record.name, sandbox.status)`,
     print(transition.at, transition.from_, transition.to)`),
   listSandboxHistory: `page = client.api.list_sandbox_history("${sandboxId}", limit=100)
 print(len(page.transitions), page.next_cursor)`,
+
+  createSnapshot: `import uuid
+
+answer = client.api.create_snapshot(
+    "${sandboxId}",
+    idempotency_key=str(uuid.uuid4()),
+    name="before the migration",
+)
+print(answer.snapshot.id, answer.snapshot.status)`,
+  listSnapshots: `page = client.api.list_snapshots(sandbox_id="${sandboxId}", limit=100)
+print(len(page.snapshots), page.next_cursor)`,
+  getSnapshot: `snapshot = client.api.get_snapshot("${snapshotId}").snapshot
+print(snapshot.status, snapshot.stored_bytes)`,
+  updateSnapshot: `snapshot = client.api.update_snapshot("${snapshotId}", name="the last good one").snapshot`,
+  deleteSnapshot: `client.api.delete_snapshot("${snapshotId}")`,
+  listSnapshotTransitions: `page = client.api.list_snapshot_transitions("${snapshotId}", limit=100)
+print(len(page.transitions), page.next_cursor)`,
+  forkSandbox: `import uuid
+
+forked = client.api.fork_sandbox(
+    "${sandboxId}",
+    idempotency_key=str(uuid.uuid4()),
+    count=2,
+    names=["first try", "second try"],
+)
+print(forked.snapshot.id, len(forked.sandboxes), len(forked.refused))`,
+  readSandboxLineage: `lineage = client.api.read_sandbox_lineage("${sandboxId}")
+print(len(lineage.parents), len(lineage.children))`,
 
   execute: `# sandbox.run is the same for commands of any length.
 answer = client.api.execute(

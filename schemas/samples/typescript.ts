@@ -7,6 +7,7 @@ import {
   processId,
   publicKey,
   sandboxId,
+  snapshotId,
   workspaceId
 } from "./ids.ts"
 
@@ -65,6 +66,17 @@ console.log(sandbox.record.name, sandbox.status)`,
   console.log(at, from, to)
 }`),
   listSandboxHistory: `const { transitions, nextCursor } = ${call("listSandboxHistory", `parameters: { id: "${sandboxId}", limit: 100 }`)}`,
+
+  createSnapshot: `const { snapshot } = ${call("createSnapshot", `parameters: { id: "${sandboxId}", "Idempotency-Key": crypto.randomUUID() },\nbody: { name: "before the migration" }`)}
+console.log(snapshot.id, snapshot.status)`,
+  listSnapshots: `const { snapshots, nextCursor } = ${call("listSnapshots", `parameters: { sandboxId: "${sandboxId}", limit: 100 }`)}`,
+  getSnapshot: `const { snapshot } = ${call("getSnapshot", `parameters: { id: "${snapshotId}" }`)}
+console.log(snapshot.status, snapshot.storedBytes)`,
+  updateSnapshot: `const { snapshot } = ${call("updateSnapshot", `parameters: { id: "${snapshotId}" },\nbody: { name: "the last good one", expiresAt: null }`)}`,
+  deleteSnapshot: call("deleteSnapshot", `parameters: { id: "${snapshotId}" }`),
+  listSnapshotTransitions: `const { transitions, nextCursor } = ${call("listSnapshotTransitions", `parameters: { id: "${snapshotId}", limit: 100 }`)}`,
+  forkSandbox: `const { snapshot, sandboxes, refused } = ${call("forkSandbox", `parameters: { id: "${sandboxId}", "Idempotency-Key": crypto.randomUUID() },\nbody: { count: 2, names: ["first try", "second try"] }`)}`,
+  readSandboxLineage: `const { parents, children } = ${call("readSandboxLineage", `parameters: { id: "${sandboxId}" }`)}`,
 
   execute: `// \`sandbox.run\` is the same for commands of any length.
 const { result } = ${call(

@@ -20,6 +20,7 @@ const resourceRooms: ReadonlyArray<readonly [room: string, imports: ReadonlyArra
   ["src/account/idempotency/", []],
   ["src/account/", ["src/wallet/"]],
   ["src/sandbox/", ["src/wallet/", "src/account/", "src/account/idempotency/"]],
+  ["src/snapshot/", ["src/account/", "src/account/idempotency/", "src/sandbox/"]],
   ["src/account/workspace/", ["src/account/", "src/account/idempotency/", "src/sandbox/"]],
   ["src/operation/process/", ["src/sandbox/"]],
   ["src/operation/", ["src/account/", "src/account/idempotency/", "src/sandbox/", "src/operation/process/"]],
@@ -217,7 +218,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/host/HostFolder.ts", places: ["src/host/linux/", dataFolder, fileLock, config] },
 
   /** Hosts as actors, and which of them gets a Sandbox. */
-  { path: "src/fleet/", places: [...belowResources, "src/sandbox/", distant, peer] },
+  { path: "src/fleet/", places: [...belowResources, "src/sandbox/", "src/snapshot/", distant, peer] },
 
   /** What runs in a browser. Of schemas and machines it takes types, and what is pure. */
   {

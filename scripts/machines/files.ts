@@ -41,6 +41,7 @@ const tagsOfPages: Readonly<Record<string, ReadonlyArray<string>>> = {
   preview: ["open", "over"],
   sandbox: ["asleep", "gone", "inhabited", "removed", "startable", "up", "volumeless"],
   serviceAccess: ["over"],
+  snapshot: ["gone"],
   wallet: ["unlimited"]
 }
 

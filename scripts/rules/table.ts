@@ -10,6 +10,7 @@ import { keys } from "./table/keys.ts"
 import { money } from "./table/money.ts"
 import { observe } from "./table/observe.ts"
 import { sandboxes } from "./table/sandboxes.ts"
+import { snapshots } from "./table/snapshots.ts"
 import { versions } from "./table/versions.ts"
 import { workspaces } from "./table/workspaces.ts"
 
@@ -19,6 +20,7 @@ export const table: ReadonlyArray<Section> = [
   keys,
   workspaces,
   sandboxes,
+  snapshots,
   commands,
   files,
   access,

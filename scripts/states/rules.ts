@@ -14,6 +14,7 @@ import { operationMachine } from "../../machines/operation.ts"
 import { previewMachine } from "../../machines/preview.ts"
 import { sandboxMachine } from "../../machines/sandbox.ts"
 import { serviceAccessMachine } from "../../machines/serviceAccess.ts"
+import { snapshotMachine } from "../../machines/snapshot.ts"
 import { walletMachine } from "../../machines/wallet.ts"
 import { homonyms, otherFiles, otherRooms } from "./exceptions.ts"
 
@@ -24,6 +25,7 @@ const machines = [
   previewMachine,
   sandboxMachine,
   serviceAccessMachine,
+  snapshotMachine,
   walletMachine
 ]
 const names: ReadonlySet<string> = new Set(machines.flatMap((machine) => Object.keys(machine.states)))

@@ -37,6 +37,8 @@ import { RuntimeWatch } from "../sandbox/RuntimeWatch.ts"
 import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { SandboxesLive } from "../sandbox/SandboxesLive.ts"
 import { SandboxUse } from "../sandbox/SandboxUse.ts"
+import { SnapshotsLive } from "../snapshot/SnapshotsLive.ts"
+import { SnapshotWatch } from "../snapshot/SnapshotWatch.ts"
 import { Actors } from "../store/Actors.ts"
 import { ClusterSemaphore } from "../store/ClusterSemaphore.ts"
 import { ExecutionLog } from "../store/ExecutionLog.ts"
@@ -94,6 +96,7 @@ const assembled = <WE, WR, K, KE, KR, PE, PR>(
         Costs.layer,
         Transactions.layer,
         Events.layer(),
+        SnapshotsLive,
         PreviewsLive,
         ServiceAccessesLive,
         ConnectionGrantsLive
@@ -125,7 +128,7 @@ const assembled = <WE, WR, K, KE, KR, PE, PR>(
     )
   )
 
-const watchHere = RuntimeWatch.layer.pipe(Layer.provide(Heartbeat.layer))
+const watchHere = Layer.merge(RuntimeWatch.layer.pipe(Layer.provide(Heartbeat.layer)), SnapshotWatch.layer)
 
 export const Atoll = {
   /** Needs a Runtime, the Database, Settings and an ActorCluster. */

@@ -14,6 +14,7 @@ import { Effect, Layer, Stream } from "effect"
 import { publicText } from "../../schemas/PublicText.ts"
 import { Settings } from "../Config.ts"
 import { GuestUnavailable } from "../runtime/Guest.ts"
+import { noSnapshots } from "../runtime/noSnapshots.ts"
 import { Runtime, RuntimeRefused, RuntimeUnavailable, type SandboxSpec } from "../runtime/Runtime.ts"
 import { HostFeeds } from "./HostFeeds.ts"
 import { HostLinks } from "./HostLinks.ts"
@@ -169,6 +170,7 @@ export const FleetRuntime = {
         }),
         suspend: (sandboxId, generation) =>
           Effect.flatMap(there(sandboxId), (host) => host.suspend(sandboxId, generation)),
+        snapshots: noSnapshots,
         inventory: Effect.fail(new RuntimeUnavailable({ message: "Each host has its own inventory." })),
         guest: (sandboxId, generation) =>
           Effect.flatMap(guestsOf(sandboxId), (host) => host.guest(sandboxId, generation)),

@@ -13,6 +13,7 @@ import { defineActor } from "../engine/defineActor.ts"
 import type { EventOf } from "../engine/machineTypes.ts"
 import { hostLost, type LostHost } from "../sandbox/hostLost.ts"
 import { runtimeNews } from "../sandbox/RuntimeNews.ts"
+import { snapshotPass } from "../snapshot/snapshotPass.ts"
 import { Int8 } from "../store/Columns.ts"
 import { Canaries } from "./canary.ts"
 import { databaseNow } from "./databaseNow.ts"
@@ -42,9 +43,10 @@ export const hostDefinition = Effect.gen(function* () {
   const supervised = yield* SupervisedHosts
   const news = yield* runtimeNews
   const sql = yield* SqlClient.SqlClient
+  const snapshots = yield* snapshotPass
   const { hostLeaseMs: leaseMs, hostLostAfterMs: lostAfterMs, reconcileIntervalMs, bootTimeoutMs } = yield* Settings
   const canaries = new Canaries(links, bootTimeoutMs)
-  const supervise = hostSupervisor({ links, supervised, news, sql, canaries, leaseMs, reconcileIntervalMs })
+  const supervise = hostSupervisor({ links, supervised, news, sql, canaries, snapshots, leaseMs, reconcileIntervalMs })
 
   const findSeen = SqlSchema.findOneOption({
     Request: Schema.String,

@@ -5,6 +5,7 @@ import type { Hearing } from "../sandbox/Hearing.ts"
 import { reconcilerPass } from "../sandbox/HostReconciler.ts"
 import type { RuntimeNews } from "../sandbox/RuntimeNews.ts"
 import { aliveStates, runtimelessStates } from "../sandbox/sandboxStates.ts"
+import type { SnapshotPass } from "../snapshot/snapshotPass.ts"
 import type { Canaries } from "./canary.ts"
 import type { HostSandboxes } from "./hostSandboxes.ts"
 
@@ -16,13 +17,14 @@ interface Compared {
   readonly news: RuntimeNews
   readonly hearing: Hearing
   readonly canaries: Canaries
+  readonly snapshots: SnapshotPass
 }
 
 /** The passes by one connection to the host; they share one state. */
 export const hostPass = (
   hostId: string,
   runtime: Runtime["Service"],
-  { sandboxes, news, hearing, canaries }: Compared
+  { sandboxes, news, hearing, canaries, snapshots }: Compared
 ) => {
   const answered = <A>(call: Effect.Effect<A, RuntimeUnavailable>) =>
     Effect.timeoutOrElse(call, {
@@ -49,6 +51,16 @@ export const hostPass = (
     seenAt: Effect.sync(hearing.seenAt),
     toldUntil: (at) => Effect.sync(() => hearing.toldUntil(at))
   })
+  /** A host that does not tell its images is compared without them. */
+  const images = answered(runtime.snapshots.inventory).pipe(
+    Effect.flatMap((ids) =>
+      snapshots(hostId, {
+        inventory: Effect.succeed(ids),
+        remove: (id, of) => answered(runtime.snapshots.remove(id, of))
+      })
+    ),
+    Effect.catch((error) => Effect.logWarning(`Could not compare the images of the host ${hostId}`, error.message))
+  )
   const reconcile = Effect.gen(function* () {
     const seen = yield* look
     const here = seen.inventory.map(({ sandboxId }) => sandboxId)
@@ -58,6 +70,7 @@ export const hostPass = (
         : Effect.logInfo(`The volume of ${id} is back on its host ${hostId}`)
     }
     yield* sandboxes.repairReservations
+    yield* images
     return seen
   })
   return {

@@ -15,6 +15,7 @@ import { type Runtime, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import { makeHearing } from "../sandbox/Hearing.ts"
 import { SECOND_PASS_MS } from "../sandbox/HostReconciler.ts"
 import type { RuntimeNews } from "../sandbox/RuntimeNews.ts"
+import type { SnapshotPass } from "../snapshot/snapshotPass.ts"
 import { Int8 } from "../store/Columns.ts"
 import { isDatabaseFault } from "../store/DatabaseFault.ts"
 import type { Canaries } from "./canary.ts"
@@ -37,6 +38,7 @@ export interface HostSupervisorOptions {
   readonly news: RuntimeNews
   readonly sql: SqlClient.SqlClient
   readonly canaries: Canaries
+  readonly snapshots: SnapshotPass
   /** How long the host may be unreachable before its actor learns of it. */
   readonly leaseMs: number
   readonly reconcileIntervalMs: number
@@ -56,7 +58,7 @@ const storedHearing = (sql: SqlClient.SqlClient) => ({
 })
 
 export const hostSupervisor = (options: HostSupervisorOptions) => {
-  const { links, supervised, news, sql, canaries, leaseMs, reconcileIntervalMs } = options
+  const { links, supervised, news, sql, canaries, snapshots, leaseMs, reconcileIntervalMs } = options
   const lookEveryMs = Math.min(reachEveryMs, reconcileIntervalMs)
 
   const heard = storedHearing(sql)
@@ -92,7 +94,7 @@ export const hostSupervisor = (options: HostSupervisorOptions) => {
     /** Runs until the host's connection is replaced. Fails if the host does not answer. */
     const superviseBy = (runtime: HostRuntime) =>
       Effect.gen(function* () {
-        const { reach, reconcile } = hostPass(hostId, runtime, { sandboxes, news, hearing, canaries })
+        const { reach, reconcile } = hostPass(hostId, runtime, { sandboxes, news, hearing, canaries, snapshots })
         let reconciledAt = Number.NEGATIVE_INFINITY
         let isPuzzled = false
         while ((yield* links.to(hostId)) === runtime) {

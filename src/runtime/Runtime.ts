@@ -18,6 +18,7 @@ export class RuntimeRefused extends Schema.TaggedError<RuntimeRefused>()("Runtim
     "STORAGE_LIMIT_REACHED",
     "SANDBOX_LIMIT_REACHED",
     "VOLUME_MISSING",
+    "SNAPSHOT_MISSING",
     "MEMORY_LOST"
   ]),
   message: PublicText
@@ -48,6 +49,36 @@ export interface SandboxSpec {
   readonly memoryBytes: number
   readonly volumeBytes: number
   readonly networkEnabled: boolean
+  /** Of which snapshot its volume becomes a copy when it is made; absent: it starts empty. */
+  readonly snapshotId?: string
+}
+
+/** What a host keeps of a snapshot. */
+export interface CapturedSnapshot {
+  /** The host that has it; null: the service's only host. */
+  readonly hostId: string | null
+  /** The size of its volume, full or empty. */
+  readonly sizeBytes: number
+  /** Bytes of the host's disk that the image occupies; blocks that it shares with other images are counted, too. */
+  readonly storedBytes: number
+  /** How long writers of the Sandbox waited, in ms; 0: its volume was not in use. */
+  readonly pausedMs: number
+}
+
+/** Volumes as they were at one instant. They stay on the host of their Sandbox, and outlive it. */
+export interface Snapshots {
+  /**
+   * Copies the volume of a Sandbox, which may run: its writers wait meanwhile. One that is there already stays as it is. `VOLUME_MISSING`: the Sandbox
+   * has no volume there.
+   */
+  readonly capture: (
+    snapshotId: string,
+    sandboxId: string
+  ) => Effect.Effect<CapturedSnapshot, RuntimeRefused | RuntimeUnavailable | RuntimeUnsupported>
+  /** Removes it, whole or unfinished. Volumes that were made of it stay. `hostId`: as `capture` said. */
+  readonly remove: (snapshotId: string, hostId: string | null) => Effect.Effect<void, RuntimeUnavailable>
+  /** The ids of all that this host has, whole or unfinished. */
+  readonly inventory: Effect.Effect<ReadonlyArray<string>, RuntimeUnavailable>
 }
 
 /** What exists on this host for one Sandbox. `running`: it runs or is starting. `volume`: only its volume exists. */
@@ -112,7 +143,7 @@ export class Runtime extends Context.Service<
       readonly statements: ReadonlyArray<string>
     }
     /**
-     * Creates the volume if it is missing, boots this generation (or resumes a suspended one), and returns when its guest answers. Calls `turn` when
+     * Creates the volume if it is missing (of its snapshot; `SNAPSHOT_MISSING`: that is not here), boots this generation (or resumes a suspended one), and returns when its guest answers. Calls `turn` when
      * it no longer waits for other boots, or not at all if there is nothing to do. An interruption before that prevents the boot.
      */
     readonly provision: (
@@ -129,6 +160,7 @@ export class Runtime extends Context.Service<
       generation: number
     ) => Effect.Effect<void, RuntimeUnavailable | RuntimeUnsupported>
     readonly inventory: Effect.Effect<ReadonlyArray<InventoryEntry>, RuntimeUnavailable>
+    readonly snapshots: Snapshots
     /** The guest of a running generation. Fails when that generation does not run here. Cheap, because connections are kept. */
     readonly guest: (sandboxId: string, generation: number) => Effect.Effect<Guest, GuestUnavailable>
     /**

@@ -11,6 +11,8 @@ export interface Wanted {
   readonly vcpus: number
   readonly memoryBytes: number
   readonly diskBytes: number
+  /** The host that has its snapshot: no other one will do. Absent or null: any. */
+  readonly onHost?: string | null
 }
 
 export interface Place {

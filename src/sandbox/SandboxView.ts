@@ -27,6 +27,7 @@ const viewOf = (status: string, context: SandboxContext): Sandbox => ({
   statusReason: context.statusReason,
   networkEnabled: context.networkEnabled,
   volume: { id: context.volumeId, sizeBytes: context.profile.diskBytes },
+  snapshotId: context.snapshotId,
   generation: context.generation,
   metadata: context.metadata,
   envNames: context.env?.names ?? [],

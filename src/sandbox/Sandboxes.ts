@@ -26,6 +26,7 @@ import type {
   SandboxStatus,
   UpdateSandboxRequest
 } from "../../schemas/Sandbox.ts"
+import type { SnapshotNotReady } from "../../schemas/SnapshotErrors.ts"
 import type { SandboxHistory, TransitionList } from "../../schemas/Transition.ts"
 
 type Unreachable = NotFound | UnsupportedByRuntime | SandboxUnavailable
@@ -62,7 +63,18 @@ export class Sandboxes extends Context.Service<
       readonly wait?: "running" | undefined
     }) => Effect.Effect<
       { readonly sandbox: Sandbox; readonly replayStatus: 201 | 202 },
-      Unreachable | Limit | AccountSuspended | IdempotencyConflict | InvalidRequest
+      Unreachable | Limit | AccountSuspended | IdempotencyConflict | InvalidRequest | SnapshotNotReady
+    >
+    /** One Sandbox of a fork: of a snapshot that may still be being made. Its key is derived from the snapshot and meets no client's. */
+    readonly createFork: (options: {
+      readonly accountId: string
+      readonly requestId: string
+      readonly idempotencyKey: string
+      readonly fingerprint: string
+      readonly request: CreateSandboxRequest
+    }) => Effect.Effect<
+      Sandbox,
+      Unreachable | Limit | AccountSuspended | IdempotencyConflict | InvalidRequest | SnapshotNotReady
     >
     readonly list: (accountId: string, filter: SandboxFilter) => Effect.Effect<SandboxList, InvalidRequest>
     readonly get: (accountId: string, sandboxId: string) => Effect.Effect<Sandbox, Unreachable>

@@ -44,7 +44,7 @@ const make = Effect.gen(function* () {
   const find = (accountId: string, sandboxId: string) => ownSandbox(actors, accountId, sandboxId)
 
   return Sandboxes.of({
-    create: yield* createSandbox,
+    ...(yield* createSandbox),
     list: Effect.fn("Sandboxes.list")(function* (accountId, filter) {
       const list = bindingOf(accountId, filter)
       const before = yield* openActorCursor(list, filter.cursor)

@@ -1,12 +1,13 @@
 /** Boots a Sandbox's runtime, and says how that ended. */
 import { Effect, Schedule } from "effect"
-import { hasNeverRun, type sandboxMachine } from "../../machines/sandbox.ts"
+import { hasNeverRun, originOf, type sandboxMachine } from "../../machines/sandbox.ts"
 import type { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import { publicText } from "../../schemas/PublicText.ts"
 import type { CommandScope } from "../engine/ActorDefinition.ts"
 import type { EventOf } from "../engine/machineTypes.ts"
 import type { RuntimeRefused, SandboxSpec } from "../runtime/Runtime.ts"
 import { Runtime, type RuntimeUnavailable } from "../runtime/Runtime.ts"
+import { bootImage } from "./bootImage.ts"
 import { bootInTurn } from "./bootInTurn.ts"
 import { failureReason } from "./failureReason.ts"
 import { hostLost, isLost, type LostHost } from "./hostLost.ts"
@@ -21,14 +22,21 @@ const bootAgain = Schedule.min([Schedule.exponential(250), Schedule.spaced(2_000
 
 const bootFailed = publicText`The Sandbox could not be booted. Start it again.`
 
-const specOf = (context: SandboxContext): SandboxSpec => ({
-  sandboxId: context.sandboxId,
-  generation: context.generation,
-  vcpus: context.profile.vcpus,
-  memoryBytes: context.profile.memoryBytes,
-  volumeBytes: context.profile.diskBytes,
-  networkEnabled: context.networkEnabled
-})
+const specOf = (context: SandboxContext): SandboxSpec => {
+  const snapshotId = originOf(context)
+  return {
+    sandboxId: context.sandboxId,
+    generation: context.generation,
+    vcpus: context.profile.vcpus,
+    memoryBytes: context.profile.memoryBytes,
+    volumeBytes: context.profile.diskBytes,
+    networkEnabled: context.networkEnabled,
+    ...(snapshotId === null ? {} : { snapshotId })
+  }
+}
+
+/** No limit: a Sandbox without its snapshot has failed. */
+const isWithoutImage = ({ code }: RuntimeRefused) => code === "SNAPSHOT_MISSING"
 
 const failed = (
   { sandboxId, generation }: SandboxContext,
@@ -38,7 +46,8 @@ const failed = (
   if (lost !== null) return Effect.succeed(hostLost(generation, lost))
   if (error._tag === "RuntimeRefused") {
     const { code, message } = error
-    return Effect.succeed({ type: "RUNTIME_REFUSED", generation, reason: { code, message } })
+    const type = isWithoutImage(error) ? "RUNTIME_FAILED" : "RUNTIME_REFUSED"
+    return Effect.succeed({ type, generation, reason: { code, message } })
   }
   return Effect.map(failureReason("RUNTIME_FAILED", sandboxId, bootFailed, error), (reason) => ({
     type: "RUNTIME_FAILED",
@@ -50,6 +59,7 @@ const failed = (
 export const bootSandbox = Effect.gen(function* () {
   const runtime = yield* Runtime
   const placement = yield* Placement
+  const image = yield* bootImage
 
   return (context: SandboxContext, tell: SandboxScope["tell"]): Effect.Effect<SandboxEvent> =>
     Effect.suspend(() => {
@@ -65,14 +75,17 @@ export const bootSandbox = Effect.gen(function* () {
         if (standing.is !== "there") return standing.is === "silent"
         return tries < bootTries || performance.now() - began < placement.unsureForMs
       })
-      return bootInTurn((turn) => runtime.provision(specOf(context), turn), bootTimeoutMs, waits).pipe(
+      const provision = (turn: () => void) => Effect.andThen(image(context), runtime.provision(specOf(context), turn))
+      return bootInTurn(provision, bootTimeoutMs, waits).pipe(
         Effect.retry({
           schedule: bootAgain,
           while: (error) => (error._tag === "RuntimeUnavailable" ? mayAgain : Effect.succeed(false))
         }),
         // The Sandbox expires: its volume and its reservation go.
         Effect.tapError((error) =>
-          error._tag === "RuntimeRefused" && hasNeverRun(context) ? placement.release(sandboxId) : Effect.void
+          error._tag === "RuntimeRefused" && !isWithoutImage(error) && hasNeverRun(context)
+            ? placement.release(sandboxId)
+            : Effect.void
         ),
         Effect.matchEffect({
           onSuccess: () => Effect.succeed<SandboxEvent>({ type: "RUNTIME_UP", generation }),

@@ -5,7 +5,7 @@
  * holds at the commit. What the request's API key said of credit and limits may be older.
  */
 import { Effect, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type Statement } from "effect/sql"
 import {
   AccountSuspended,
   NotFound,
@@ -20,7 +20,7 @@ import { keyIsTaken, type TakenBy } from "../account/idempotency/IdempotencyKeys
 import { Settings } from "../Config.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { textColumn } from "../store/Columns.ts"
-import { volumeBytesOf } from "../store/SnapshotFields.ts"
+import { fieldOf, volumeBytesOf } from "../store/SnapshotFields.ts"
 import { countedStates } from "./sandboxStates.ts"
 
 /** What the host lacks is not for clients. */
@@ -35,11 +35,20 @@ interface AccountRow extends LimitsRow {
 interface Used {
   /** Sandboxes of the account. */
   readonly count: number
-  /** Of the volumes in the workspace. */
+  /** Of the volumes in the workspace, and of its snapshots. */
   readonly bytes: bigint
   readonly key_taken: boolean
   readonly has_workspace: boolean
 }
+
+/** What the images of the workspace's snapshots occupy; those that are still being made occupy nothing yet. A part of a statement. */
+export const snapshotBytes = (
+  sql: SqlClient.SqlClient,
+  accountId: string | Statement.Fragment,
+  workspaceId: string | Statement.Fragment
+) =>
+  sql`(select coalesce(sum(${sql.literal(fieldOf("image", "storedBytes", "int8"))}), 0)::int8 from actors image
+    where image.account_id = ${accountId} and image.kind = 'snapshot' and image.ended_at is null and image.workspace_id = ${workspaceId})`
 
 /** Another request claimed the key between this request's look and its insert. */
 export class KeyClaimed extends Schema.TaggedError<KeyClaimed>()("KeyClaimed", {}) {}
@@ -54,7 +63,8 @@ export const sandboxQuota = Effect.gen(function* () {
       sql<Used>`
         select count(*)::int4 as count,
                coalesce(sum(${sql.literal(volumeBytesOf("actors"))})
-                 filter (where workspace_id = ${workspaceId}), 0)::int8 as bytes,
+                 filter (where workspace_id = ${workspaceId}), 0)::int8
+                 + ${snapshotBytes(sql, key.accountId, workspaceId)} as bytes,
                ${keyIsTaken(sql, key)} as key_taken,
                exists (select 1 from workspaces where id = ${workspaceId} and account_id = ${key.accountId}) as has_workspace
         from actors
@@ -67,19 +77,20 @@ export const sandboxQuota = Effect.gen(function* () {
       ? Effect.fail(new UnsupportedByRuntime({ message: noNetwork }))
       : Effect.void
 
-  const requireRoom = Effect.fnUntraced(function* (account: AccountRow, used: Used) {
+  const requireRoom = Effect.fnUntraced(function* (account: AccountRow, used: Used, diskBytes: number) {
     const limits = accountLimits(ownLimitsOf(account), settings)
     if (used.count >= limits.sandboxes) {
       return yield* new SandboxLimitReached({ details: { limit: limits.sandboxes } })
     }
-    if (Number(used.bytes) + settings.volumeBytes > limits.workspaceStorageBytes) {
+    if (Number(used.bytes) + diskBytes > limits.workspaceStorageBytes) {
       return yield* new StorageLimitReached({ details: { limitBytes: limits.workspaceStorageBytes } })
     }
   })
 
   const requireQuota = Effect.fnUntraced(function* (
     key: TakenBy,
-    { workspaceId, networkEnabled }: Pick<CreateSandboxRequest, "workspaceId" | "networkEnabled">
+    { workspaceId, networkEnabled }: Pick<CreateSandboxRequest, "workspaceId" | "networkEnabled">,
+    diskBytes: number
   ) {
     const { accountId } = key
     const [account] = yield* sql<AccountRow>`
@@ -92,7 +103,7 @@ export const sandboxQuota = Effect.gen(function* () {
     if (account!.is_suspended) return yield* new AccountSuspended()
     yield* requireCredit(account!.exhausted_at === null ? null : Number(account!.exhausted_at))
     yield* requireNetwork(networkEnabled)
-    yield* requireRoom(account!, used)
+    yield* requireRoom(account!, used, diskBytes)
   })
   return requireQuota
 })

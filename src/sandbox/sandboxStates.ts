@@ -27,6 +27,10 @@ export const isAwaited = isTagged(sandboxMachine, "awaited")
 /** Clients are told that there is no such Sandbox. */
 export const goneStates = taggedStates(sandboxMachine, "gone")
 export const isGone = isTagged(sandboxMachine, "gone")
+/** A snapshot of its volume can be taken. */
+export const isCapturable = isTagged(sandboxMachine, "capturable")
+/** A use of it waits for its runtime: of one that has never run, for its first boot. */
+export const awaitedStates = taggedStates(sandboxMachine, "awaited")
 /** Only a deletion is possible. */
 export const isBroken = isTagged(sandboxMachine, "broken")
 export const isRemoved = isTagged(sandboxMachine, "removed")

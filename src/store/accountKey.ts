@@ -16,7 +16,8 @@ const watchedKinds: ReadonlySet<string> = new Set([
   "operation",
   "preview",
   "serviceAccess",
-  "connectionGrant"
+  "connectionGrant",
+  "snapshot"
 ])
 
 /** Null: not in the commit order. */

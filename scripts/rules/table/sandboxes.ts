@@ -22,7 +22,7 @@ export const sandboxes: Section = {
     },
     {
       rule: "The limit of Sandboxes holds under concurrent creates.",
-      decidedBy: "src/sandbox/createSandbox.ts#createSandbox.claim",
+      decidedBy: "src/sandbox/insertSandbox.ts#insertSandbox",
       heldBy: "http/sandboxes.test.ts#the account's limit is 429, also for concurrent creates"
     },
     {
@@ -71,7 +71,7 @@ export const sandboxes: Section = {
     },
     {
       rule: "A create needs an Idempotency-Key for a Sandbox of the runtime vm only.",
-      decidedBy: "src/sandbox/createSandbox.ts#requireKey",
+      decidedBy: "src/sandbox/insertSandbox.ts#requireKey",
       heldBy: "http/refusals.test.ts#a Sandbox is made without an Idempotency-Key, but for a virtual machine"
     },
     {

@@ -16,6 +16,7 @@ import type { CreateWorkspaceRequest, RenameWorkspaceRequest, Workspace } from "
 import { Settings } from "../../Config.ts"
 import { lockByKey } from "../../platform/concurrency/lockByKey.ts"
 import { newId } from "../../platform/identifier/newId.ts"
+import { snapshotBytes } from "../../sandbox/sandboxQuota.ts"
 import { countedStates } from "../../sandbox/sandboxStates.ts"
 import { changeBegins } from "../../store/Change.ts"
 import { Int8, textColumn } from "../../store/Columns.ts"
@@ -103,7 +104,8 @@ export class Workspaces extends Context.Service<
         execute: ({ accountId, id }) => sql`
           select w.id, w.name, w.created_at, a.sandboxes_limit, a.workspaces_limit, a.workspace_storage_bytes_limit,
                  count(s.id)::int4 as sandbox_count,
-                 coalesce(sum(${sql.literal(volumeBytesOf("s"))}), 0)::int8 as storage_bytes
+                 coalesce(sum(${sql.literal(volumeBytesOf("s"))}), 0)::int8
+                   + ${snapshotBytes(sql, sql.literal("w.account_id"), sql.literal("w.id"))} as storage_bytes
           from workspaces w
           join accounts a on a.id = w.account_id
           left join actors s on s.account_id = w.account_id and s.kind = 'sandbox' and s.workspace_id = w.id

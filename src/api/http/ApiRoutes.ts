@@ -38,6 +38,7 @@ import { ReferencePages } from "./ReferencePages.ts"
 import { SandboxesHandlers } from "./SandboxesHandlers.ts"
 import { ServiceAccessHandlers } from "./ServiceAccessHandlers.ts"
 import { OperatorCookie, SessionCookie } from "./SessionCookie.ts"
+import { SnapshotsHandlers } from "./SnapshotsHandlers.ts"
 import { SystemHandlers } from "./SystemHandlers.ts"
 import { TerminalHandlers } from "./TerminalHandlers.ts"
 import { UsageHandlers } from "./UsageHandlers.ts"
@@ -48,6 +49,7 @@ const handlers = Layer.mergeAll(
   AccountHandlers.layer,
   WorkspacesHandlers.layer,
   SandboxesHandlers.layer,
+  SnapshotsHandlers.layer,
   OperationsHandlers.layer,
   ProcessesHandlers.layer,
   TerminalHandlers.layer,

@@ -15,6 +15,7 @@ import {
   SandboxId,
   ServiceAccessId,
   SessionId,
+  SnapshotId,
   WorkspaceId
 } from "../../../schemas/Identifiers.ts"
 import { ProcessId } from "../../../schemas/Process.ts"
@@ -31,6 +32,7 @@ const collections: Readonly<Record<string, Collection>> = {
   auth: { type: "apiKey", isId: null },
   workspaces: { type: "workspace", isId: Schema.is(WorkspaceId) },
   sandboxes: { type: "sandbox", isId: Schema.is(SandboxId) },
+  snapshots: { type: "snapshot", isId: Schema.is(SnapshotId) },
   operations: { type: "operation", isId: Schema.is(OperationId) },
   processes: { type: "process", isId: Schema.is(ProcessId) },
   // A preview's id is a capability.

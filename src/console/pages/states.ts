@@ -29,6 +29,8 @@ export const isEndedPreview = isIn(tags.preview.over)
 export const isEndedAccess = isIn(tags.serviceAccess.over)
 export const isEndedGrant = isIn(tags.connectionGrant.over)
 
+export const isDeletedSnapshot = isIn(tags.snapshot.gone)
+
 export const isRemovedHost = isIn(tags.host.removed)
 
 /** What the account uses is counted, and its credit limits nothing. */

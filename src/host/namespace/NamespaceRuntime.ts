@@ -3,6 +3,7 @@ import { Effect, Layer, Schedule, Schema, Stream } from "effect"
 import { Settings, type SettingsShape } from "../../Config.ts"
 import { worker } from "../../platform/worker/Worker.ts"
 import { GuestUnavailable } from "../../runtime/Guest.ts"
+import { noSnapshots } from "../../runtime/noSnapshots.ts"
 import {
   type ConsoleChunk,
   Runtime,
@@ -193,6 +194,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
       stop: (sandboxId, generation) => attempt(() => host.stop(sandboxId, generation)),
       destroy: (sandboxId) => attempt(() => host.destroy(sandboxId)),
       suspend: () => Effect.fail(new RuntimeUnsupported({ message: "Namespaces cannot be suspended" })),
+      snapshots: noSnapshots,
       inventory: Effect.try({ try: () => host.inventory(), catch: unavailable }),
       guest: (sandboxId, generation) =>
         Effect.suspend(() => {

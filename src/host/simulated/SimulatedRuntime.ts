@@ -1,9 +1,11 @@
 /** An in-memory, deterministic runtime with faults on demand: for tests and benches only, refused in production. */
 import { Effect, Layer, Stream } from "effect"
 import { GuestUnavailable } from "../../runtime/Guest.ts"
-import { type ResourceSample, Runtime, RuntimeRefused, RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import { type ResourceSample, Runtime, RuntimeUnavailable, type SandboxSpec } from "../../runtime/Runtime.ts"
+import { onlyUnavailable } from "./onlyUnavailable.ts"
 import { simulatedGuest } from "./SimulatedGuest.ts"
-import { SimulatedWorld } from "./SimulatedWorld.ts"
+import { type SimulatedMachine, SimulatedWorld } from "./SimulatedWorld.ts"
+import { simulatedSnapshots, snapshotMissing } from "./simulatedSnapshots.ts"
 
 const notMeasured: ResourceSample = {
   cpuSeconds: null,
@@ -13,8 +15,17 @@ const notMeasured: ResourceSample = {
   networkTxBytes: null
 }
 
-const onlyUnavailable = (error: RuntimeRefused | RuntimeUnavailable) =>
-  error instanceof RuntimeRefused ? new RuntimeUnavailable({ message: error.message }) : error
+const bootedMachine = (spec: SandboxSpec): SimulatedMachine => ({
+  spec,
+  state: "running",
+  processes: new Map(),
+  starts: new Map(),
+  ended: new Set(),
+  lateStarts: [],
+  waiting: new Set(),
+  listeners: new Map(),
+  tunnels: new Set()
+})
 
 export const simulatedRuntime = (world: SimulatedWorld) =>
   Runtime.of({
@@ -32,23 +43,17 @@ export const simulatedRuntime = (world: SimulatedWorld) =>
       yield* world.intercept("provision", spec.sandboxId)
       const running = world.machines.get(spec.sandboxId)
       if (running !== undefined && running.spec.generation > spec.generation) return
+      if (!world.volumes.has(spec.sandboxId) && spec.snapshotId !== undefined) {
+        if (!world.snapshots.has(spec.snapshotId)) return yield* snapshotMissing()
+        world.origins.set(spec.sandboxId, spec.snapshotId)
+      }
       world.volumes.add(spec.sandboxId)
       if (running?.spec.generation === spec.generation) {
         running.state = "running"
         return
       }
       world.end(spec.sandboxId)
-      world.machines.set(spec.sandboxId, {
-        spec,
-        state: "running",
-        processes: new Map(),
-        starts: new Map(),
-        ended: new Set(),
-        lateStarts: [],
-        waiting: new Set(),
-        listeners: new Map(),
-        tunnels: new Set()
-      })
+      world.machines.set(spec.sandboxId, bootedMachine(spec))
       world.boots.push(`${spec.sandboxId}#${spec.generation}`)
     }),
     stop: (sandboxId, generation) =>
@@ -68,6 +73,7 @@ export const simulatedRuntime = (world: SimulatedWorld) =>
           Effect.sync(() => {
             world.end(sandboxId)
             world.volumes.delete(sandboxId)
+            world.origins.delete(sandboxId)
           })
         )
       ),
@@ -96,6 +102,7 @@ export const simulatedRuntime = (world: SimulatedWorld) =>
         })
       )
     ),
+    snapshots: simulatedSnapshots(world),
     guest: (sandboxId, generation) =>
       world.intercept("guest", sandboxId).pipe(
         Effect.mapError(({ message }) => new GuestUnavailable({ message })),

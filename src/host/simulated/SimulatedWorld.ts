@@ -25,6 +25,8 @@ export type SimulatedCall =
   | "destroy"
   | "suspend"
   | "inventory"
+  | "capture"
+  | "removeSnapshot"
   | "guest"
   | "start"
   | "attach"
@@ -151,6 +153,10 @@ export interface SimulatedMachine {
 export class SimulatedWorld {
   readonly machines = new Map<string, SimulatedMachine>()
   readonly volumes = new Set<string>()
+  /** Of which snapshot each volume is a copy; volumes that started empty are not here. */
+  readonly origins = new Map<string, string>()
+  /** Snapshots with the Sandbox whose volume they hold. */
+  readonly snapshots = new Map<string, string>()
   /** Every boot so far, as `sandboxId#generation`. */
   readonly boots: Array<string> = []
   readonly downs: PubSub.PubSub<RuntimeDown>

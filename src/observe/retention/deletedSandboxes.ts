@@ -1,4 +1,6 @@
-/** Deletes Sandboxes that were deleted long ago, each with everything that belongs to it, once all its costs are posted. */
+/**
+ * Deletes Sandboxes that were deleted long ago, each with everything that belongs to it, once all its costs are posted. Its snapshots outlive it.
+ */
 import { Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { Ledger } from "../../wallet/Ledger.ts"
@@ -30,7 +32,7 @@ export const deletedSandboxes = Effect.fnUntraced(function* (
       )
       if (!isPosted) continue
       total += yield* forgetChunks("sandbox_id = $1", [id])
-      total += yield* forgetAll("sandbox_id = $1 and kind <> 'sandbox'", [id])
+      total += yield* forgetAll("sandbox_id = $1 and kind not in ('sandbox', 'snapshot')", [id])
       yield* sql`delete from outputs where sandbox_id = ${id}`
       yield* sql`delete from output_totals where sandbox_id = ${id}`
       yield* sql`delete from telemetry_samples where sandbox_id = ${id}`

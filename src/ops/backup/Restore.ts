@@ -19,6 +19,7 @@ import { alone } from "../../app/Service.ts"
 import { Settings } from "../../Config.ts"
 import { ActorCluster } from "../../engine/ActorCluster.ts"
 import { GuestUnavailable } from "../../runtime/Guest.ts"
+import { noSnapshots } from "../../runtime/noSnapshots.ts"
 import { Runtime, RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { inhabitedStates } from "../../sandbox/sandboxStates.ts"
 import { settleSandboxes } from "../../sandbox/settleSandboxes.ts"
@@ -182,6 +183,7 @@ const nothingRuns = Layer.succeed(
     stop: () => Effect.void,
     destroy: () => Effect.never,
     suspend: () => Effect.never,
+    snapshots: noSnapshots,
     inventory: Effect.fail(new RuntimeUnavailable({ message: "Nothing was started yet." })),
     guest: () => Effect.fail(new GuestUnavailable({ message: "Nothing was started yet." })),
     connect: () => Effect.fail(new GuestUnavailable({ message: "Nothing was started yet." })),

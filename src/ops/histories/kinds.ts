@@ -6,6 +6,7 @@ import { operationMachine, presentCommand } from "../../../machines/operation.ts
 import { previewMachine } from "../../../machines/preview.ts"
 import { ofThisVersion, sandboxMachine } from "../../../machines/sandbox.ts"
 import { serviceAccessMachine } from "../../../machines/serviceAccess.ts"
+import { snapshotMachine } from "../../../machines/snapshot.ts"
 import { walletMachine } from "../../../machines/wallet.ts"
 import type { StoredSnapshot } from "../../store/JournalRecord.ts"
 
@@ -25,7 +26,7 @@ const kinds: ReadonlyArray<HistoryKind> = [
     present: ({ value, context }) => ({ value, context: ofThisVersion(value, context as never) })
   },
   { machine: operationMachine, present: unchanged, presentCommand },
-  ...[previewMachine, serviceAccessMachine, connectionGrantMachine, walletMachine, hostMachine].map(
+  ...[previewMachine, serviceAccessMachine, connectionGrantMachine, walletMachine, hostMachine, snapshotMachine].map(
     (machine: AnyStateMachine) => ({ machine, present: unchanged })
   )
 ]

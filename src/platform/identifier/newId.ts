@@ -48,6 +48,7 @@ export type IdPrefix =
   | "ops_"
   | "dec_"
   | "env_"
+  | "snp_"
 
 /** A UUIDv7, as its two halves. */
 const uuid7 = (): readonly [high: bigint, low: bigint] => {

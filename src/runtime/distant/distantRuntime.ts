@@ -9,6 +9,7 @@ import { Effect, type Scope, Stream } from "effect"
 import { connectPeerRpcs } from "../../peer/PeerRpc.ts"
 import { type PeerPlace, PeerSockets } from "../../peer/PeerSockets.ts"
 import { GuestUnavailable } from "../Guest.ts"
+import { noSnapshots } from "../noSnapshots.ts"
 import { Runtime, RuntimeUnavailable } from "../Runtime.ts"
 import { type AgentConnections, agentConnections } from "./AgentConnections.ts"
 import { DescribedHost } from "./DescribedHost.ts"
@@ -118,6 +119,7 @@ export const distantRuntime = Effect.fnUntraced(function* (hostId: string, to: P
     capabilities: capabilitiesOf(described),
     ...changes(host),
     ...guestsOf(host),
+    snapshots: noSnapshots,
     inventory: asked(calls.Inventory({ hostId })),
     sample: (sandboxId, generation) => asked(calls.Sample({ hostId, sandboxId, generation })),
     downs: hostFeed(source, "downs", (by) => by.Downs({ hostId }, { streamBufferSize: 1024 })),

@@ -63,6 +63,7 @@ const sandboxInput = {
   env: null,
   lifetime: null,
   bootTimeoutMs: 60_000,
+  snapshotId: null,
   at: NOW
 }
 

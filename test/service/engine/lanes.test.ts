@@ -71,6 +71,7 @@ const newSandbox = (id: string) => ({
     env: null,
     lifetime: null,
     bootTimeoutMs: 3_600_000,
+    snapshotId: null,
     at: Date.now()
   },
   payload: null,

@@ -57,7 +57,7 @@ export const eventsIn = ({ events }: MachineSource, snapshot: AnyMachineSnapshot
     readonly generation?: number
     readonly edition?: number
     readonly idleStopAt?: number | null
-    readonly expiresAt?: number
+    readonly expiresAt?: number | null
   }
   const sampled = events.flatMap(({ type, fields }) =>
     combinations(fields).flatMap((event) =>
@@ -72,7 +72,9 @@ export const eventsIn = ({ events }: MachineSource, snapshot: AnyMachineSnapshot
               : [{ ...event, type }]
     )
   )
-  return expiresAt === undefined ? sampled : [...sampled, ...sampled.map((event) => ({ ...event, at: expiresAt }))]
+  return expiresAt === undefined || expiresAt === null
+    ? sampled
+    : [...sampled, ...sampled.map((event) => ({ ...event, at: expiresAt }))]
 }
 
 export const inputsOf = ({ input }: MachineSource) => samplesTogether(input).map((value) => ({ ...value, at }))

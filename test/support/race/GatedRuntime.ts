@@ -30,7 +30,9 @@ export class GatedRuntime {
   constructor(world: SimulatedWorld, gates: Gates) {
     this.#world = world
     world.intercept = (call) =>
-      call === "guest" ? Effect.void : gates.arrive(call, "before").pipe(Effect.mapError(faultOf))
+      call === "guest" || call === "capture" || call === "removeSnapshot"
+        ? Effect.void
+        : gates.arrive(call, "before").pipe(Effect.mapError(faultOf))
     const runtime = simulatedRuntime(world)
     const after =
       (call: GateCall) =>

@@ -51,7 +51,6 @@ ProcessId = str
 """The id of a process; opaque."""
 
 SandboxId = str
-"""The id of a Sandbox; ids sort by age."""
 
 SandboxStatus = Literal["pending", "running", "stopping", "stopped", "sleeping", "deleting", "deleted", "expired", "failed"]
 """What it does now. deleted, expired (a limit refused it) and failed are final; stopped and sleeping ones can be
@@ -63,6 +62,13 @@ Scope = Literal["workspace:create", "sandbox:read", "sandbox:create", "sandbox:e
 
 ServiceAccessId = str
 """The caller's own UUID version 4, which was the Idempotency-Key."""
+
+SnapshotId = str
+"""The id of a snapshot; ids sort by age."""
+
+SnapshotStatus = Literal["creating", "ready", "failed", "deleting", "deleted"]
+"""What it is now. Sandboxes can be made of it while it is ready. failed: there is no image, and statusReason says why.
+"""
 
 StartedBy = Literal["operation", "execute", "terminal", "ssh"]
 """The kind of call or connection whose command a process descends from."""
@@ -118,7 +124,7 @@ class AuditEvent:
     """Without the query. What is a capability (a preview id), or no id of its place, is shown as the OpenAPI writes it:
     {previewId}. Of a command line: the command without its arguments.
     """
-    target_type: Optional[Literal["account", "apiKey", "workspace", "sandbox", "operation", "process", "preview", "serviceAccess", "connectionGrant", "grant", "session"]]
+    target_type: Optional[Literal["account", "apiKey", "workspace", "sandbox", "operation", "process", "preview", "serviceAccess", "connectionGrant", "snapshot", "grant", "session"]]
     """What the call was about."""
     target_id: Optional[str]
     """Its id, also of what was made; null where there is none (refused), or where it is a capability."""
@@ -580,6 +586,25 @@ class FileStatResponse:
 
 
 @dataclass(frozen=True)
+class ForkResponse:
+    """The snapshot of a fork, and the Sandboxes that were made of it."""
+
+    snapshot: Snapshot
+    sandboxes: List[Sandbox]
+    """Those that were made, in order."""
+    refused: List[RefusedFork]
+    """Those that were not, in order."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ForkResponse":
+        return cls(
+            snapshot=Snapshot.from_json(data["snapshot"]),
+            sandboxes=[Sandbox.from_json(item) for item in data["sandboxes"]],
+            refused=[RefusedFork.from_json(item) for item in data["refused"]],
+        )
+
+
+@dataclass(frozen=True)
 class InnerTransitionCommand:
     """What the step asked the service to do."""
 
@@ -619,7 +644,7 @@ class InnerTransitionStillPending:
 class InnerTransition:
     """A Transition and whose it is, as the event streams tell it."""
 
-    kind: Literal["operation", "preview", "serviceAccess", "connectionGrant"]
+    kind: Literal["operation", "preview", "serviceAccess", "connectionGrant", "snapshot"]
     """What took it."""
     actor_id: str
     """Whose step it is: an operation's id; a preview's is not its id."""
@@ -677,6 +702,39 @@ class Issue:
         return cls(
             path=data["path"],
             message=data["message"],
+        )
+
+
+@dataclass(frozen=True)
+class LineageChild:
+    """A Sandbox that was made of a snapshot of this one."""
+
+    snapshot_id: SnapshotId
+    sandbox_id: SandboxId
+    created_at: str
+    """When it was made."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "LineageChild":
+        return cls(
+            snapshot_id=data["snapshotId"],
+            sandbox_id=data["sandboxId"],
+            created_at=data["createdAt"],
+        )
+
+
+@dataclass(frozen=True)
+class LineageParent:
+    """One step back: a snapshot, and the Sandbox that it was taken of."""
+
+    snapshot_id: SnapshotId
+    sandbox_id: SandboxId
+
+    @classmethod
+    def from_json(cls, data: Any) -> "LineageParent":
+        return cls(
+            snapshot_id=data["snapshotId"],
+            sandbox_id=data["sandboxId"],
         )
 
 
@@ -1310,6 +1368,26 @@ class Reason:
 
 
 @dataclass(frozen=True)
+class RefusedFork:
+    """One Sandbox of a fork that was not made."""
+
+    index: int
+    """Which of them, from 0."""
+    code: str
+    """The code of the error that createSandbox would have answered."""
+    message: str
+    """For people; it may change."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "RefusedFork":
+        return cls(
+            index=data["index"],
+            code=data["code"],
+            message=data["message"],
+        )
+
+
+@dataclass(frozen=True)
 class ResourceSample:
     """What a Sandbox used in one bucket."""
 
@@ -1355,6 +1433,8 @@ class Sandbox:
     network_enabled: bool
     """Whether it reaches the internet and can have previews."""
     volume: SandboxVolume
+    snapshot_id: Optional[SnapshotId]
+    """The snapshot of which its volume was made, which may be deleted meanwhile; null: it started empty."""
     generation: int
     """1 for the first boot, +1 for each later boot."""
     metadata: Metadata
@@ -1384,6 +1464,7 @@ class Sandbox:
             status_reason=None if data.get("statusReason") is None else Reason.from_json(data.get("statusReason")),
             network_enabled=data["networkEnabled"],
             volume=SandboxVolume.from_json(data["volume"]),
+            snapshot_id=data.get("snapshotId"),
             generation=data["generation"],
             metadata=data["metadata"],
             env_names=data["envNames"],
@@ -1586,6 +1667,26 @@ class SandboxLifetime:
 
 
 @dataclass(frozen=True)
+class SandboxLineage:
+    """From which Sandboxes one comes, and which come from it: each over a snapshot."""
+
+    parents: List[LineageParent]
+    """Nearest first, at most 100. They end where a record is no longer kept."""
+    children: List[LineageChild]
+    """One page, newest first, deleted ones included."""
+    next_cursor: Optional[str]
+    """Pass it as cursor to get the next page; null at the end."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SandboxLineage":
+        return cls(
+            parents=[LineageParent.from_json(item) for item in data["parents"]],
+            children=[LineageChild.from_json(item) for item in data["children"]],
+            next_cursor=data.get("nextCursor"),
+        )
+
+
+@dataclass(frozen=True)
 class SandboxList:
     """Newest first, deleted ones included."""
 
@@ -1693,6 +1794,106 @@ class ServiceAccessRevoke:
         return cls(
             generation_id=data["generationId"],
             cleanup=data["cleanup"],
+        )
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The volume of a Sandbox as it was at one instant. It outlives the Sandbox."""
+
+    id: SnapshotId
+    sandbox_id: SandboxId
+    workspace_id: WorkspaceId
+    sandbox_revision: int
+    """The revision of the Sandbox's transition log at which it was asked for."""
+    generation: int
+    """The Sandbox's generation then."""
+    name: Optional[str]
+    """As it was given; null: none was."""
+    status: SnapshotStatus
+    status_reason: Optional[Reason]
+    """Why it has that status; null where nothing is to be said."""
+    runtime: Literal["vm", "namespace"]
+    """The Sandbox's runtime; Sandboxes that are made of it have the same."""
+    profile: SandboxProfile
+    network_enabled: bool
+    """Whether the Sandbox had a network."""
+    metadata: Metadata
+    env_names: List[str]
+    """The names of the variables that come along, sorted. Their values are never told."""
+    memory: bool
+    """Whether the memory and the running processes are in it."""
+    size_bytes: Optional[int]
+    """The size of the volume, full or empty. null until it is ready."""
+    stored_bytes: Optional[int]
+    """Bytes that the image occupies on the host; they count toward the workspace's storage limit. null until it is
+    ready.
+    """
+    paused_ms: Optional[int]
+    """How long writers of the Sandbox waited, in ms; 0: its volume was not in use. null until it is ready."""
+    created_at: str
+    """When it was accepted."""
+    ready_at: Optional[str]
+    """When its image was whole; null: it never was."""
+    expires_at: Optional[str]
+    """When it is deleted by itself; null: never."""
+    deleted_at: Optional[str]
+    """When it was deleted; null: it is not."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Snapshot":
+        return cls(
+            id=data["id"],
+            sandbox_id=data["sandboxId"],
+            workspace_id=data["workspaceId"],
+            sandbox_revision=data["sandboxRevision"],
+            generation=data["generation"],
+            name=data.get("name"),
+            status=data["status"],
+            status_reason=None if data.get("statusReason") is None else Reason.from_json(data.get("statusReason")),
+            runtime=data["runtime"],
+            profile=SandboxProfile.from_json(data["profile"]),
+            network_enabled=data["networkEnabled"],
+            metadata=data["metadata"],
+            env_names=data["envNames"],
+            memory=data["memory"],
+            size_bytes=data.get("sizeBytes"),
+            stored_bytes=data.get("storedBytes"),
+            paused_ms=data.get("pausedMs"),
+            created_at=data["createdAt"],
+            ready_at=data.get("readyAt"),
+            expires_at=data.get("expiresAt"),
+            deleted_at=data.get("deletedAt"),
+        )
+
+
+@dataclass(frozen=True)
+class SnapshotList:
+    """Newest first, deleted ones included."""
+
+    snapshots: List[Snapshot]
+    """One page."""
+    next_cursor: Optional[str]
+    """Pass it as cursor to get the next page; null at the end."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SnapshotList":
+        return cls(
+            snapshots=[Snapshot.from_json(item) for item in data["snapshots"]],
+            next_cursor=data.get("nextCursor"),
+        )
+
+
+@dataclass(frozen=True)
+class SnapshotResponse:
+    """One snapshot."""
+
+    snapshot: Snapshot
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SnapshotResponse":
+        return cls(
+            snapshot=Snapshot.from_json(data["snapshot"]),
         )
 
 
@@ -2001,7 +2202,7 @@ class Workspace:
     sandbox_count: int
     """Sandboxes that count toward the limits: all but deleted and expired ones."""
     storage_bytes: int
-    """The sizes of their volumes, together."""
+    """The sizes of their volumes, and what the images of its snapshots occupy, together."""
     storage_limit_bytes: int
     """What they may be together; beyond it a create is 429."""
 
@@ -2082,6 +2283,34 @@ class MethodNotAllowedErrorDetails:
     def from_json(cls, data: Any) -> "MethodNotAllowedErrorDetails":
         return cls(
             allow=data["allow"],
+        )
+
+
+@dataclass(frozen=True)
+class SnapshotNotReadyErrorDetails:
+    """What a program needs beside the code."""
+
+    status: str
+    """The snapshot's status."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SnapshotNotReadyErrorDetails":
+        return cls(
+            status=data["status"],
+        )
+
+
+@dataclass(frozen=True)
+class SandboxNotCapturableErrorDetails:
+    """What a program needs beside the code."""
+
+    status: str
+    """The Sandbox's status."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SandboxNotCapturableErrorDetails":
+        return cls(
+            status=data["status"],
         )
 
 
@@ -2229,6 +2458,20 @@ class StorageLimitReachedErrorDetails:
 
 
 @dataclass(frozen=True)
+class SnapshotLimitReachedErrorDetails:
+    """What a program needs beside the code."""
+
+    limit: int
+    """How many it may have."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SnapshotLimitReachedErrorDetails":
+        return cls(
+            limit=data["limit"],
+        )
+
+
+@dataclass(frozen=True)
 class RateLimitedErrorDetails:
     """What a program needs beside the code."""
 
@@ -2338,6 +2581,7 @@ __all__ = [
     "FilePath",
     "FileStat",
     "FileStatResponse",
+    "ForkResponse",
     "InnerTransition",
     "InnerTransitionCommand",
     "InnerTransitionStillPending",
@@ -2345,6 +2589,8 @@ __all__ = [
     "InvalidRequestErrorDetails",
     "Issue",
     "Lifetime",
+    "LineageChild",
+    "LineageParent",
     "ListedPreview",
     "LogEntry",
     "LogSource",
@@ -2382,6 +2628,7 @@ __all__ = [
     "ProcessList",
     "RateLimitedErrorDetails",
     "Reason",
+    "RefusedFork",
     "ResourceSample",
     "Sandbox",
     "SandboxAnalytics",
@@ -2393,8 +2640,10 @@ __all__ = [
     "SandboxId",
     "SandboxLifetime",
     "SandboxLimitReachedErrorDetails",
+    "SandboxLineage",
     "SandboxList",
     "SandboxLogs",
+    "SandboxNotCapturableErrorDetails",
     "SandboxProfile",
     "SandboxResponse",
     "SandboxStatus",
@@ -2406,6 +2655,13 @@ __all__ = [
     "ServiceAccessId",
     "ServiceAccessRevoke",
     "ServiceUnavailableErrorDetails",
+    "Snapshot",
+    "SnapshotId",
+    "SnapshotLimitReachedErrorDetails",
+    "SnapshotList",
+    "SnapshotNotReadyErrorDetails",
+    "SnapshotResponse",
+    "SnapshotStatus",
     "StartedBy",
     "StorageLimitReachedErrorDetails",
     "TextAmbiguousErrorDetails",

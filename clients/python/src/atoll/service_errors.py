@@ -16,9 +16,12 @@ from .schemas import (
     PreconditionFailedErrorDetails,
     RateLimitedErrorDetails,
     SandboxLimitReachedErrorDetails,
+    SandboxNotCapturableErrorDetails,
     SandboxUnavailableErrorDetails,
     ScopeRequiredErrorDetails,
     ServiceUnavailableErrorDetails,
+    SnapshotLimitReachedErrorDetails,
+    SnapshotNotReadyErrorDetails,
     StorageLimitReachedErrorDetails,
     TextAmbiguousErrorDetails,
     UnsupportedMediaTypeErrorDetails,
@@ -108,6 +111,27 @@ class IdempotencyConflictError(AtollError):
     """`IDEMPOTENCY_CONFLICT`"""
 
     code: Literal["IDEMPOTENCY_CONFLICT"]
+    details: None
+
+
+class SnapshotNotReadyError(AtollError):
+    """`SNAPSHOT_NOT_READY`"""
+
+    code: Literal["SNAPSHOT_NOT_READY"]
+    details: SnapshotNotReadyErrorDetails
+
+
+class SandboxNotCapturableError(AtollError):
+    """`SANDBOX_NOT_CAPTURABLE`"""
+
+    code: Literal["SANDBOX_NOT_CAPTURABLE"]
+    details: SandboxNotCapturableErrorDetails
+
+
+class MemoryNotSupportedError(AtollError):
+    """`MEMORY_NOT_SUPPORTED`"""
+
+    code: Literal["MEMORY_NOT_SUPPORTED"]
     details: None
 
 
@@ -237,6 +261,13 @@ class StorageLimitReachedError(AtollError):
     details: StorageLimitReachedErrorDetails
 
 
+class SnapshotLimitReachedError(AtollError):
+    """`SNAPSHOT_LIMIT_REACHED`"""
+
+    code: Literal["SNAPSHOT_LIMIT_REACHED"]
+    details: SnapshotLimitReachedErrorDetails
+
+
 class RateLimitedError(AtollError):
     """`RATE_LIMITED`"""
 
@@ -306,6 +337,9 @@ BY_CODE: Dict[str, Tuple[Type[AtollError], Callable[[Any], Any]]] = {
     "METHOD_NOT_ALLOWED": (MethodNotAllowedError, lambda details: MethodNotAllowedErrorDetails.from_json(details)),
     "EXECUTION_TIMEOUT": (ExecutionTimeoutError, lambda details: ExecutionResult.from_json(details)),
     "IDEMPOTENCY_CONFLICT": (IdempotencyConflictError, lambda details: None),
+    "SNAPSHOT_NOT_READY": (SnapshotNotReadyError, lambda details: SnapshotNotReadyErrorDetails.from_json(details)),
+    "SANDBOX_NOT_CAPTURABLE": (SandboxNotCapturableError, lambda details: SandboxNotCapturableErrorDetails.from_json(details)),
+    "MEMORY_NOT_SUPPORTED": (MemoryNotSupportedError, lambda details: None),
     "WORKSPACE_QUOTA_EXCEEDED": (WorkspaceQuotaExceededError, lambda details: WorkspaceQuotaExceededErrorDetails.from_json(details)),
     "WORKSPACE_NOT_EMPTY": (WorkspaceNotEmptyError, lambda details: WorkspaceNotEmptyErrorDetails.from_json(details)),
     "PREVIEW_EXISTS": (PreviewExistsError, lambda details: None),
@@ -324,6 +358,7 @@ BY_CODE: Dict[str, Tuple[Type[AtollError], Callable[[Any], Any]]] = {
     "UNSUPPORTED_MEDIA_TYPE": (UnsupportedMediaTypeError, lambda details: UnsupportedMediaTypeErrorDetails.from_json(details)),
     "SANDBOX_LIMIT_REACHED": (SandboxLimitReachedError, lambda details: SandboxLimitReachedErrorDetails.from_json(details)),
     "STORAGE_LIMIT_REACHED": (StorageLimitReachedError, lambda details: StorageLimitReachedErrorDetails.from_json(details)),
+    "SNAPSHOT_LIMIT_REACHED": (SnapshotLimitReachedError, lambda details: SnapshotLimitReachedErrorDetails.from_json(details)),
     "RATE_LIMITED": (RateLimitedError, lambda details: RateLimitedErrorDetails.from_json(details)),
     "INTERNAL": (InternalError, lambda details: None if details is None else InternalErrorDetails.from_json(details)),
     "UNSUPPORTED_BY_RUNTIME": (UnsupportedByRuntimeError, lambda details: None),
@@ -351,6 +386,7 @@ __all__ = [
     "InvalidPathError",
     "InvalidRequestError",
     "IsADirectoryError",
+    "MemoryNotSupportedError",
     "MethodNotAllowedError",
     "NetworkDisabledError",
     "NotADirectoryError",
@@ -362,9 +398,12 @@ __all__ = [
     "RateLimitedError",
     "RuntimeUnavailableError",
     "SandboxLimitReachedError",
+    "SandboxNotCapturableError",
     "SandboxUnavailableError",
     "ScopeRequiredError",
     "ServiceUnavailableError",
+    "SnapshotLimitReachedError",
+    "SnapshotNotReadyError",
     "StorageFullError",
     "StorageLimitReachedError",
     "TextAmbiguousError",

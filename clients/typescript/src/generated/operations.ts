@@ -11,6 +11,7 @@ import type {
   CreateDirectoryRequest,
   CreatePreviewRequest,
   CreateSandboxRequest,
+  CreateSnapshotRequest,
   CreateWorkspaceRequest,
   DeclinedEventList,
   EditFileRequest,
@@ -21,6 +22,8 @@ import type {
   FileList,
   FilePath,
   FileStatResponse,
+  ForkRequest,
+  ForkResponse,
   LogSource,
   LogsResponse,
   LookUpPreviewRequest,
@@ -41,6 +44,7 @@ import type {
   RenameWorkspaceRequest,
   SandboxHistory,
   SandboxId,
+  SandboxLineage,
   SandboxList,
   SandboxResponse,
   SandboxStatus,
@@ -48,11 +52,16 @@ import type {
   ServiceAccessId,
   ServiceAccessRequest,
   ServiceAccessRevoke,
+  SnapshotId,
+  SnapshotList,
+  SnapshotResponse,
+  SnapshotStatus,
   StartOperationRequest,
   StartSandboxRequest,
   TransitionList,
   UnpackedArchive,
   UpdateSandboxRequest,
+  UpdateSnapshotRequest,
   UsageResponse,
   WaitOperationRequest,
   WalletTransactionList,
@@ -231,6 +240,99 @@ export interface Operations {
       readonly cursor?: string | undefined
     }
     readonly answer: SandboxHistory
+  }
+  /** Take a snapshot of a Sandbox's volume. Scope: sandbox:create. */
+  readonly createSnapshot: {
+    readonly path: {
+      readonly id: SandboxId
+    }
+    readonly headers: {
+      /**
+       * Names this request. A repeated key with the same Sandbox and body gives the original snapshot, with another one
+       * 409. Without one, a repetition takes another snapshot. A key lives as long as what it made, and at least 24
+       * hours.
+       */
+      readonly "Idempotency-Key"?: string | undefined
+    }
+    readonly body?: CreateSnapshotRequest | undefined
+    readonly answer: SnapshotResponse
+  }
+  /** List snapshots. Scope: sandbox:read. */
+  readonly listSnapshots: {
+    readonly query: {
+      readonly sandboxId?: SandboxId | undefined
+      /** Only those in one of these: the parameter repeated, or commas between them. */
+      readonly status?: ReadonlyArray<SnapshotStatus> | undefined
+      /** Most entries of one page. */
+      readonly limit?: number | undefined
+      /** The nextCursor of the page before, unchanged. */
+      readonly cursor?: string | undefined
+    }
+    readonly answer: SnapshotList
+  }
+  /** Get a snapshot. Scope: sandbox:read. */
+  readonly getSnapshot: {
+    readonly path: {
+      readonly id: SnapshotId
+    }
+    readonly answer: SnapshotResponse
+  }
+  /** Change a snapshot's name or expiry. Scope: sandbox:create. */
+  readonly updateSnapshot: {
+    readonly path: {
+      readonly id: SnapshotId
+    }
+    readonly body: UpdateSnapshotRequest
+    readonly answer: SnapshotResponse
+  }
+  /** Delete a snapshot. Scope: sandbox:delete. */
+  readonly deleteSnapshot: {
+    readonly path: {
+      readonly id: SnapshotId
+    }
+    readonly answer: undefined
+  }
+  /** The transition log of a snapshot. Scope: sandbox:read. */
+  readonly listSnapshotTransitions: {
+    readonly path: {
+      readonly id: SnapshotId
+    }
+    readonly query: {
+      /** Most entries of one page. */
+      readonly limit?: number | undefined
+      /** The nextCursor of the page before, unchanged. */
+      readonly cursor?: string | undefined
+    }
+    readonly answer: TransitionList
+  }
+  /** Make copies of a Sandbox. Scope: sandbox:create. */
+  readonly forkSandbox: {
+    readonly path: {
+      readonly id: SandboxId
+    }
+    readonly headers: {
+      /**
+       * Names this request. Keys belong to the account and the kind of call; a repeated key with the same method, path
+       * and JSON body gives the original result, with another one 409. A key lives as long as what it made, and at
+       * least 24 hours.
+       */
+      readonly "Idempotency-Key": string
+    }
+    readonly body?: ForkRequest | undefined
+    readonly answer: ForkResponse
+  }
+  /** From which Sandboxes a Sandbox comes, and which come from it. Scope: sandbox:read. */
+  readonly readSandboxLineage: {
+    readonly path: {
+      readonly id: SandboxId
+    }
+    readonly query: {
+      /** Most entries of one page. */
+      readonly limit?: number | undefined
+      /** The nextCursor of the page before, unchanged. */
+      readonly cursor?: string | undefined
+    }
+    readonly answer: SandboxLineage
   }
   /** Run a command and wait for its end. Scope: sandbox:execute. */
   readonly execute: {
@@ -768,6 +870,14 @@ export const operations = {
   stopSandbox: { method: "POST", path: "/api/v2/sandboxes/{id}/stop", carries: "json" },
   listSandboxTransitions: { method: "GET", path: "/api/v2/sandboxes/{id}/transitions", carries: "json" },
   listSandboxHistory: { method: "GET", path: "/api/v2/sandboxes/{id}/history", carries: "json" },
+  createSnapshot: { method: "POST", path: "/api/v2/sandboxes/{id}/snapshots", carries: "json" },
+  listSnapshots: { method: "GET", path: "/api/v2/snapshots", carries: "json" },
+  getSnapshot: { method: "GET", path: "/api/v2/snapshots/{id}", carries: "json" },
+  updateSnapshot: { method: "PATCH", path: "/api/v2/snapshots/{id}", carries: "json" },
+  deleteSnapshot: { method: "DELETE", path: "/api/v2/snapshots/{id}", carries: "nothing" },
+  listSnapshotTransitions: { method: "GET", path: "/api/v2/snapshots/{id}/transitions", carries: "json" },
+  forkSandbox: { method: "POST", path: "/api/v2/sandboxes/{id}/fork", carries: "json" },
+  readSandboxLineage: { method: "GET", path: "/api/v2/sandboxes/{id}/lineage", carries: "json" },
   execute: { method: "POST", path: "/api/v2/sandboxes/{id}/execute", carries: "json" },
   startOperation: { method: "POST", path: "/api/v2/sandboxes/{id}/operations", carries: "json" },
   listOperations: { method: "GET", path: "/api/v2/sandboxes/{id}/operations", carries: "json" },

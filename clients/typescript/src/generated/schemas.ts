@@ -118,7 +118,7 @@ export interface AuditEvent {
    */
   readonly path: string
   /** What the call was about. */
-  readonly targetType: "account" | "apiKey" | "workspace" | "sandbox" | "operation" | "process" | "preview" | "serviceAccess" | "connectionGrant" | "grant" | "session" | null
+  readonly targetType: "account" | "apiKey" | "workspace" | "sandbox" | "operation" | "process" | "preview" | "serviceAccess" | "connectionGrant" | "snapshot" | "grant" | "session" | null
   /** Its id, also of what was made; null where there is none (refused), or where it is a capability. */
   readonly targetId: string | null
   /**
@@ -313,6 +313,23 @@ export interface CreateSandboxRequest {
      */
     readonly deleteAfterStoppedSeconds?: number | null | undefined
   } | null | undefined
+  /**
+   * An own snapshot that is ready: the volume begins as a copy of it, as large as it was, on its host. Its variables
+   * come along; those of `env` win by name. The runtime is the snapshot's. Absent or null: the volume starts empty.
+   */
+  readonly snapshotId?: SnapshotId | null | undefined
+}
+
+/** A snapshot to take. An absent body means {}. */
+export interface CreateSnapshotRequest {
+  /** For people; names need not be unique. Absent or null: none. */
+  readonly name?: string | null | undefined
+  /**
+   * true: the memory and the running processes, too. No runtime of this server can do that yet: 422. By default
+   * `false`.
+   */
+  readonly memory?: boolean | null | undefined
+  readonly expiresAt?: string | null | undefined
 }
 
 /** A workspace to make. */
@@ -514,6 +531,9 @@ export type EndpointId = string
  * | `METHOD_NOT_ALLOWED` | 405 | allow |
  * | `EXECUTION_TIMEOUT` | 408 | what ExecutionResult held so far |
  * | `IDEMPOTENCY_CONFLICT` | 409 |  |
+ * | `SNAPSHOT_NOT_READY` | 409 | status |
+ * | `SANDBOX_NOT_CAPTURABLE` | 409 | status |
+ * | `MEMORY_NOT_SUPPORTED` | 422 |  |
  * | `WORKSPACE_QUOTA_EXCEEDED` | 409 | limit |
  * | `WORKSPACE_NOT_EMPTY` | 409 | sandboxCount |
  * | `PREVIEW_EXISTS` | 409 |  |
@@ -532,6 +552,7 @@ export type EndpointId = string
  * | `UNSUPPORTED_MEDIA_TYPE` | 415 | expected |
  * | `SANDBOX_LIMIT_REACHED` | 429 | limit |
  * | `STORAGE_LIMIT_REACHED` | 429 | limitBytes |
+ * | `SNAPSHOT_LIMIT_REACHED` | 429 | limit |
  * | `RATE_LIMITED` | 429 | retryAfterSeconds |
  * | `INTERNAL` | 500 | null, or outcome: unknown |
  * | `UNSUPPORTED_BY_RUNTIME` | 501 |  |
@@ -541,7 +562,7 @@ export type EndpointId = string
  * | `PREVIEW_TRANSPORT_UNAVAILABLE` | 503 |  |
  * | `CLEANUP_PENDING` | 503 |  |
  */
-export type Error = InvalidRequestError | InvalidPathError | NetworkDisabledError | UnauthenticatedError | CreditExhaustedError | ScopeRequiredError | AccountSuspendedError | CrossSiteRequestError | NotFoundError | MethodNotAllowedError | ExecutionTimeoutError | IdempotencyConflictError | WorkspaceQuotaExceededError | WorkspaceNotEmptyError | PreviewExistsError | CursorStaleError | TextNotFoundError | TextAmbiguousError | DestinationExistsError | DirectoryNotEmptyError | NotADirectoryError | IsADirectoryError | AlreadyExistsError | ArchiveIncompleteError | PreconditionFailedError | PayloadTooLargeError | StorageFullError | UnsupportedMediaTypeError | SandboxLimitReachedError | StorageLimitReachedError | RateLimitedError | InternalError | UnsupportedByRuntimeError | SandboxUnavailableError | ServiceUnavailableError | RuntimeUnavailableError | PreviewTransportUnavailableError | CleanupPendingError
+export type Error = InvalidRequestError | InvalidPathError | NetworkDisabledError | UnauthenticatedError | CreditExhaustedError | ScopeRequiredError | AccountSuspendedError | CrossSiteRequestError | NotFoundError | MethodNotAllowedError | ExecutionTimeoutError | IdempotencyConflictError | SnapshotNotReadyError | SandboxNotCapturableError | MemoryNotSupportedError | WorkspaceQuotaExceededError | WorkspaceNotEmptyError | PreviewExistsError | CursorStaleError | TextNotFoundError | TextAmbiguousError | DestinationExistsError | DirectoryNotEmptyError | NotADirectoryError | IsADirectoryError | AlreadyExistsError | ArchiveIncompleteError | PreconditionFailedError | PayloadTooLargeError | StorageFullError | UnsupportedMediaTypeError | SandboxLimitReachedError | StorageLimitReachedError | SnapshotLimitReachedError | RateLimitedError | InternalError | UnsupportedByRuntimeError | SandboxUnavailableError | ServiceUnavailableError | RuntimeUnavailableError | PreviewTransportUnavailableError | CleanupPendingError
 
 /** A command to run and to wait for. */
 export interface ExecuteRequest {
@@ -658,6 +679,53 @@ export interface FileStatResponse {
   readonly modifiedAt: string
 }
 
+/** How many copies of a Sandbox to make. An absent body means {}. */
+export interface ForkRequest {
+  /** How many Sandboxes to make, at most 100. By default `1`. */
+  readonly count?: number | null | undefined
+  /**
+   * Their names, in order; null in it: no name. At most `count`; those without an entry are called as the source is.
+   */
+  readonly names?: ReadonlyArray<string | null> | null | undefined
+  /**
+   * true: with the memory and the running processes. No runtime of this server can do that yet: 422. By default
+   * `false`.
+   */
+  readonly memory?: boolean | null | undefined
+  /** Of each. Absent or null: the source's. */
+  readonly metadata?: { readonly [name: string]: string } | null | undefined
+  /** Of each, as in createSandbox. Absent or null: the source's. */
+  readonly lifetime?: {
+    /**
+     * It is stopped when it has run for so many seconds, counted from its boot; time that it slept counts, and a later
+     * boot starts the count again.
+     */
+    readonly stopAfterSeconds?: number | null | undefined
+    /**
+     * It is stopped when it has not been used for so many seconds. A use is a command, a file call, a terminal, and a
+     * connection of a preview, a tunnel or SSH, for as long as it lasts. A boot and a waking count as one. So does a
+     * restart of the service, which may forget uses before it: it is never stopped sooner, only later; so it is, by up
+     * to 15 s, where the service is several processes.
+     */
+    readonly stopAfterIdleSeconds?: number | null | undefined
+    /**
+     * It is deleted with its volume when it has been stopped for so many seconds (by its lifetime, by a client, or at
+     * the end of the account's credit), or failed for so long. 0: immediately.
+     */
+    readonly deleteAfterStoppedSeconds?: number | null | undefined
+  } | null | undefined
+  readonly expiresAt?: string | null | undefined
+}
+
+/** The snapshot of a fork, and the Sandboxes that were made of it. */
+export interface ForkResponse {
+  readonly snapshot: Snapshot
+  /** Those that were made, in order. */
+  readonly sandboxes: ReadonlyArray<Sandbox>
+  /** Those that were not, in order. */
+  readonly refused: ReadonlyArray<RefusedFork>
+}
+
 /**
  * 409. This Idempotency-Key was used with a different request. Use a new key.
  *
@@ -679,7 +747,7 @@ export interface IdempotencyConflictError {
 /** A Transition and whose it is, as the event streams tell it. */
 export interface InnerTransition {
   /** What took it. */
-  readonly kind: "operation" | "preview" | "serviceAccess" | "connectionGrant"
+  readonly kind: "operation" | "preview" | "serviceAccess" | "connectionGrant" | "snapshot"
   /** Whose step it is: an operation's id; a preview's is not its id. */
   readonly actorId: string
   /** The Sandbox that it lived in. */
@@ -802,6 +870,20 @@ export interface Issue {
   readonly path: ReadonlyArray<string | number>
   /** What is wrong, for people. */
   readonly message: string
+}
+
+/** A Sandbox that was made of a snapshot of this one. */
+export interface LineageChild {
+  readonly snapshotId: SnapshotId
+  readonly sandboxId: SandboxId
+  /** When it was made. */
+  readonly createdAt: string
+}
+
+/** One step back: a snapshot, and the Sandbox that it was taken of. */
+export interface LineageParent {
+  readonly snapshotId: SnapshotId
+  readonly sandboxId: SandboxId
 }
 
 /** A preview without its id and URL, which are its secret. */
@@ -978,6 +1060,24 @@ export interface Me {
     /** Most that the volumes of one workspace are together. */
     readonly workspaceStorageBytes: number
   }
+}
+
+/**
+ * 422. The runtime of this Sandbox cannot keep memory and processes in a snapshot. Send memory false.
+ *
+ * Cause: The request asks for a snapshot with memory and processes, which the runtime of the Sandbox cannot take.
+ *
+ * Next step: Send `memory` false, or leave it out: the snapshot has the volume.
+ */
+export interface MemoryNotSupportedError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "MEMORY_NOT_SUPPORTED"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
 }
 
 /** A state machine as a Mermaid diagram. */
@@ -1333,6 +1433,16 @@ export interface Reason {
   readonly message: string
 }
 
+/** One Sandbox of a fork that was not made. */
+export interface RefusedFork {
+  /** Which of them, from 0. */
+  readonly index: number
+  /** The code of the error that createSandbox would have answered. */
+  readonly code: string
+  /** For people; it may change. */
+  readonly message: string
+}
+
 /** Where to move it. */
 export interface RenameFileRequest {
   readonly destination: FilePath
@@ -1395,6 +1505,8 @@ export interface Sandbox {
   /** Whether it reaches the internet and can have previews. */
   readonly networkEnabled: boolean
   readonly volume: SandboxVolume
+  /** The snapshot of which its volume was made, which may be deleted meanwhile; null: it started empty. */
+  readonly snapshotId: SnapshotId | null
   /** 1 for the first boot, +1 for each later boot. */
   readonly generation: number
   readonly metadata: Metadata
@@ -1479,7 +1591,6 @@ export interface SandboxHistory {
   readonly nextCursor: string | null
 }
 
-/** The id of a Sandbox; ids sort by age. */
 export type SandboxId = string
 
 /**
@@ -1539,6 +1650,16 @@ export interface SandboxLimitReachedError {
   }
 }
 
+/** From which Sandboxes one comes, and which come from it: each over a snapshot. */
+export interface SandboxLineage {
+  /** Nearest first, at most 100. They end where a record is no longer kept. */
+  readonly parents: ReadonlyArray<LineageParent>
+  /** One page, newest first, deleted ones included. */
+  readonly children: ReadonlyArray<LineageChild>
+  /** Pass it as cursor to get the next page; null at the end. */
+  readonly nextCursor: string | null
+}
+
 /** Newest first, deleted ones included. */
 export interface SandboxList {
   /** One page, or all where no page was asked for. */
@@ -1553,6 +1674,27 @@ export interface SandboxLogs {
   readonly entries: ReadonlyArray<LogEntry>
   /** There are older matches than those that are answered. */
   readonly truncated: boolean
+}
+
+/**
+ * 409. A snapshot can be taken of a Sandbox that runs, sleeps or is stopped; this one does not.
+ *
+ * Cause: The Sandbox boots, is being stopped or deleted, or never had a volume. `details.status` has its state.
+ *
+ * Next step: Repeat the call once the Sandbox runs, sleeps or is stopped.
+ */
+export interface SandboxNotCapturableError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "SANDBOX_NOT_CAPTURABLE"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** The Sandbox's status. */
+    readonly status: string
+  }
 }
 
 /** What it is allotted. */
@@ -1674,6 +1816,112 @@ export interface ServiceUnavailableError {
     readonly outcome: "unknown"
   } | null
 }
+
+/** The volume of a Sandbox as it was at one instant. It outlives the Sandbox. */
+export interface Snapshot {
+  readonly id: SnapshotId
+  readonly sandboxId: SandboxId
+  readonly workspaceId: WorkspaceId
+  /** The revision of the Sandbox's transition log at which it was asked for. */
+  readonly sandboxRevision: number
+  /** The Sandbox's generation then. */
+  readonly generation: number
+  /** As it was given; null: none was. */
+  readonly name: string | null
+  readonly status: SnapshotStatus
+  /** Why it has that status; null where nothing is to be said. */
+  readonly statusReason: Reason | null
+  /** The Sandbox's runtime; Sandboxes that are made of it have the same. */
+  readonly runtime: "vm" | "namespace"
+  readonly profile: SandboxProfile
+  /** Whether the Sandbox had a network. */
+  readonly networkEnabled: boolean
+  readonly metadata: Metadata
+  /** The names of the variables that come along, sorted. Their values are never told. */
+  readonly envNames: ReadonlyArray<string>
+  /** Whether the memory and the running processes are in it. */
+  readonly memory: boolean
+  /** The size of the volume, full or empty. null until it is ready. */
+  readonly sizeBytes: number | null
+  /**
+   * Bytes that the image occupies on the host; they count toward the workspace's storage limit. null until it is ready.
+   */
+  readonly storedBytes: number | null
+  /** How long writers of the Sandbox waited, in ms; 0: its volume was not in use. null until it is ready. */
+  readonly pausedMs: number | null
+  /** When it was accepted. */
+  readonly createdAt: string
+  /** When its image was whole; null: it never was. */
+  readonly readyAt: string | null
+  /** When it is deleted by itself; null: never. */
+  readonly expiresAt: string | null
+  /** When it was deleted; null: it is not. */
+  readonly deletedAt: string | null
+}
+
+/** The id of a snapshot; ids sort by age. */
+export type SnapshotId = string
+
+/**
+ * 429. The account has as many snapshots as it may have, failed ones included. Delete one first.
+ *
+ * Cause: The account has reached its number of snapshots, which is `details.limit`. Failed ones count.
+ *
+ * Next step: Delete a snapshot. With `expiresAt` a snapshot deletes itself.
+ */
+export interface SnapshotLimitReachedError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "SNAPSHOT_LIMIT_REACHED"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** How many it may have. */
+    readonly limit: number
+  }
+}
+
+/** Newest first, deleted ones included. */
+export interface SnapshotList {
+  /** One page. */
+  readonly snapshots: ReadonlyArray<Snapshot>
+  /** Pass it as cursor to get the next page; null at the end. */
+  readonly nextCursor: string | null
+}
+
+/**
+ * 409. The snapshot is not ready; details.status says what it is.
+ *
+ * Cause: The snapshot is still being made, has failed, or is being deleted. `details.status` has its state.
+ *
+ * Next step: While it is `creating`, read it until it is `ready`. A `failed` one says why in `statusReason`: take
+ * another one.
+ */
+export interface SnapshotNotReadyError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "SNAPSHOT_NOT_READY"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** The snapshot's status. */
+    readonly status: string
+  }
+}
+
+/** One snapshot. */
+export interface SnapshotResponse {
+  readonly snapshot: Snapshot
+}
+
+/**
+ * What it is now. Sandboxes can be made of it while it is ready. failed: there is no image, and statusReason says why.
+ */
+export type SnapshotStatus = "creating" | "ready" | "failed" | "deleting" | "deleted"
 
 /** A command to start; it runs on its own. */
 export interface StartOperationRequest {
@@ -1941,6 +2189,13 @@ export interface UpdateSandboxRequest {
   } | null | undefined
 }
 
+/** A JSON Merge Patch (RFC 7396): what is absent stays as it is, null removes. */
+export interface UpdateSnapshotRequest {
+  /** null: none. */
+  readonly name?: string | null | undefined
+  readonly expiresAt?: string | null | undefined
+}
+
 /** What was used within a window. */
 export interface Usage {
   /** The begin of the window. */
@@ -2039,7 +2294,7 @@ export interface Workspace {
   readonly createdAt: string
   /** Sandboxes that count toward the limits: all but deleted and expired ones. */
   readonly sandboxCount: number
-  /** The sizes of their volumes, together. */
+  /** The sizes of their volumes, and what the images of its snapshots occupy, together. */
   readonly storageBytes: number
   /** What they may be together; beyond it a create is 429. */
   readonly storageLimitBytes: number
@@ -2118,6 +2373,9 @@ export interface ErrorByCode {
   readonly METHOD_NOT_ALLOWED: MethodNotAllowedError
   readonly EXECUTION_TIMEOUT: ExecutionTimeoutError
   readonly IDEMPOTENCY_CONFLICT: IdempotencyConflictError
+  readonly SNAPSHOT_NOT_READY: SnapshotNotReadyError
+  readonly SANDBOX_NOT_CAPTURABLE: SandboxNotCapturableError
+  readonly MEMORY_NOT_SUPPORTED: MemoryNotSupportedError
   readonly WORKSPACE_QUOTA_EXCEEDED: WorkspaceQuotaExceededError
   readonly WORKSPACE_NOT_EMPTY: WorkspaceNotEmptyError
   readonly PREVIEW_EXISTS: PreviewExistsError
@@ -2136,6 +2394,7 @@ export interface ErrorByCode {
   readonly UNSUPPORTED_MEDIA_TYPE: UnsupportedMediaTypeError
   readonly SANDBOX_LIMIT_REACHED: SandboxLimitReachedError
   readonly STORAGE_LIMIT_REACHED: StorageLimitReachedError
+  readonly SNAPSHOT_LIMIT_REACHED: SnapshotLimitReachedError
   readonly RATE_LIMITED: RateLimitedError
   readonly INTERNAL: InternalError
   readonly UNSUPPORTED_BY_RUNTIME: UnsupportedByRuntimeError

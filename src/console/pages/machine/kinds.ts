@@ -2,10 +2,12 @@
 import connectionGrantChart from "../../../../docs/machines/connectionGrant.json" with { type: "json" }
 import previewChart from "../../../../docs/machines/preview.json" with { type: "json" }
 import serviceAccessChart from "../../../../docs/machines/serviceAccess.json" with { type: "json" }
+import snapshotChart from "../../../../docs/machines/snapshot.json" with { type: "json" }
 import walletChart from "../../../../docs/machines/wallet.json" with { type: "json" }
 import { connectionGrantMachine } from "../../../../machines/connectionGrant.ts"
 import { previewMachine } from "../../../../machines/preview.ts"
 import { serviceAccessMachine } from "../../../../machines/serviceAccess.ts"
+import { snapshotMachine } from "../../../../machines/snapshot.ts"
 import { walletMachine } from "../../../../machines/wallet.ts"
 import { chartOf, type SimulatedKind } from "./Kind.ts"
 import { operationKind } from "./operationKind.ts"
@@ -35,6 +37,13 @@ export const kinds: ReadonlyArray<SimulatedKind> = [
     machine: connectionGrantMachine,
     chart: chartOf(connectionGrantMachine, connectionGrantChart),
     ...samples.connectionGrant
+  },
+  {
+    kind: "snapshot",
+    title: "Snapshot",
+    machine: snapshotMachine,
+    chart: chartOf(snapshotMachine, snapshotChart),
+    ...samples.snapshot
   },
   {
     kind: "wallet",

@@ -4,12 +4,14 @@ import type { OperationEvent, OperationInput } from "../../../../machines/operat
 import type { PreviewEvent, PreviewInput } from "../../../../machines/preview.ts"
 import type { SandboxEvent, SandboxInput } from "../../../../machines/sandbox.ts"
 import type { ServiceAccessEvent, ServiceAccessInput } from "../../../../machines/serviceAccess.ts"
+import type { SnapshotEvent, SnapshotInput } from "../../../../machines/snapshot.ts"
 import type { WalletEvent, WalletInput } from "../../../../machines/wallet.ts"
 import type { ConnectionGrantContext } from "../../../../schemas/contexts/ConnectionGrant.ts"
 import type { OperationContext } from "../../../../schemas/contexts/Operation.ts"
 import type { PreviewContext } from "../../../../schemas/contexts/Preview.ts"
 import type { SandboxContext } from "../../../../schemas/contexts/Sandbox.ts"
 import type { ServiceAccessContext } from "../../../../schemas/contexts/ServiceAccess.ts"
+import type { SnapshotContext } from "../../../../schemas/contexts/Snapshot.ts"
 import type { WalletContext } from "../../../../schemas/contexts/Wallet.ts"
 import type { PublicReason, PublicText } from "../../../../schemas/PublicText.ts"
 
@@ -43,6 +45,7 @@ const sandbox: Samples<SandboxInput, SandboxContext, SandboxEvent> = {
     env: { version: "env_example", names: ["TOKEN"] },
     lifetime: { stopAfterSeconds: 3600, stopAfterIdleSeconds: 600, deleteAfterStoppedSeconds: 86_400 },
     bootTimeoutMs: 60_000,
+    snapshotId: null,
     at
   }),
   parameters: {
@@ -147,6 +150,37 @@ const connectionGrant: Samples<ConnectionGrantInput, ConnectionGrantContext, Con
   }
 }
 
+const snapshot: Samples<SnapshotInput, SnapshotContext, SnapshotEvent> = {
+  input: (at) => ({
+    ...owner,
+    snapshotId: "snp_example",
+    workspaceId: "wsp_example",
+    sandboxRevision: 2,
+    generation: 1,
+    hostId: null,
+    name: "example",
+    expiresAt: at + 24 * hourMs,
+    runtime: "vm",
+    profile: { vcpus: 1, memoryBytes: 1_073_741_824, diskBytes: 4_294_967_296 },
+    networkEnabled: true,
+    sandboxName: "example",
+    metadata: {},
+    env: null,
+    lifetime: null,
+    memory: false,
+    at
+  }),
+  parameters: {
+    CAPTURED: ({ profile }) => ({ hostId: null, sizeBytes: profile.diskBytes, storedBytes: 73_400_320, pausedMs: 12 }),
+    CAPTURE_FAILED: because,
+    SNAPSHOT_LOST: because,
+    CHANGED: ({ edition }) => ({ edition, changes: { name: "changed" } }),
+    DELETE: nothing,
+    EXPIRE: nothing,
+    IMAGE_GONE: nothing
+  }
+}
+
 const wallet: Samples<WalletInput, WalletContext, WalletEvent> = {
   input: (at) => ({ accountId: "acc_example", at }),
   parameters: {
@@ -168,4 +202,4 @@ const wallet: Samples<WalletInput, WalletContext, WalletEvent> = {
   }
 }
 
-export const samples = { sandbox, operation, preview, serviceAccess, connectionGrant, wallet }
+export const samples = { sandbox, operation, preview, serviceAccess, connectionGrant, snapshot, wallet }

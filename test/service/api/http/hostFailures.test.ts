@@ -27,6 +27,8 @@ const failing: Readonly<Record<SimulatedCall, number>> = {
   destroy: 2,
   suspend: 2,
   inventory: 9,
+  capture: 9,
+  removeSnapshot: 2,
   guest: 9,
   start: 3,
   attach: 3,
@@ -37,7 +39,7 @@ const failing: Readonly<Record<SimulatedCall, number>> = {
  * One Sandbox from its creation to its deletion, used in all ways: everything that its customer is shown meanwhile and
  * afterwards.
  */
-const told = async (api: TestApi["Service"], call: SimulatedCall) => {
+const told = async (api: TestApi["Service"], call: keyof typeof failing) => {
   let left = failing[call]
   const seen: Array<string> = []
   api.world.intercept = (asked) =>
@@ -72,6 +74,12 @@ const told = async (api: TestApi["Service"], call: SimulatedCall) => {
     await send("POST", `${path}/operations/${operation.id}/cancel`)
     await has("TREE_SETTLED")
   }
+  const { snapshot } = (await send("POST", `${path}/snapshots`, {})).json
+  await isOver(["CAPTURED", "CAPTURE_FAILED"])
+  const taken = (await send("GET", `/snapshots/${snapshot.id}`)).json.snapshot
+  await send("DELETE", `/snapshots/${snapshot.id}`)
+  await events.until(() => events.transitions.some(({ data }) => data.to === "deleted"))
+  await send("GET", `/snapshots/${snapshot.id}/transitions`)
   if (call === "suspend") await has("SUSPEND_FAILED")
   // It fails when the reconciler next asks, which no event shows.
   if (call === "inventory") await untilFound(() => left < failing[call])
@@ -87,7 +95,12 @@ const told = async (api: TestApi["Service"], call: SimulatedCall) => {
   await send("GET", "/audit")
   await send("GET", "/sandboxes")
   events.close()
-  return { id, left, seen: [...seen, JSON.stringify(events.events)], statusReason: failed.statusReason }
+  return {
+    id: call === "capture" ? (snapshot.id as string) : id,
+    left,
+    seen: [...seen, JSON.stringify(events.events)],
+    statusReason: call === "capture" ? taken.statusReason : failed.statusReason
+  }
 }
 
 describe.skipIf(isOverAFleet)("a failure on a host", () => {
@@ -95,7 +108,7 @@ describe.skipIf(isOverAFleet)("a failure on a host", () => {
     Layer.provide(rememberAll)
   )
   layer(service, { excludeTestServices: true })((it) => {
-    for (const call of Object.keys(failing) as ReadonlyArray<SimulatedCall>)
+    for (const call of Object.keys(failing) as ReadonlyArray<keyof typeof failing>)
       it.effect(`shows its customer nothing of the host: ${call}`, () =>
         Effect.gen(function* () {
           const api = yield* TestApi
@@ -107,7 +120,11 @@ describe.skipIf(isOverAFleet)("a failure on a host", () => {
             assert.strictEqual(statusReason.code, "RUNTIME_FAILED")
             assert.include(statusReason.message, reference)
           }
-          if (!["provision", "turn", "suspend"].includes(call)) return
+          if (call === "capture") {
+            assert.strictEqual(statusReason.code, "CAPTURE_FAILED")
+            assert.include(statusReason.message, reference)
+          }
+          if (!["provision", "turn", "suspend", "capture"].includes(call)) return
           const line = lines.find((it) => it.includes(String(reference)))
           assert.include(line, cause)
           assert.include(line, id)

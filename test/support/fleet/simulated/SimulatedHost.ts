@@ -171,6 +171,7 @@ export class SimulatedHost {
       stop: (...of) => ask(own.stop(...of)),
       destroy: (sandboxId) => ask(own.destroy(sandboxId)),
       suspend: (sandboxId, generation) => ask(own.suspend(sandboxId, generation)),
+      snapshots: own.snapshots,
       inventory: ask(own.inventory),
       sample: (sandboxId, generation) => ask(own.sample(sandboxId, generation)),
       guest: (sandboxId, generation) =>

@@ -25,6 +25,13 @@ interface Tenant {
 /** Prepares what the call needs, and returns the call that is cut. */
 type Change = (sandbox: string, tenant: Tenant) => Call | Promise<Call>
 
+/** One that is ready: nothing but the call that is cut changes it. */
+const newSnapshot = async (sandbox: string, send: Tenant["send"]): Promise<string> => {
+  const { id } = (await send("POST", `/api/v2${sandbox}/snapshots`)).json.snapshot
+  while ((await send("GET", `/api/v2/snapshots/${id}`)).json.snapshot.status !== "ready");
+  return id
+}
+
 /** By the operation's id in the OpenAPI description: what the database commits. */
 const committed: Readonly<Record<string, Change>> = {
   createWorkspace: () => ["POST", "/workspaces", { body: { name: "new" }, headers: keyed() }],
@@ -36,6 +43,14 @@ const committed: Readonly<Record<string, Change>> = {
   createSandbox: (_sandbox, { workspaceId }) => ["POST", "/sandboxes", { body: { workspaceId }, headers: keyed() }],
   updateSandbox: (sandbox) => ["PATCH", sandbox, { body: { name: "other", env: { NAME: "value" } } }],
   deleteSandbox: (sandbox) => ["DELETE", sandbox],
+  createSnapshot: (sandbox) => ["POST", `${sandbox}/snapshots`, { body: {}, headers: keyed() }],
+  updateSnapshot: async (sandbox, { send }) => [
+    "PATCH",
+    `/snapshots/${await newSnapshot(sandbox, send)}`,
+    { body: { name: "other" } }
+  ],
+  deleteSnapshot: async (sandbox, { send }) => ["DELETE", `/snapshots/${await newSnapshot(sandbox, send)}`],
+  forkSandbox: (sandbox) => ["POST", `${sandbox}/fork`, { body: {}, headers: keyed() }],
   stopSandbox: (sandbox) => ["POST", `${sandbox}/stop`],
   startSandbox: async (sandbox, { send }) => {
     await send("POST", `/api/v2${sandbox}/stop`)

@@ -9,7 +9,7 @@ import {
   previewCommands
 } from "../../../proofs/product/dependentCommands.ts"
 import { sandboxCommands } from "../../../proofs/product/sandboxCommands.ts"
-import { hostCommands, walletCommands } from "../../../proofs/product/sharedCommands.ts"
+import { hostCommands, snapshotCommands, walletCommands } from "../../../proofs/product/sharedCommands.ts"
 
 const source = join(import.meta.dirname, "../../../../src")
 
@@ -28,7 +28,8 @@ it.each([
   ["access/serviceAccess/ServiceAccessDefinition.ts", accessCommands],
   ["access/ssh/GrantDefinition.ts", grantCommands],
   ["wallet/WalletDefinition.ts", walletCommands],
-  ["fleet/HostDefinition.ts", hostCommands]
+  ["fleet/HostDefinition.ts", hostCommands],
+  ["snapshot/SnapshotDefinition.ts", snapshotCommands]
 ])("%s", (file, commands) => {
   const explored = Object.fromEntries(Object.entries(commands).map(([name, { lane }]) => [name, lane]))
   assert.deepStrictEqual(explored, lanesIn(file))

@@ -24,6 +24,7 @@ from ..schemas import (
     FileList,
     FilePath,
     FileStatResponse,
+    ForkResponse,
     Lifetime,
     LogSource,
     LogsResponse,
@@ -42,12 +43,17 @@ from ..schemas import (
     ProcessList,
     SandboxHistory,
     SandboxId,
+    SandboxLineage,
     SandboxList,
     SandboxResponse,
     SandboxStatus,
     ServiceAccessEnvelope,
     ServiceAccessId,
     ServiceAccessRevoke,
+    SnapshotId,
+    SnapshotList,
+    SnapshotResponse,
+    SnapshotStatus,
     TransitionList,
     UnpackedArchive,
     UsageResponse,
@@ -186,6 +192,7 @@ class AsyncApi:
         metadata: Given[Optional[Dict[str, str]]] = UNSET,
         env: Given[Optional[Dict[str, str]]] = UNSET,
         lifetime: Given[Optional[Lifetime]] = UNSET,
+        snapshot_id: Given[Optional[SnapshotId]] = UNSET,
         attempt_seconds: Optional[float] = None,
     ) -> SandboxResponse:
         """Create a Sandbox. Scope: sandbox:create.
@@ -204,6 +211,9 @@ class AsyncApi:
         They are secrets: stored sealed, and answered by name only. At most 65536 bytes of UTF-8 together; values
         contain no NUL. By default `{}`.
         lifetime: What ends it by itself. Absent or null, as each part of it: nothing does.
+        snapshot_id: An own snapshot that is ready: the volume begins as a copy of it, as large as it was, on its
+        host. Its variables come along; those of `env` win by name. The runtime is the snapshot's. Absent or null:
+        the volume starts empty.
         """
         request = Request(
             "createSandbox",
@@ -211,7 +221,7 @@ class AsyncApi:
             "/api/v2/sandboxes",
             query={"wait": wait},
             headers={"Idempotency-Key": idempotency_key},
-            json={"workspaceId": workspace_id, "name": name, "runtime": runtime, "networkEnabled": network_enabled, "metadata": metadata, "env": env, "lifetime": lifetime},
+            json={"workspaceId": workspace_id, "name": name, "runtime": runtime, "networkEnabled": network_enabled, "metadata": metadata, "env": env, "lifetime": lifetime, "snapshotId": snapshot_id},
         )
         return await self.transport.json(request, SandboxResponse.from_json, attempt_seconds)
 
@@ -330,6 +340,169 @@ class AsyncApi:
             query={"limit": limit, "cursor": cursor},
         )
         return await self.transport.json(request, SandboxHistory.from_json, attempt_seconds)
+
+    async def create_snapshot(
+        self,
+        id: SandboxId,
+        *,
+        idempotency_key: Optional[str] = None,
+        name: Given[Optional[str]] = UNSET,
+        memory: Given[Optional[bool]] = UNSET,
+        expires_at: Given[Optional[str]] = UNSET,
+        attempt_seconds: Optional[float] = None,
+    ) -> SnapshotResponse:
+        """Take a snapshot of a Sandbox's volume. Scope: sandbox:create.
+
+        idempotency_key: Names this request. A repeated key with the same Sandbox and body gives the original
+        snapshot, with another one 409. Without one, a repetition takes another snapshot. A key lives as long as what
+        it made, and at least 24 hours.
+        name: For people; names need not be unique. Absent or null: none.
+        memory: true: the memory and the running processes, too. No runtime of this server can do that yet: 422. By
+        default `false`.
+        """
+        request = Request(
+            "createSnapshot",
+            "POST",
+            "/api/v2/sandboxes/{id}/snapshots",
+            path={"id": id},
+            headers={"Idempotency-Key": idempotency_key},
+            json={"name": name, "memory": memory, "expiresAt": expires_at},
+        )
+        return await self.transport.json(request, SnapshotResponse.from_json, attempt_seconds)
+
+    async def list_snapshots(
+        self,
+        *,
+        sandbox_id: Optional[SandboxId] = None,
+        status: Optional[List[SnapshotStatus]] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        attempt_seconds: Optional[float] = None,
+    ) -> SnapshotList:
+        """List snapshots. Scope: sandbox:read.
+
+        status: Only those in one of these: the parameter repeated, or commas between them.
+        limit: Most entries of one page.
+        cursor: The nextCursor of the page before, unchanged.
+        """
+        request = Request(
+            "listSnapshots",
+            "GET",
+            "/api/v2/snapshots",
+            query={"sandboxId": sandbox_id, "status": status, "limit": limit, "cursor": cursor},
+        )
+        return await self.transport.json(request, SnapshotList.from_json, attempt_seconds)
+
+    async def get_snapshot(self, id: SnapshotId, *, attempt_seconds: Optional[float] = None) -> SnapshotResponse:
+        """Get a snapshot. Scope: sandbox:read."""
+        request = Request("getSnapshot", "GET", "/api/v2/snapshots/{id}", path={"id": id})
+        return await self.transport.json(request, SnapshotResponse.from_json, attempt_seconds)
+
+    async def update_snapshot(
+        self,
+        id: SnapshotId,
+        *,
+        name: Given[Optional[str]] = UNSET,
+        expires_at: Given[Optional[str]] = UNSET,
+        attempt_seconds: Optional[float] = None,
+    ) -> SnapshotResponse:
+        """Change a snapshot's name or expiry. Scope: sandbox:create.
+
+        name: null: none.
+        """
+        request = Request(
+            "updateSnapshot",
+            "PATCH",
+            "/api/v2/snapshots/{id}",
+            path={"id": id},
+            json={"name": name, "expiresAt": expires_at},
+        )
+        return await self.transport.json(request, SnapshotResponse.from_json, attempt_seconds)
+
+    async def delete_snapshot(self, id: SnapshotId, *, attempt_seconds: Optional[float] = None) -> None:
+        """Delete a snapshot. Scope: sandbox:delete."""
+        request = Request("deleteSnapshot", "DELETE", "/api/v2/snapshots/{id}", path={"id": id})
+        await self.transport.nothing(request, attempt_seconds)
+
+    async def list_snapshot_transitions(
+        self,
+        id: SnapshotId,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        attempt_seconds: Optional[float] = None,
+    ) -> TransitionList:
+        """The transition log of a snapshot. Scope: sandbox:read.
+
+        limit: Most entries of one page.
+        cursor: The nextCursor of the page before, unchanged.
+        """
+        request = Request(
+            "listSnapshotTransitions",
+            "GET",
+            "/api/v2/snapshots/{id}/transitions",
+            path={"id": id},
+            query={"limit": limit, "cursor": cursor},
+        )
+        return await self.transport.json(request, TransitionList.from_json, attempt_seconds)
+
+    async def fork_sandbox(
+        self,
+        id: SandboxId,
+        *,
+        idempotency_key: str,
+        count: Given[Optional[int]] = UNSET,
+        names: Given[Optional[List[Optional[str]]]] = UNSET,
+        memory: Given[Optional[bool]] = UNSET,
+        metadata: Given[Optional[Dict[str, str]]] = UNSET,
+        lifetime: Given[Optional[Lifetime]] = UNSET,
+        expires_at: Given[Optional[str]] = UNSET,
+        attempt_seconds: Optional[float] = None,
+    ) -> ForkResponse:
+        """Make copies of a Sandbox. Scope: sandbox:create.
+
+        idempotency_key: Names this request. Keys belong to the account and the kind of call; a repeated key with the
+        same method, path and JSON body gives the original result, with another one 409. A key lives as long as what
+        it made, and at least 24 hours.
+        count: How many Sandboxes to make, at most 100. By default `1`.
+        names: Their names, in order; null in it: no name. At most `count`; those without an entry are called as the
+        source is.
+        memory: true: with the memory and the running processes. No runtime of this server can do that yet: 422. By
+        default `false`.
+        metadata: Of each. Absent or null: the source's.
+        lifetime: Of each, as in createSandbox. Absent or null: the source's.
+        """
+        request = Request(
+            "forkSandbox",
+            "POST",
+            "/api/v2/sandboxes/{id}/fork",
+            path={"id": id},
+            headers={"Idempotency-Key": idempotency_key},
+            json={"count": count, "names": names, "memory": memory, "metadata": metadata, "lifetime": lifetime, "expiresAt": expires_at},
+        )
+        return await self.transport.json(request, ForkResponse.from_json, attempt_seconds)
+
+    async def read_sandbox_lineage(
+        self,
+        id: SandboxId,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        attempt_seconds: Optional[float] = None,
+    ) -> SandboxLineage:
+        """From which Sandboxes a Sandbox comes, and which come from it. Scope: sandbox:read.
+
+        limit: Most entries of one page.
+        cursor: The nextCursor of the page before, unchanged.
+        """
+        request = Request(
+            "readSandboxLineage",
+            "GET",
+            "/api/v2/sandboxes/{id}/lineage",
+            path={"id": id},
+            query={"limit": limit, "cursor": cursor},
+        )
+        return await self.transport.json(request, SandboxLineage.from_json, attempt_seconds)
 
     async def execute(
         self,

@@ -9,7 +9,8 @@ export const nameOfKind: Readonly<Record<LaneKind, readonly [one: string, many: 
   operation: ["Operation", "Operations"],
   preview: ["Preview", "Previews"],
   serviceAccess: ["Service access", "Service accesses"],
-  connectionGrant: ["Connection grant", "Connection grants"]
+  connectionGrant: ["Connection grant", "Connection grants"],
+  snapshot: ["Snapshot", "Snapshots"]
 }
 
 export const pathOfOperation = (sandboxId: string, operationId: string): string =>

@@ -25,7 +25,8 @@ export const rowsMax: Readonly<Record<LaneKind, number>> = {
   operation: 6,
   preview: 3,
   serviceAccess: 3,
-  connectionGrant: 3
+  connectionGrant: 3,
+  snapshot: 3
 }
 
 /** Whether a text fits into a bar. */

@@ -1,7 +1,7 @@
 /** Everything with a lane on a Sandbox's timeline, as a list of steps. */
 import type { Transition } from "../../../../../schemas/Transition.ts"
 
-export const laneKinds = ["sandbox", "operation", "preview", "serviceAccess", "connectionGrant"] as const
+export const laneKinds = ["sandbox", "operation", "preview", "serviceAccess", "connectionGrant", "snapshot"] as const
 export type LaneKind = (typeof laneKinds)[number]
 
 /** A transition, reduced to what the timeline shows. */

@@ -1,5 +1,12 @@
 /** How a state is shown: in the page's colours of a status, and whether something is over in it. */
-import { isDeleted, isEndedAccess, isEndedGrant, isEndedOperation, isEndedPreview } from "../../states.ts"
+import {
+  isDeleted,
+  isDeletedSnapshot,
+  isEndedAccess,
+  isEndedGrant,
+  isEndedOperation,
+  isEndedPreview
+} from "../../states.ts"
 import type { LaneKind, Thing } from "./things.ts"
 import { lastOf } from "./things.ts"
 
@@ -15,6 +22,8 @@ const toneOfState: Readonly<Record<string, Tone>> = {
   failed: "bad",
   queued: "warn",
   completed: "good",
+  creating: "warn",
+  ready: "good",
   opening: "warn",
   active: "good",
   granted: "good",
@@ -34,7 +43,8 @@ const ends: Readonly<Record<LaneKind, (state: string) => boolean>> = {
   operation: isEndedOperation,
   preview: isEndedPreview,
   serviceAccess: isEndedAccess,
-  connectionGrant: isEndedGrant
+  connectionGrant: isEndedGrant,
+  snapshot: isDeletedSnapshot
 }
 
 /** Nothing leads out of it. */

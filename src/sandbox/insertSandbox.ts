@@ -1,0 +1,108 @@
+/** The transaction of a create: counts, places and inserts one Sandbox. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { type SandboxInput, sandboxMachine } from "../../machines/sandbox.ts"
+import type { SnapshotContext } from "../../schemas/contexts/Snapshot.ts"
+import { InvalidRequest } from "../../schemas/Errors.ts"
+import { requiredForVm } from "../../schemas/IdempotencyKey.ts"
+import { Settings } from "../Config.ts"
+import { ActorHost } from "../engine/ActorHost.ts"
+import type { NewActor } from "../engine/NewActor.ts"
+import { newId } from "../platform/identifier/newId.ts"
+import { changeBegins } from "../store/Change.ts"
+import { encodeInsert } from "../store/JournalEncoding.ts"
+import { insertActors } from "../store/JournalStatements.ts"
+import { Placement } from "./Placement.ts"
+import { SandboxEnvs } from "./SandboxEnvs.ts"
+import type { Sandboxes } from "./Sandboxes.ts"
+import { envAfter, lifetimeOf } from "./sandboxChanges.ts"
+import { sandboxOrigin } from "./sandboxOrigin.ts"
+import { KeyClaimed, sandboxQuota } from "./sandboxQuota.ts"
+
+/** With the client's key, or one that no other request has. */
+export type AskedSandbox = Parameters<Sandboxes["Service"]["create"]>[0] & {
+  readonly idempotencyKey: string
+  readonly hasKey: boolean
+  readonly keyKind: "sandbox.create" | "sandbox.fork.child"
+}
+
+/** @source contract.md "Sandboxes": a create of a VM Sandbox needs a key. */
+export const requireKey = (hasKey: boolean, runtime: "vm" | "namespace" | null): Effect.Effect<void, InvalidRequest> =>
+  !hasKey && runtime === "vm"
+    ? Effect.fail(new InvalidRequest({ details: { issues: [{ path: ["Idempotency-Key"], message: requiredForVm }] } }))
+    : Effect.void
+
+/** The new actor, as the host prepares it. */
+const newSandbox = (
+  { accountId, requestId, idempotencyKey, fingerprint, request, keyKind }: AskedSandbox,
+  input: Pick<SandboxInput, "sandboxId" | "hostId" | "runtime" | "profile" | "env" | "bootTimeoutMs" | "at">
+): NewActor<SandboxInput> => ({
+  id: input.sandboxId,
+  accountId,
+  sandboxId: input.sandboxId,
+  input: {
+    ...input,
+    accountId,
+    workspaceId: request.workspaceId,
+    volumeId: newId("vol_"),
+    name: request.name,
+    networkEnabled: request.networkEnabled,
+    metadata: request.metadata,
+    lifetime: lifetimeOf(null, request.lifetime),
+    snapshotId: request.snapshotId ?? null
+  },
+  payload: null,
+  cause: "client",
+  requestId,
+  idempotency: { kind: keyKind, key: idempotencyKey, fingerprint }
+})
+
+export const insertSandbox = Effect.gen(function* () {
+  const host = yield* ActorHost
+  const placement = yield* Placement
+  const settings = yield* Settings
+  const envs = yield* SandboxEnvs
+  const sql = yield* SqlClient.SqlClient
+  const requireQuota = yield* sandboxQuota
+  const origins = yield* sandboxOrigin
+  const { sandboxVcpus: vcpus, sandboxMemoryBytes: memoryBytes, volumeBytes, bootTimeoutMs } = settings
+
+  /** Its variables: those of its snapshot, and those that were given. */
+  const variablesOf = Effect.fnUntraced(function* ({ request }: AskedSandbox, origin: SnapshotContext | null) {
+    if (origin === null || origin.env === null) return request.env
+    return yield* envAfter(yield* envs.read(origin.snapshotId, origin.env.version), request.env)
+  })
+
+  /** Counting and inserting are one step for the whole account. KeyClaimed: another request has made this key's Sandbox. */
+  return Effect.fnUntraced(function* (asked: AskedSandbox, origin: SnapshotContext | null, at: number) {
+    const { accountId, requestId, idempotencyKey, request, keyKind } = asked
+    const { networkEnabled } = request
+    const sandboxId = newId("sbx_")
+    const diskBytes = origin?.profile.diskBytes ?? volumeBytes
+    yield* requireQuota({ accountId, kind: keyKind, key: idempotencyKey }, request, diskBytes)
+    if (origin !== null) yield* origins.lock(origin, keyKind === "sandbox.fork.child")
+    const variables = yield* variablesOf(asked, origin)
+    const env = envs.name(variables)
+    const { hostId, runtime } = yield* placement.place({
+      sandboxId,
+      runtime: origin?.runtime ?? request.runtime ?? null,
+      networkEnabled,
+      vcpus,
+      memoryBytes,
+      diskBytes,
+      onHost: origin?.hostId ?? null
+    })
+    yield* requireKey(asked.hasKey, runtime)
+    const profile = { vcpus, memoryBytes, diskBytes }
+    const inserted = host.prepare(
+      sandboxMachine,
+      newSandbox(asked, { sandboxId, hostId, runtime, profile, env, bootTimeoutMs, at })
+    )
+    yield* changeBegins
+    const made = yield* insertActors(sql, [encodeInsert(inserted)], [requestId])
+    if (made.size === 0) return yield* new KeyClaimed()
+    if (env !== null) yield* envs.keep(sandboxId, env, variables)
+    if (origin !== null) yield* origins.note(sandboxId, origin, at)
+    return inserted
+  })
+})

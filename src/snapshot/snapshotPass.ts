@@ -1,0 +1,71 @@
+/**
+ * The reconciler of the snapshots of one host: removes images that no snapshot has, such as the unfinished one of a killed service, and tells snapshots
+ * whose image the host does not have any more.
+ */
+import { Effect, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { snapshotMachine } from "../../machines/snapshot.ts"
+import { publicText } from "../../schemas/PublicText.ts"
+import { ActorHost } from "../engine/ActorHost.ts"
+import type { RuntimeUnavailable, Snapshots } from "../runtime/Runtime.ts"
+import { Int8, textColumn } from "../store/Columns.ts"
+import { fieldOf } from "../store/SnapshotFields.ts"
+import { isSnapshotGone, usableSnapshotStates } from "./snapshotStates.ts"
+
+/** Log lines of one pass name at most so many images: the host decides how many it lists. */
+const namedMax = 64
+
+const lost = { code: "SNAPSHOT_LOST", message: publicText`Its host does not have the image any more.` }
+
+export const snapshotPass = Effect.gen(function* () {
+  const host = yield* ActorHost
+  const sql = yield* SqlClient.SqlClient
+
+  const findUsable = SqlSchema.findAll({
+    Request: Schema.NullOr(Schema.String),
+    Result: Schema.Struct({ id: Schema.String, revision: Int8 }),
+    execute: (hostId) => sql`
+      select id, revision from actors where kind = 'snapshot' and ended_at is null
+        and status = any(${textColumn(usableSnapshotStates)}::text[])
+        and ${sql.literal(fieldOf("actors", "hostId", "text"))} is not distinct from ${hostId}::text`
+  })
+  const findKnown = SqlSchema.findAll({
+    Request: Schema.Array(Schema.String),
+    Result: Schema.Struct({ id: Schema.String, status: Schema.String }),
+    execute: (ids) =>
+      sql`select id, status from actors where kind = 'snapshot' and id = any(${textColumn(ids)}::text[])`
+  })
+
+  /**
+   * One pass.
+   * @param hostId As the snapshots name their host; null: the service's only host.
+   */
+  return Effect.fnUntraced(function* (hostId: string | null, snapshots: Pick<Snapshots, "inventory" | "remove">) {
+    // Snapshots first, then the images: one that is made in between does not look lost. Then the owners of the images: each was stored before.
+    const usable = yield* Effect.orDie(findUsable(hostId))
+    const images = yield* snapshots.inventory
+    const known = new Map((yield* Effect.orDie(findKnown(images))).map(({ id, status }) => [id, status]))
+    const orphans = images.filter((id) => !known.has(id) || isSnapshotGone(known.get(id)!))
+    for (const [index, id] of orphans.entries()) {
+      if (index < namedMax) yield* Effect.logWarning(`Removing the image ${id}, which no snapshot has`)
+      // A failed removal must not block the others.
+      yield* snapshots
+        .remove(id, hostId)
+        .pipe(
+          Effect.catch((error: RuntimeUnavailable) =>
+            index < namedMax ? Effect.logWarning(`The image ${id} is not removed yet`, error.message) : Effect.void
+          )
+        )
+    }
+    const there = new Set(images)
+    for (const { id, revision } of usable) {
+      if (there.has(id)) continue
+      yield* Effect.logError(`The image of ${id} is missing on its host`)
+      yield* host
+        .send(snapshotMachine, id, { type: "SNAPSHOT_LOST", reason: lost }, { cause: "runtime", revision })
+        .pipe(Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void))
+    }
+  })
+})
+
+export type SnapshotPass = Effect.Success<typeof snapshotPass>

@@ -1,0 +1,64 @@
+/**
+ * What an account must have for one more snapshot: credit, and room below its limits. Checked in the transaction that inserts the snapshot, under the
+ * lock of the account's row, as for a Sandbox. An image that is being made occupies nothing yet: the storage limit refuses only when it is reached.
+ */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { AccountSuspended, StorageLimitReached } from "../../schemas/Errors.ts"
+import { SnapshotLimitReached } from "../../schemas/SnapshotErrors.ts"
+import { accountLimits, type LimitsRow, ownLimitsOf } from "../account/AccountLimits.ts"
+import { requireCredit } from "../account/Credit.ts"
+import { keyIsTaken, type TakenBy } from "../account/idempotency/IdempotencyKeys.ts"
+import { Settings } from "../Config.ts"
+import { KeyClaimed, snapshotBytes } from "../sandbox/sandboxQuota.ts"
+import { countedStates } from "../sandbox/sandboxStates.ts"
+import { textColumn } from "../store/Columns.ts"
+import { volumeBytesOf } from "../store/SnapshotFields.ts"
+import { countedSnapshotStates } from "./snapshotStates.ts"
+
+interface AccountRow extends LimitsRow {
+  readonly is_suspended: boolean
+  readonly exhausted_at: bigint | null
+}
+
+interface Used {
+  /** Snapshots of the account. */
+  readonly count: number
+  /** Of the workspace. */
+  readonly bytes: bigint
+  readonly key_taken: boolean
+}
+
+export const snapshotQuota = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const settings = yield* Settings
+
+  const readUsed = (workspaceId: string, key: TakenBy) =>
+    Effect.map(
+      sql<Used>`
+        select (select count(*)::int4 from actors
+                where account_id = ${key.accountId} and kind = 'snapshot' and ended_at is null
+                  and status = any(${textColumn(countedSnapshotStates)}::text[])) as count,
+               (select coalesce(sum(${sql.literal(volumeBytesOf("actors"))}), 0)::int8 from actors
+                where account_id = ${key.accountId} and kind = 'sandbox' and workspace_id = ${workspaceId}
+                  and sandbox_status = any(${textColumn(countedStates)}::text[]))
+               + ${snapshotBytes(sql, key.accountId, workspaceId)} as bytes,
+               ${keyIsTaken(sql, key)} as key_taken`,
+      ([used]) => used!
+    )
+
+  return Effect.fnUntraced(function* (key: TakenBy, workspaceId: string) {
+    const [account] = yield* sql<AccountRow>`
+      select suspended_at is not null as is_suspended, exhausted_at, sandboxes_limit, workspaces_limit, workspace_storage_bytes_limit
+      from accounts where id = ${key.accountId} for no key update`
+    const used = yield* readUsed(workspaceId, key)
+    // The key may have been claimed while this request waited for the lock; a replay comes before every other answer.
+    if (used.key_taken) return yield* new KeyClaimed()
+    if (account!.is_suspended) return yield* new AccountSuspended()
+    yield* requireCredit(account!.exhausted_at === null ? null : Number(account!.exhausted_at))
+    const limit = settings.snapshotsPerAccount
+    if (used.count >= limit) return yield* new SnapshotLimitReached({ details: { limit } })
+    const { workspaceStorageBytes: limitBytes } = accountLimits(ownLimitsOf(account!), settings)
+    if (Number(used.bytes) >= limitBytes) return yield* new StorageLimitReached({ details: { limitBytes } })
+  })
+})

@@ -1,0 +1,10 @@
+/** The meaning of a snapshot's states for other code, by the tags of its machine. */
+import { snapshotMachine } from "../../machines/snapshot.ts"
+import { isTagged, taggedStates } from "../engine/taggedStates.ts"
+
+/** It counts toward the account's number of snapshots. */
+export const countedSnapshotStates = taggedStates(snapshotMachine, "counted")
+/** Its host has the image. */
+export const usableSnapshotStates = taggedStates(snapshotMachine, "usable")
+/** Nothing but its record is left. */
+export const isSnapshotGone = isTagged(snapshotMachine, "gone")
