@@ -14,6 +14,7 @@ import { Option, Schema } from "effect"
 import { publicText } from "../../../schemas/PublicText.ts"
 import { type CapturedSnapshot, RuntimeRefused } from "../../runtime/Runtime.ts"
 import type { PromisedFile } from "./diskRoom.ts"
+import type { HostMutex } from "./HostMutex.ts"
 import { flushed } from "./imageCopy.ts"
 import { isSandboxId, readRecord, writeRecord } from "./SandboxRecords.ts"
 
@@ -127,6 +128,20 @@ export class SnapshotStore {
   async ids(): Promise<ReadonlyArray<string>> {
     const ids = (await this.#names()).map((name) => name.slice(0, name.indexOf(".")))
     return [...new Set(ids.filter(isSandboxId))]
+  }
+
+  /** Removes what killed processes left unfinished, where `turns` says that no process is at it. */
+  async tidy(turns: HostMutex): Promise<void> {
+    for (const snapshotId of await this.ids()) {
+      const release = await turns.holdIfFree(SnapshotStore.keyOf(snapshotId))
+      if (release === null) continue
+      try {
+        if ((await this.find(snapshotId)) === null) await this.remove(snapshotId)
+        else await this.removeUnfinished(snapshotId)
+      } finally {
+        release()
+      }
+    }
   }
 
   /** The room that the snapshots may still take: a shared block takes its own room once the volume that shares it changes. */

@@ -1,10 +1,10 @@
 /** Takes snapshots of Sandboxes' volumes, and makes the volumes of new Sandboxes from them. @see SnapshotStore */
 import { existsSync } from "node:fs"
-import { rename, rm } from "node:fs/promises"
+import { rm } from "node:fs/promises"
 import { type CapturedSnapshot, RuntimeUnsupported } from "../../runtime/Runtime.ts"
 import type { HostMutex } from "../linux/HostMutex.ts"
 import { hostCommand } from "../linux/hostCommand.ts"
-import { copyImage, flushed } from "../linux/imageCopy.ts"
+import { copyImage, copyVolume } from "../linux/imageCopy.ts"
 import { capturedOf, SnapshotMissing, SnapshotStore, type StoredSnapshot } from "../linux/SnapshotStore.ts"
 import { VolumeMissing } from "../linux/VolumeRegister.ts"
 import { allocatedBytes } from "../linux/volumeImage.ts"
@@ -93,17 +93,8 @@ export class VolumeSnapshots {
   }
 
   /** Removes what killed processes left unfinished. */
-  async tidy(): Promise<void> {
-    for (const snapshotId of await this.#store.ids()) {
-      const release = await this.#turns.holdIfFree(SnapshotStore.keyOf(snapshotId))
-      if (release === null) continue
-      try {
-        if ((await this.#store.find(snapshotId)) === null) await this.#store.remove(snapshotId)
-        else await this.#store.removeUnfinished(snapshotId)
-      } finally {
-        release()
-      }
-    }
+  tidy(): Promise<void> {
+    return this.#store.tidy(this.#turns)
   }
 
   /** The snapshot of which the Sandbox's volume is to be made; null when it has or had a volume, or starts empty. Rejects with SnapshotMissing. */
@@ -120,18 +111,7 @@ export class VolumeSnapshots {
   async copyTo(state: SandboxState, origin: StoredSnapshot): Promise<boolean> {
     const { image } = this.#layout.volume(state)
     if (image === null) throw noImages()
-    const partial = `${image}.partial`
-    await rm(partial, { force: true })
-    try {
-      const isShared = await copyImage(origin.image, partial)
-      // A file system with reflinks writes the copy to its log before the name.
-      if (!isShared) await flushed(partial)
-      await rename(partial, image)
-      return isShared
-    } catch (cause) {
-      await rm(partial, { force: true })
-      throw cause
-    }
+    return await copyVolume(origin.image, image, null)
   }
 
   async #sizeOf(sandboxId: string, image: string): Promise<number> {
