@@ -39,9 +39,9 @@ export interface HostOutcome {
 type Argv = readonly [string, ...ReadonlyArray<string>]
 
 /** Gathers what a program writes, until it ends or its time is over. */
-const gathering = (resolve: (outcome: HostOutcome) => void, kill: () => void) => {
+const gathering = (resolve: (outcome: HostOutcome) => void, kill: () => void, timeoutMs: number) => {
   const said = { stdout: new BoundedText(), stderr: new BoundedText() }
-  const timer = setTimeout(kill, TIMEOUT_MS)
+  const timer = setTimeout(kill, timeoutMs)
   const finish = (code: number | null, error = "") => {
     clearTimeout(timer)
     resolve({ code, stdout: said.stdout.end(), stderr: said.stderr.end() + error })
@@ -49,13 +49,14 @@ const gathering = (resolve: (outcome: HostOutcome) => void, kill: () => void) =>
   return { said, finish }
 }
 
-const bySpawner = (argv: Argv, input: string | null): Promise<HostOutcome> =>
+const bySpawner = (argv: Argv, input: string | null, timeoutMs: number): Promise<HostOutcome> =>
   new Promise((resolve) => {
     let pid: number | null = null
-    const { said, finish } = gathering(resolve, () => {
+    const kill = () => {
       const it = pid === null ? null : identify(pid)
       if (it !== null) signal(it, "SIGKILL")
-    })
+    }
+    const { said, finish } = gathering(resolve, kill, timeoutMs)
     spawned(argv, HOST_ENVIRONMENT, input, {
       started: (it) => {
         pid = it
@@ -66,10 +67,10 @@ const bySpawner = (argv: Argv, input: string | null): Promise<HostOutcome> =>
     }).hold()
   })
 
-const byNode = (argv: Argv, input: string | null): Promise<HostOutcome> =>
+const byNode = (argv: Argv, input: string | null, timeoutMs: number): Promise<HostOutcome> =>
   new Promise((resolve) => {
     const child = spawn(argv[0], argv.slice(1), { cwd: "/", env: HOST_ENVIRONMENT, stdio: ["pipe", "pipe", "pipe"] })
-    const { said, finish } = gathering(resolve, () => child.kill("SIGKILL"))
+    const { said, finish } = gathering(resolve, () => child.kill("SIGKILL"), timeoutMs)
     child.stdin.on("error", () => {})
     child.stdin.end(input ?? "")
     for (const stream of ["stdout", "stderr"] as const) child[stream].on("data", (bytes) => said[stream].add(bytes))
@@ -77,12 +78,15 @@ const byNode = (argv: Argv, input: string | null): Promise<HostOutcome> =>
     child.on("close", (code) => finish(code))
   })
 
-export const hostCommand = (argv: Argv, input: string | null = null): Promise<HostOutcome> =>
-  hasSpawner ? bySpawner(argv, input) : byNode(argv, input)
+export const hostCommand = (
+  argv: Argv,
+  input: string | null = null,
+  timeoutMs: number = TIMEOUT_MS
+): Promise<HostOutcome> => (hasSpawner ? bySpawner : byNode)(argv, input, timeoutMs)
 
 /** Runs the command. Throws with its output when it fails. */
-export const mustRun = async (argv: Argv, input: string | null = null): Promise<string> => {
-  const { code, stdout, stderr } = await hostCommand(argv, input)
+export const mustRun = async (argv: Argv, input: string | null = null, timeoutMs?: number): Promise<string> => {
+  const { code, stdout, stderr } = await hostCommand(argv, input, timeoutMs)
   if (code === 0) return stdout
   throw new Error(`${argv[0]} ended with ${code}: ${printable(stderr, SHOWN_MAX_CHARS)}`)
 }

@@ -16,6 +16,7 @@ import { type CgroupHost, detectCgroups, NO_CGROUPS, releaseCgroups } from "../l
 import { HostMutex, heldTooLong } from "../linux/HostMutex.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { isSame, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
+import { SnapshotStore } from "../linux/SnapshotStore.ts"
 import { Trash } from "../linux/Trash.ts"
 import { connectUnix } from "../linux/unixSocket.ts"
 import { agentAnswers } from "./agentAnswers.ts"
@@ -30,8 +31,9 @@ import { mendNetworks } from "./mendNetworks.ts"
 import { isUp, type SandboxState } from "./SandboxState.ts"
 import { SPARE_GENERATION, SpareSandboxes, type SpareShape, type StartedSandbox } from "./SpareSandboxes.ts"
 import { unixAgent } from "./unixAgent.ts"
+import { copiedFrom, VolumeSnapshots } from "./VolumeSnapshots.ts"
 import { closeVolume, PREZEROED, removeVolume } from "./volume.ts"
-import { admitVolume, DiskPromised } from "./volumeAdmission.ts"
+import { VolumeAdmission } from "./volumeAdmission.ts"
 import { thawAbandoned } from "./volumeHold.ts"
 
 export interface NamespaceOptions {
@@ -66,8 +68,8 @@ export class NamespaceHost {
   private readonly turns: HostMutex
   private readonly watchers = new Set<() => void>()
   private readonly starts: Semaphore
-  /** One at a time: two must not both take the last room. */
-  private readonly admissions = new Semaphore(1)
+  private readonly admission: VolumeAdmission
+  readonly snapshots: VolumeSnapshots
   private readonly trash: Trash
   readonly spares: SpareSandboxes
   private readonly blanks: BlankVolumes
@@ -88,6 +90,9 @@ export class NamespaceHost {
       patienceMs: options.othersTimeoutMs ?? OTHERS_TIMEOUT_MS,
       onImpatient: (sandboxId) => void run(Effect.logWarning(heldTooLong(sandboxId)))
     })
+    const snapshots = new SnapshotStore(layout.stateFolder)
+    this.admission = new VolumeAdmission(layout, this.users, snapshots, options.diskReserveBytes)
+    this.snapshots = new VolumeSnapshots(snapshots, layout, this.turns, this.admission)
     const isBusy = () => this.boots > 0
     const folder = join(layout.stateFolder, ".blank")
     this.blanks = new BlankVolumes({ folder, extended: PREZEROED, isBusy })
@@ -111,6 +116,7 @@ export class NamespaceHost {
     const layout = await HostLayout.prepare(options.dataDir)
     const host = new NamespaceHost(options, layout)
     host.trash.empty()
+    await host.snapshots.tidy()
     const sandboxIds = layout.sandboxIds()
     const shared = await host.users.settle(
       sandboxIds.map((sandboxId) => ({ sandboxId, uid: layout.state(sandboxId).spec()?.uid ?? null }))
@@ -161,7 +167,9 @@ export class NamespaceHost {
           }
         }
         // Of a Sandbox that was never here there is nothing to end; to look for it takes as long as half a boot.
-        if (this.isNew(state) && (await this.takeSpare(state, spec, begin, wanted))) return
+        // A spare's volume is empty.
+        const takesSpare = spec.snapshotId === undefined && this.isNew(state)
+        if (takesSpare && (await this.takeSpare(state, spec, begin, wanted))) return
         // A spare that failed after the rename is the Sandbox's own, and ends here.
         if (!this.isNew(state)) await this.end(state)
         this.boots++
@@ -170,7 +178,7 @@ export class NamespaceHost {
         } finally {
           this.boots--
         }
-        await this.spares.refill(spec)
+        if (spec.snapshotId === undefined) await this.spares.refill(spec)
       },
       wanted
     )
@@ -209,11 +217,15 @@ export class NamespaceHost {
     wanted: AbortSignal | undefined
   ): Promise<void> {
     const known = state.spec()
+    const origin = await this.snapshots.originOf(state, spec.snapshotId)
     const uid = known?.uid ?? (await this.users.take(spec.sandboxId))
-    await this.admissions.run(async () => {
-      if (known === null) await this.admit(spec, uid)
-      await state.writeSpec({ ...known, uid, volumeBytes: spec.volumeBytes })
-    })
+    const volumeBytes = origin?.sizeBytes ?? spec.volumeBytes
+    const record = { ...known, uid, volumeBytes, ...(origin === null ? {} : copiedFrom(origin)) }
+    await this.admission.volume(known === null ? volumeBytes : null, state, record)
+    // Before its turn: other boots need not wait for it.
+    if (origin !== null && !(await this.snapshots.copyTo(state, origin))) {
+      await state.writeSpec({ ...record, sharedBytes: 0 })
+    }
     const started = await this.starts.run(() => {
       begin()
       return this.start(state, spec, uid)
@@ -225,10 +237,7 @@ export class NamespaceHost {
   private async startSpare(name: string, shape: SpareShape, uid: number | null): Promise<StartedSandbox | null> {
     const state = this.layout.state(name)
     const spec = { ...shape, sandboxId: name, generation: SPARE_GENERATION }
-    await this.admissions.run(async () => {
-      await this.admit(spec, uid)
-      await state.writeSpec({ uid, volumeBytes: shape.volumeBytes, name })
-    })
+    await this.admission.volume(shape.volumeBytes, state, { uid, volumeBytes: shape.volumeBytes, name })
     return await this.starts.runIfFree(() => this.start(state, spec, uid))
   }
 
@@ -313,15 +322,6 @@ export class NamespaceHost {
   watch(wake: () => void): () => void {
     this.watchers.add(wake)
     return () => this.watchers.delete(wake)
-  }
-
-  private async admit({ sandboxId, volumeBytes }: SandboxSpec, uid: number | null): Promise<void> {
-    try {
-      await admitVolume(this.layout, volumeBytes, this.options.diskReserveBytes)
-    } catch (cause) {
-      if (cause instanceof DiskPromised) await this.users.release(uid, sandboxId)
-      throw cause
-    }
   }
 
   /** Boots it; `keep` makes it one of those that are watched. */

@@ -3,7 +3,6 @@ import { Effect, Layer, Schedule, Schema, Stream } from "effect"
 import { Settings, type SettingsShape } from "../../Config.ts"
 import { worker } from "../../platform/worker/Worker.ts"
 import { GuestUnavailable } from "../../runtime/Guest.ts"
-import { noSnapshots } from "../../runtime/noSnapshots.ts"
 import {
   type ConsoleChunk,
   Runtime,
@@ -11,9 +10,11 @@ import {
   type RuntimeRefused,
   RuntimeUnavailable,
   RuntimeUnsupported,
-  type SandboxSpec
+  type SandboxSpec,
+  type Snapshots
 } from "../../runtime/Runtime.ts"
 import { hostFull } from "../linux/hostFull.ts"
+import { noRoomForSnapshot, noVolume, SnapshotMissing, snapshotMissing } from "../linux/SnapshotStore.ts"
 import { VolumeMissing, volumeMissing } from "../linux/VolumeRegister.ts"
 import { isShortage } from "./isShortage.ts"
 import { NamespaceHost } from "./NamespaceHost.ts"
@@ -60,9 +61,34 @@ const provision = (host: NamespaceHost, spec: SandboxSpec, turn: (() => void) | 
 const refused = (cause: unknown): Effect.Effect<never, RuntimeRefused | RuntimeUnavailable> =>
   cause instanceof VolumeMissing
     ? Effect.andThen(Effect.logError(`A Sandbox does not start: ${cause.message}`), Effect.fail(volumeMissing()))
-    : isShortage(cause)
-      ? Effect.andThen(Effect.logWarning(`A Sandbox was refused: ${cause.message}`), Effect.fail(hostFull()))
-      : Effect.fail(unavailable(cause))
+    : cause instanceof SnapshotMissing
+      ? Effect.andThen(Effect.logError(`A Sandbox does not start: ${cause.message}`), Effect.fail(snapshotMissing()))
+      : isShortage(cause)
+        ? Effect.andThen(Effect.logWarning(`A Sandbox was refused: ${cause.message}`), Effect.fail(hostFull()))
+        : Effect.fail(unavailable(cause))
+
+const snapshotRefused = (
+  cause: unknown
+): Effect.Effect<never, RuntimeRefused | RuntimeUnavailable | RuntimeUnsupported> =>
+  cause instanceof RuntimeUnsupported
+    ? Effect.fail(cause)
+    : cause instanceof VolumeMissing
+      ? Effect.fail(noVolume())
+      : isShortage(cause)
+        ? Effect.andThen(
+            Effect.logWarning(`A snapshot was refused: ${cause.message}`),
+            Effect.fail(noRoomForSnapshot())
+          )
+        : Effect.fail(unavailable(cause))
+
+const snapshotsOf = ({ snapshots }: NamespaceHost): Snapshots => ({
+  capture: (snapshotId, sandboxId) =>
+    Effect.uninterruptible(
+      Effect.tryPromise({ try: () => snapshots.capture(snapshotId, sandboxId), catch: (cause) => cause })
+    ).pipe(Effect.catch(snapshotRefused)),
+  remove: (snapshotId) => attempt(() => snapshots.remove(snapshotId)),
+  inventory: attempt(() => snapshots.inventory())
+})
 
 /** Checks are aligned to whole intervals, so that they coincide and wake the process once. */
 const untilEnd = (intervalMs: number): number => 1 + Math.ceil(intervalMs - (performance.now() % intervalMs))
@@ -194,7 +220,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
       stop: (sandboxId, generation) => attempt(() => host.stop(sandboxId, generation)),
       destroy: (sandboxId) => attempt(() => host.destroy(sandboxId)),
       suspend: () => Effect.fail(new RuntimeUnsupported({ message: "Namespaces cannot be suspended" })),
-      snapshots: noSnapshots,
+      snapshots: snapshotsOf(host),
       inventory: Effect.try({ try: () => host.inventory(), catch: unavailable }),
       guest: (sandboxId, generation) =>
         Effect.suspend(() => {

@@ -1,7 +1,7 @@
 /**
  * The driver's records of one Sandbox, which survive restarts of the service, in `<state>/<sandboxId>/`:
  *
- *     spec.json      {uid, volumeBytes, name}: written once, before anything is made
+ *     spec.json      {uid, volumeBytes, name, filesOf, sharedBytes}: written once, before anything is made
  *     runtime.json   the generation that was booted last and its processes; absent when stopped
  *     volume.img     (or volume/ without root)
  *     agent.sock     where its agent listens
@@ -10,6 +10,7 @@
 import { existsSync, readFileSync } from "node:fs"
 import { mkdir, rm } from "node:fs/promises"
 import { join } from "node:path"
+import { isDeepStrictEqual } from "node:util"
 import { Option, Schema } from "effect"
 import { openTo } from "../linux/openTo.ts"
 import { isAlive } from "../linux/ProcessIdentity.ts"
@@ -23,7 +24,11 @@ const Spec = Schema.Struct({
    * The name of its mount point, its cgroups and its processes' marks, which cannot change while it runs: it was started ahead under this name
    * (`SpareSandboxes`). Absent: its own id.
    */
-  name: Schema.optionalKey(Schema.String)
+  name: Schema.optionalKey(Schema.String),
+  /** The user of its volume's files on the disk, where the volume is a copy of another Sandbox's (`giveFiles`). Absent: `uid`. */
+  filesOf: Schema.optionalKey(Schema.Int),
+  /** The volume began with this many bytes that it shares with a snapshot, and may come to need for itself. Absent: 0. */
+  sharedBytes: Schema.optionalKey(Schema.Int)
 })
 export type SandboxRecord = typeof Spec.Type
 
@@ -86,7 +91,7 @@ export class SandboxState {
     // A volume that is a plain folder must be reachable by the Sandbox's user.
     await openTo(this.folder, spec.uid)
     const before = this.spec()
-    if (before?.uid === spec.uid && before.volumeBytes === spec.volumeBytes && before.name === spec.name) return
+    if (before !== null && isDeepStrictEqual(before, spec)) return
     await writeRecord(join(this.folder, "spec.json"), spec, { durable: true })
   }
 

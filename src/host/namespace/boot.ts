@@ -57,7 +57,11 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
     () => existsSync(place.image ?? workspaceOf(place)),
     async () => {
       if (place.image !== null && !existsSync(place.image)) await options.takeBlank(spec.volumeBytes, place.image)
-      await openVolume(place, spec.volumeBytes, uid)
+      const record = state.spec()
+      const filesOf = await openVolume(place, spec.volumeBytes, uid, record?.filesOf)
+      if (record?.filesOf !== undefined && filesOf !== null && filesOf !== record.filesOf) {
+        await state.writeSpec({ ...record, filesOf })
+      }
     }
   )
   const settled = volume.catch(() => {})

@@ -6,12 +6,14 @@
  */
 
 import { randomUUID } from "node:crypto"
-import { existsSync, readFileSync, realpathSync, statfsSync, statSync } from "node:fs"
+import { existsSync, statfsSync, statSync } from "node:fs"
 import { chmod, chown, mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { letGo } from "../linux/holdMark.ts"
 import { hostCommand } from "../linux/hostCommand.ts"
+import { giveFiles } from "../linux/idmapMount.ts"
 import { mountedByProgram } from "../linux/mountImage.ts"
+import { mountOptionsOf } from "../linux/mountTable.ts"
 import { openTo } from "../linux/openTo.ts"
 import type { Trash } from "../linux/Trash.ts"
 import { removeTree, type TreeRemoval } from "../linux/treeRemoval.ts"
@@ -81,19 +83,31 @@ const isEmptied = (path: string): Promise<boolean> =>
     () => false
   )
 
-/** Creates the volume if it is missing, and mounts it if it is not mounted. Safe to repeat after a crash at any point. */
-export const openVolume = async (place: VolumePlace, sizeBytes: number, owner: number | null): Promise<void> => {
+/**
+ * Creates the volume if it is missing, and mounts it if it is not mounted. Safe to repeat after a crash at any point.
+ *
+ * @param filesOf The user of its files on the disk, where that is not the owner: the volume is a copy of another Sandbox's. Resolves with who that is now.
+ */
+export const openVolume = async (
+  place: VolumePlace,
+  sizeBytes: number,
+  owner: number | null,
+  filesOf: number | null = owner
+): Promise<number | null> => {
   await mkdir(place.folder, { recursive: true, mode: 0o700 })
   if (place.image !== null) {
     await ensureVolumeImage({ path: place.image, bytes: sizeBytes, owner: null, extended: PREZEROED, isEmpty: false })
     if (!isMounted(place.folder)) await letGo(place.image)
     if (!isMounted(place.folder)) await mountImage(place.image, place.folder)
   }
+  const isOther = place.image !== null && owner !== null && filesOf !== null
+  const onDisk = isOther ? await giveFiles(place.folder, filesOf, owner) : owner
   // The folder is now the root of the mounted image.
   await openTo(place.folder, owner)
   const workspace = workspaceOf(place)
   await mkdir(workspace, { recursive: true, mode: 0o755 })
   if (owner !== null && (await stat(workspace)).uid !== owner) await chown(workspace, owner, owner)
+  return onDisk
 }
 
 /** Unmounts the volume; its content stays. */
@@ -152,11 +166,4 @@ const mountImage = async (image: string, folder: string): Promise<void> => {
   throw new Error(`mount ended with ${code}: ${stderr.trim()}`)
 }
 
-export const isMounted = (folder: string): boolean => {
-  const path = existsSync(folder) ? realpathSync(folder) : folder
-  // mountinfo writes spaces and similar characters in octal.
-  const written = path.replace(/[\s\\]/g, (it) => `\\${it.charCodeAt(0).toString(8).padStart(3, "0")}`)
-  return readFileSync("/proc/self/mountinfo", "utf8")
-    .split("\n")
-    .some((line) => line.split(" ")[4] === written)
-}
+export const isMounted = (folder: string): boolean => mountOptionsOf(folder) !== null

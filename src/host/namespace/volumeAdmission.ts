@@ -1,26 +1,92 @@
-import { diskObstacle } from "../linux/diskRoom.ts"
+import { Semaphore } from "../../platform/concurrency/Semaphore.ts"
+import { diskObstacle, type PromisedFile } from "../linux/diskRoom.ts"
+import type { HostUsers } from "../linux/HostUsers.ts"
+import type { SnapshotStore } from "../linux/SnapshotStore.ts"
 import { allocatedBytes } from "../linux/volumeImage.ts"
 import type { HostLayout } from "./HostLayout.ts"
+import type { SandboxRecord, SandboxState } from "./SandboxState.ts"
 
 /** The disk has no room for another volume. The message is one sentence for the operator. */
 export class DiskPromised extends Error {}
 
-/** Checks that the disk has room for the full size of every volume image and of one more. Rejects with DiskPromised. */
-export const admitVolume = async (layout: HostLayout, volumeBytes: number, reserveBytes: number): Promise<void> => {
-  if (!layout.volumesEnforced) return
-  const held = await Promise.all(
-    [...layout.sandboxIds(), ...layout.spareNames()].map(async (id) => {
-      const state = layout.state(id)
-      const { image } = layout.volume(state)
-      const bytes = image === null ? 0 : (state.spec()?.volumeBytes ?? 0)
-      return { bytes, allocatedBytes: image === null ? 0 : ((await allocatedBytes(image)) ?? 0) }
+/**
+ * Checks that the disk has room for the full size of every volume image and snapshot, and of one more. One check at a time: two must not both take
+ * the last room.
+ */
+export class VolumeAdmission {
+  readonly #layout: HostLayout
+  readonly #users: HostUsers
+  readonly #snapshots: SnapshotStore
+  readonly #reserveBytes: number
+  readonly #checks = new Semaphore(1)
+  /** Images of snapshots that are being copied, with their sizes on the disk. */
+  readonly #copies = new Map<string, number>()
+
+  constructor(layout: HostLayout, users: HostUsers, snapshots: SnapshotStore, reserveBytes: number) {
+    this.#layout = layout
+    this.#users = users
+    this.#snapshots = snapshots
+    this.#reserveBytes = reserveBytes
+  }
+
+  /**
+   * Records the Sandbox, whose volume's room is taken from then on. Rejects with DiskPromised, and then frees its user id.
+   *
+   * @param volumeBytes Null: the room is taken already.
+   */
+  volume(volumeBytes: number | null, state: SandboxState, record: SandboxRecord): Promise<void> {
+    return this.#checks.run(async () => {
+      try {
+        if (volumeBytes !== null) await this.#check(volumeBytes)
+      } catch (cause) {
+        if (cause instanceof DiskPromised) await this.#users.release(record.uid, state.sandboxId)
+        throw cause
+      }
+      await state.writeSpec(record)
     })
-  )
-  const obstacle = await diskObstacle({
-    folder: layout.stateFolder,
-    held,
-    wanted: [{ bytes: volumeBytes, allocatedBytes: 0 }],
-    reserveBytes
-  })
-  if (obstacle !== null) throw new DiskPromised(obstacle)
+  }
+
+  /** Runs `copy`, which writes that many bytes to `path`. Rejects with DiskPromised. */
+  async copy<A>(path: string, bytes: number, copy: () => Promise<A>): Promise<A> {
+    await this.#checks.run(async () => {
+      await this.#check(bytes)
+      this.#copies.set(path, bytes)
+    })
+    try {
+      return await copy()
+    } finally {
+      this.#copies.delete(path)
+    }
+  }
+
+  async #check(bytes: number): Promise<void> {
+    if (!this.#layout.volumesEnforced) return
+    const held = [...(await this.#volumes()), ...(await this.#snapshots.promised()), ...(await this.#unfinished())]
+    const obstacle = await diskObstacle({
+      folder: this.#layout.stateFolder,
+      held,
+      wanted: [{ bytes, allocatedBytes: 0 }],
+      reserveBytes: this.#reserveBytes
+    })
+    if (obstacle !== null) throw new DiskPromised(obstacle)
+  }
+
+  #volumes(): Promise<ReadonlyArray<PromisedFile>> {
+    return Promise.all(
+      [...this.#layout.sandboxIds(), ...this.#layout.spareNames()].map(async (id) => {
+        const state = this.#layout.state(id)
+        const { image } = this.#layout.volume(state)
+        if (image === null) return { bytes: 0, allocatedBytes: 0 }
+        const spec = state.spec()
+        const allocated = ((await allocatedBytes(image)) ?? 0) - (spec?.sharedBytes ?? 0)
+        return { bytes: spec?.volumeBytes ?? 0, allocatedBytes: Math.max(0, allocated) }
+      })
+    )
+  }
+
+  #unfinished(): Promise<ReadonlyArray<PromisedFile>> {
+    return Promise.all(
+      [...this.#copies].map(async ([path, bytes]) => ({ bytes, allocatedBytes: (await allocatedBytes(path)) ?? 0 }))
+    )
+  }
 }

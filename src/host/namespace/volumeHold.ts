@@ -8,7 +8,7 @@
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { hold, isAbandoned, release } from "../linux/holdMark.ts"
+import { hold, isAbandoned, letGo, release } from "../linux/holdMark.ts"
 import { HOST_ENVIRONMENT, hostCommand } from "../linux/hostCommand.ts"
 import { type StillVolume, writtenAt } from "../linux/StillVolume.ts"
 
@@ -22,12 +22,18 @@ const TRIES = 5
 const FREEZER = `trap "" INT QUIT TERM HUP
 cd "$1" 2>/dev/null && mountpoint -q . || exit 3
 sync -f .
+echo freezes
 fsfreeze -f . || exit 1
 echo held
 cat >/dev/null
 fsfreeze -u .`
 
-/** Null when nothing is mounted; otherwise a function that thaws the volume. */
+export interface HeldVolume extends StillVolume {
+  /** When its writers began to wait, as `performance.now()`; null: it is not mounted, and has no writers. */
+  readonly frozenAt: number | null
+}
+
+/** Null when nothing is mounted; otherwise when the freeze began, and a function that thaws the volume. */
 const frozen = async (folder: string) => {
   const child = spawn("/bin/sh", ["-c", FREEZER, "sh", folder], {
     cwd: "/",
@@ -41,17 +47,24 @@ const frozen = async (folder: string) => {
     said += chunk
   })
   const ended = once(child, "exit")
-  const first = await Promise.race([
-    once(child.stdout, "data").then(() => null),
-    ended.then(([code]) => code as number)
-  ])
+  let frozenAt: number | null = null
+  const isHeld = new Promise<null>((resolve) => {
+    let progress = ""
+    child.stdout.on("data", (chunk) => {
+      progress += chunk
+      frozenAt ??= performance.now()
+      if (progress.endsWith("held\n")) resolve(null)
+    })
+  })
+  const first = await Promise.race([isHeld, ended.then(([code]) => code as number)])
   if (first === 3) return null
   if (first !== null) throw new Error(`${folder} cannot be held still: ${said.trim()}`)
-  return async () => {
+  const thaw = async () => {
     child.stdin.end()
     const [code] = await ended
     if (code !== 0) throw new Error(`${folder} may still be frozen (fsfreeze -u ${folder}): ${said.trim()}`)
   }
+  return { frozenAt, thaw }
 }
 
 /** Thaws a volume whose holder was killed together with its freezer. True if the volume was frozen. */
@@ -67,28 +80,31 @@ export const thawAbandoned = async (image: string, folder: string): Promise<bool
  * @param folder The mount point.
  * @param isMounted Whether the volume is mounted now.
  */
-export const holdVolume = async (image: string, folder: string, isMounted: () => boolean): Promise<StillVolume> => {
+export const holdVolume = async (image: string, folder: string, isMounted: () => boolean): Promise<HeldVolume> => {
+  // Only one reader at a time: a volume cannot be frozen twice.
+  await letGo(image)
   await thawAbandoned(image, folder)
   await hold(image)
   try {
     for (let tries = 0; tries < TRIES; tries++) {
-      const thaw = await frozen(folder)
-      if (thaw !== null) {
-        const letGo = async () => {
+      const freeze = await frozen(folder)
+      if (freeze !== null) {
+        const thaw = async () => {
           try {
-            await thaw()
+            await freeze.thaw()
           } finally {
             await release(image)
           }
         }
-        return { isStill: () => Promise.resolve(true), letGo }
+        return { isStill: () => Promise.resolve(true), letGo: thaw, frozenAt: freeze.frozenAt }
       }
       const before = await writtenAt(image)
       if (isMounted()) continue
       return {
         // A mount that was under way when the mark was made has completed by the time of this check.
         isStill: async () => !isMounted() && (await writtenAt(image)) === before,
-        letGo: () => release(image)
+        letGo: () => release(image),
+        frozenAt: null
       }
     }
     throw new Error(`${image} is started and stopped all the time`)

@@ -5,6 +5,7 @@ import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { attempt } from "../linux/attempt.ts"
 import { diskObstacle, type PromisedFile } from "../linux/diskRoom.ts"
 import type { HostUsers } from "../linux/HostUsers.ts"
+import type { SnapshotStore } from "../linux/SnapshotStore.ts"
 import { allocatedBytes } from "../linux/volumeImage.ts"
 import { type Held, obstacle } from "./Admission.ts"
 import { overlayMaxBytes } from "./machineArguments.ts"
@@ -17,13 +18,25 @@ export class NoRoom extends Schema.TaggedError<NoRoom>()("NoRoom", { detail: Sch
 
 type Wanted = Omit<MachineRecord, "uid">
 
+/** Files that no machine writes. */
+const ofNoMachine = (files: ReadonlyArray<PromisedFile>): Held => ({
+  memoryBytes: 0,
+  accelerator: "tcg",
+  running: false,
+  files
+})
+
 export class HostRoom {
   private readonly host: QemuHost
   private readonly settings: SettingsShape
   private readonly uids: HostUsers
+  private readonly snapshots: SnapshotStore
   private readonly admissions = Semaphore.makeUnsafe(1)
+  /** Images of snapshots that are being copied, with their sizes on the disk. */
+  private readonly copies = new Map<string, number>()
 
-  constructor(host: QemuHost, settings: SettingsShape, uids: HostUsers) {
+  constructor(host: QemuHost, settings: SettingsShape, uids: HostUsers, snapshots: SnapshotStore) {
+    this.snapshots = snapshots
     this.host = host
     this.settings = settings
     this.uids = uids
@@ -40,7 +53,7 @@ export class HostRoom {
           // A known machine keeps its user, because that user owns the volume.
           const uid = known === null ? await this.uids.take(record.sandboxId) : known.uid
           await folder.prepare(uid)
-          const admitted = { ...record, uid }
+          const admitted = { ...known, ...record, uid }
           await folder.write(admitted)
           return admitted
         })
@@ -71,6 +84,31 @@ export class HostRoom {
     )
   }
 
+  /** Runs `copy`, which writes that many bytes to `path`; refuses where the disk has no room for them. */
+  copying<A, E>(
+    path: string,
+    bytes: number,
+    copy: Effect.Effect<A, E>
+  ): Effect.Effect<A, E | NoRoom | RuntimeUnavailable> {
+    const admit = this.held(null).pipe(
+      Effect.flatMap((held) =>
+        attempt("measuring the host", () =>
+          diskObstacle({
+            folder: this.host.root,
+            held: held.flatMap(({ files }) => files),
+            wanted: [{ bytes, allocatedBytes: 0 }],
+            reserveBytes: this.settings.diskReserveBytes
+          })
+        )
+      ),
+      Effect.flatMap(refuseFor),
+      Effect.tap(() => Effect.sync(() => this.copies.set(path, bytes)))
+    )
+    return this.admissions
+      .withPermits(1)(admit)
+      .pipe(Effect.andThen(copy), Effect.ensuring(Effect.sync(() => this.copies.delete(path))))
+  }
+
   private hasRoom(record: Wanted): Effect.Effect<void, NoRoom | RuntimeUnavailable> {
     const { vmMemoryBytes, diskReserveBytes } = this.settings
     const limits = { memoryBytes: vmMemoryBytes, diskReserveBytes }
@@ -88,16 +126,16 @@ export class HostRoom {
   /** The files that a machine may write on this host: its volume as long as it exists, its root disk while it runs. */
   private async filesOf(record: Wanted, runs: boolean): Promise<ReadonlyArray<PromisedFile>> {
     const folder = new SandboxFolder(this.host.root, record.sandboxId)
-    const file = async (name: "volume" | "overlay", bytes: number) => ({
+    const file = async (name: "volume" | "overlay", bytes: number, sharedBytes = 0) => ({
       bytes,
-      allocatedBytes: (await allocatedBytes(folder.file(name))) ?? 0
+      allocatedBytes: Math.max(0, ((await allocatedBytes(folder.file(name))) ?? 0) - sharedBytes)
     })
-    const volume = await file("volume", record.volumeBytes)
+    const volume = await file("volume", record.volumeBytes, record.sharedBytes)
     return runs ? [volume, await file("overlay", overlayMaxBytes(this.host.image.rootBytes))] : [volume]
   }
 
-  /** Every volume and machine except this Sandbox's. */
-  private held(but: string): Effect.Effect<ReadonlyArray<Held>, RuntimeUnavailable> {
+  /** Every volume, machine and snapshot except this Sandbox's. */
+  private held(but: string | null): Effect.Effect<ReadonlyArray<Held>, RuntimeUnavailable> {
     return attempt("counting machines", async () => {
       const held: Array<Held> = []
       for (const folder of await sandboxFolders(this.host.root)) {
@@ -108,7 +146,11 @@ export class HostRoom {
         const { memoryBytes, accelerator } = record
         held.push({ memoryBytes, accelerator, running, files: await this.filesOf(record, running) })
       }
-      return held
+      const copies = [...this.copies].map(async ([path, bytes]) => ({
+        bytes,
+        allocatedBytes: (await allocatedBytes(path)) ?? 0
+      }))
+      return [...held, ofNoMachine([...(await this.snapshots.promised()), ...(await Promise.all(copies))])]
     })
   }
 }

@@ -13,7 +13,7 @@ import { adoptionOf, seenIn } from "./adoption.ts"
 import { type Launched, withRoomToConnect } from "./launchQemu.ts"
 import { agentAnswers, connectMachine, disconnect, endRelays, killProcess, type Machine } from "./Machine.ts"
 import { cgroupsOf, removeMachineCgroups } from "./machineCgroups.ts"
-import { pauseHeld, resumeHeld, wantedHolding, writeOut } from "./machineHold.ts"
+import { pauseHeld, resumeHeld, wantedHolding, whilePaused, writeOut } from "./machineHold.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
@@ -274,6 +274,18 @@ export class LiveMachines {
     return attempt("pausing a machine for a backup", hold).pipe(
       Effect.catch(({ message }) => Effect.logWarning(`Sandbox ${record.sandboxId}: ${message}`))
     )
+  }
+
+  /** Pauses a machine while `read` reads its volume. The caller holds the machine's lock. */
+  async whileStill<A>(folder: SandboxFolder, { machine }: LiveMachine, read: () => Promise<A>) {
+    const pause = whilePaused(folder, machine, read)
+    const over = pause.then(
+      () => {},
+      () => {}
+    )
+    // The connection is not closed before the machine goes on.
+    this.pauses.add(over)
+    return await pause.finally(() => this.pauses.delete(over))
   }
 
   /**

@@ -22,12 +22,14 @@ import { allCgroupNames, releaseCgroups } from "../linux/cgroups.ts"
 import { HostMutex, heldTooLong } from "../linux/HostMutex.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { letGo } from "../linux/holdMark.ts"
+import { SnapshotStore } from "../linux/SnapshotStore.ts"
 import { volumeMissing } from "../linux/VolumeRegister.ts"
 import { Endings } from "./Endings.ts"
 import { HostRoom } from "./HostRoom.ts"
 import { instanceOf } from "./instanceOf.ts"
 import { hasLostNetwork, type LiveMachine, LiveMachines, type News } from "./LiveMachines.ts"
 import { connectRelay, killProcess, type Machine } from "./Machine.ts"
+import { MachineSnapshots, type MachineSnapshotsOptions } from "./MachineSnapshots.ts"
 import type { MachineShape } from "./machineArguments.ts"
 import { removeMachineCgroups } from "./machineCgroups.ts"
 import type { QemuHost } from "./QemuHost.ts"
@@ -57,6 +59,7 @@ export class Machines {
   private readonly templates: Templates
   private readonly spares: SpareMachines
   private readonly starts: Starts
+  readonly snapshots: MachineSnapshots
   private readonly fork: SpareMachinesOptions["fork"]
 
   /** @param fork Runs an effect in the background. */
@@ -70,7 +73,8 @@ export class Machines {
     })
     const range = host.firstUid === null ? null : { first: host.firstUid, count: MACHINE_USERS }
     this.users = new HostUsers(host.root, range)
-    const room = new HostRoom(host, settings, this.users)
+    const store = new SnapshotStore(host.root)
+    const room = new HostRoom(host, settings, this.users, store)
     const permits = Semaphore.makeUnsafe(settings.parallelStarts)
     this.live = new LiveMachines(host, news)
     this.endings = new Endings(host, this.live, room, this.users)
@@ -79,6 +83,8 @@ export class Machines {
     const max = host.qemu.clones ? settings.vmSpares : 0
     this.spares = new SpareMachines({ ...parts, max, uids: this.users, endings: this.endings, fork })
     this.starts = new Starts({ ...parts, settings, spares: this.spares })
+    const locked: MachineSnapshotsOptions["locked"] = (key, effect) => this.locked(key, effect)
+    this.snapshots = new MachineSnapshots({ host, store, room, live: this.live, turns: this.turns, locked })
   }
 
   /** Cleans up after an earlier service. Succeeds with the work that may run in the background: `adopt`. */
@@ -95,7 +101,10 @@ export class Machines {
       const uuids = new Set([...known, ...again].map(({ uuid }) => uuid))
       const left = cgroups.filter((name) => !uuids.has(name))
       return Effect.andThen(
-        Effect.all([this.endOrphans, this.adopt(folders)], { concurrency: "unbounded", discard: true }),
+        Effect.all([this.endOrphans, this.adopt(folders), this.snapshots.tidy], {
+          concurrency: "unbounded",
+          discard: true
+        }),
         attempt("removing cgroups that no machine has", () =>
           Promise.all(left.map((name) => removeMachineCgroups(this.host.cgroups, name)))
         ).pipe(Effect.catch(({ message }) => Effect.logWarning(message)))
@@ -202,11 +211,15 @@ export class Machines {
         yield* Effect.logError(`Sandbox ${spec.sandboxId} does not start: its volume is missing`)
         return yield* volumeMissing()
       }
+      const origin = yield* this.snapshots.originOf(spec)
       if (record !== null) yield* this.endings.end(folder, record)
-      const shape = this.starts.shapeFor({ ...spec, network: spec.networkEnabled })
-      if (record !== null || !(yield* this.spares.take(folder, spec, shape)))
-        yield* this.starts.boot(folder, spec, turn)
-      yield* this.spares.refill(shape)
+      const own = { ...spec, volumeBytes: origin?.sizeBytes ?? spec.volumeBytes }
+      const shape = this.starts.shapeFor({ ...own, network: spec.networkEnabled })
+      // A spare's volume is empty.
+      const takesSpare = record === null && spec.snapshotId === undefined
+      if (!takesSpare || !(yield* this.spares.take(folder, spec, shape)))
+        yield* this.starts.boot(folder, own, origin, turn)
+      if (spec.snapshotId === undefined) yield* this.spares.refill(shape)
     })
     return this.locked(spec.sandboxId, bring)
   }

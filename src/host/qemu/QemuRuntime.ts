@@ -3,7 +3,6 @@ import { readFile } from "node:fs/promises"
 import { Effect, Layer, Queue, Schedule, Stream } from "effect"
 import { Settings } from "../../Config.ts"
 import { worker } from "../../platform/worker/Worker.ts"
-import { noSnapshots } from "../../runtime/noSnapshots.ts"
 import {
   type ResourceSample,
   Runtime,
@@ -103,7 +102,7 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
         host.qemu.clones
           ? machines.suspend(sandboxId, generation)
           : Effect.fail(new RuntimeUnsupported({ message: "This host's QEMU is older than 8.2 and cannot do it." })),
-      snapshots: noSnapshots,
+      snapshots: machines.snapshots,
       inventory: machines.inventory,
       guest: (sandboxId, generation) => machines.guest(sandboxId, generation),
       connect: (sandboxId, generation) => machines.connect(sandboxId, generation),

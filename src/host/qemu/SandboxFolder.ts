@@ -19,6 +19,8 @@ const MachineRecord = Schema.Struct({
   vcpus: Count,
   memoryBytes: Count,
   volumeBytes: Count,
+  /** The volume began with this many bytes that it shares with a snapshot, and may come to need for itself. Absent: 0. */
+  sharedBytes: Schema.optionalKey(Count),
   networkEnabled: Schema.Boolean,
   /**
    * `starting`: QEMU may run, and the guest has not answered yet. `running`: the guest has answered. `suspended`: its memory is saved. `waking`: that

@@ -10,6 +10,8 @@ import { Effect, type Semaphore } from "effect"
 import type { SettingsShape } from "../../Config.ts"
 import type { RuntimeRefused, RuntimeUnavailable, SandboxSpec } from "../../runtime/Runtime.ts"
 import { attempt } from "../linux/attempt.ts"
+import { copyVolume } from "../linux/imageCopy.ts"
+import type { StoredSnapshot } from "../linux/SnapshotStore.ts"
 import type { HostRoom } from "./HostRoom.ts"
 import { giveIdentity, IDENTITY_TIMEOUT_MS } from "./identity.ts"
 import type { LiveMachines } from "./LiveMachines.ts"
@@ -55,10 +57,11 @@ export class Starts {
     return { accelerator, vcpus, memoryBytes, volumeBytes, network: network && networkObstacle === null }
   }
 
-  /** Boots a machine for the first time or again: as a clone of the template where there is one. */
+  /** Boots a machine for the first time or again: as a clone of the template where there is one. `origin`: its volume becomes a copy of that. */
   boot(
     folder: SandboxFolder,
     spec: SandboxSpec,
+    origin: StoredSnapshot | null,
     turn?: () => void
   ): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> {
     const { host, room, templates, spares, permits } = this.options
@@ -67,9 +70,11 @@ export class Starts {
     return Effect.gen({ self: this }, function* () {
       turn?.()
       const { sandboxId, generation, vcpus, memoryBytes, volumeBytes, networkEnabled } = spec
-      const record = yield* spares.givingWay(
+      // Until it is known that the volume shares no block, it may share all.
+      const shared = origin === null ? {} : { sharedBytes: origin.storedBytes }
+      let record = yield* spares.givingWay(
         room.admit({
-          ...{ sandboxId, generation, vcpus, memoryBytes, volumeBytes, networkEnabled, accelerator },
+          ...{ sandboxId, generation, vcpus, memoryBytes, volumeBytes, networkEnabled, accelerator, ...shared },
           ...{ state: "starting", uuid: randomUUID(), process: null, network: null }
         })
       )
@@ -82,6 +87,14 @@ export class Starts {
               )
             )
         : null
+      if (origin !== null) {
+        const path = folder.file("volume")
+        const { uid } = record
+        if (!(yield* attempt("copying a snapshot", () => copyVolume(origin.image, path, uid)))) {
+          record = { ...record, sharedBytes: 0 }
+          yield* note(folder, record)
+        }
+      }
       yield* attempt("making a volume", () =>
         host.volumes.ensure(
           sandboxId,

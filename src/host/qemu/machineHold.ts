@@ -19,7 +19,7 @@ import { processOf } from "./recordedProcess.ts"
 import type { SandboxFolder } from "./SandboxFolder.ts"
 
 /** Shorter than the time after which clients would consider the guest's agent gone. */
-const PAUSE_MAX_MS = 15_000
+export const PAUSE_MAX_MS = 15_000
 const POLL_MS = 20
 /** The guest is under its user's control and may ignore the request; the volume is then as after a power cut. */
 const FLUSH_TIMEOUT_MS = 20_000
@@ -53,22 +53,33 @@ export const resumeHeld = async (folder: SandboxFolder, { qmp, boot }: Machine):
   void boot.clock(CLOCK_TIMEOUT_MS).catch(() => {})
 }
 
+/** Pauses a machine while `act` runs. The caller holds the machine's lock. `pausedMs`: how long it stood still. */
+export const whilePaused = async <A>(folder: SandboxFolder, machine: Machine, act: () => Promise<A>) => {
+  const note = { token: randomUUID(), process: machine.process }
+  let pausedAt = performance.now()
+  let result: A
+  try {
+    await writeRecord(stillOf(folder), { ...note, isPaused: false }, { durable: false })
+    pausedAt = performance.now()
+    await machine.qmp.execute("stop")
+    await writeRecord(stillOf(folder), { ...note, isPaused: true }, { durable: false })
+    result = await act()
+  } finally {
+    await resumeHeld(folder, machine)
+  }
+  return { result, pausedMs: performance.now() - pausedAt }
+}
+
 /**
  * Pauses a machine while its volume is held, up to a bound. The caller holds the machine's lock.
  *
  * @param isWanted Whether the hold is still the same; false also when the service disconnects from the machine.
  */
 export const pauseHeld = async (folder: SandboxFolder, machine: Machine, isWanted: () => boolean): Promise<void> => {
-  const note = { token: randomUUID(), process: machine.process }
-  try {
-    await writeRecord(stillOf(folder), { ...note, isPaused: false }, { durable: false })
-    await machine.qmp.execute("stop")
-    await writeRecord(stillOf(folder), { ...note, isPaused: true }, { durable: false })
+  await whilePaused(folder, machine, async () => {
     const deadline = performance.now() + PAUSE_MAX_MS
     while (isWanted() && performance.now() < deadline) await sleep(POLL_MS)
-  } finally {
-    await resumeHeld(folder, machine)
-  }
+  })
 }
 
 /** @param isServed Whether a service runs that could pause a machine. */

@@ -1,0 +1,141 @@
+/** Takes snapshots of Sandboxes' volumes, and makes the volumes of new Sandboxes from them. @see SnapshotStore */
+import { existsSync } from "node:fs"
+import { rm } from "node:fs/promises"
+import { type CapturedSnapshot, RuntimeUnsupported } from "../../runtime/Runtime.ts"
+import type { HostMutex } from "../linux/HostMutex.ts"
+import { hostCommand } from "../linux/hostCommand.ts"
+import { copyImage, copyVolume } from "../linux/imageCopy.ts"
+import { capturedOf, SnapshotMissing, SnapshotStore, type StoredSnapshot } from "../linux/SnapshotStore.ts"
+import { VolumeMissing } from "../linux/VolumeRegister.ts"
+import { allocatedBytes } from "../linux/volumeImage.ts"
+import type { HostLayout } from "./HostLayout.ts"
+import type { SandboxRecord, SandboxState } from "./SandboxState.ts"
+import { isMounted } from "./volume.ts"
+import type { VolumeAdmission } from "./volumeAdmission.ts"
+import { holdVolume } from "./volumeHold.ts"
+
+/** A Sandbox with much unwritten data writes at the speed of the disk. */
+const FLUSH_TIMEOUT_MS = 300_000
+
+const noImages = () =>
+  new RuntimeUnsupported({
+    message:
+      "This host takes no snapshots: its volumes are plain folders, because the service is not root or has no loop devices."
+  })
+
+/** What the record of a Sandbox says of a volume that is a copy. It may share all its blocks with the snapshot until it is known that it does not. */
+export const copiedFrom = ({
+  record,
+  storedBytes
+}: StoredSnapshot): Pick<SandboxRecord, "filesOf" | "sharedBytes"> => ({
+  ...(record.owner === null ? {} : { filesOf: record.owner }),
+  sharedBytes: storedBytes
+})
+
+interface Copied {
+  readonly isShared: boolean
+  readonly pausedMs: number
+}
+
+export class VolumeSnapshots {
+  readonly #store: SnapshotStore
+  readonly #layout: HostLayout
+  readonly #turns: HostMutex
+  readonly #admission: VolumeAdmission
+
+  constructor(store: SnapshotStore, layout: HostLayout, turns: HostMutex, admission: VolumeAdmission) {
+    this.#store = store
+    this.#layout = layout
+    this.#turns = turns
+    this.#admission = admission
+  }
+
+  /** Rejects with RuntimeUnsupported, VolumeMissing or a shortage. */
+  capture(snapshotId: string, sandboxId: string): Promise<CapturedSnapshot> {
+    return this.#turns.pass(SnapshotStore.keyOf(snapshotId), async () => {
+      const present = await this.#store.find(snapshotId)
+      if (present !== null) return capturedOf(present)
+      // Of an earlier attempt.
+      await this.#store.removeUnfinished(snapshotId)
+      const state = this.#layout.state(sandboxId)
+      const { image, folder } = this.#layout.volume(state)
+      if (image === null) throw noImages()
+      // Here nothing waits for it: neither the Sandbox's writers, nor its stop.
+      if (isMounted(folder)) await hostCommand(["sync", "-f", folder], null, FLUSH_TIMEOUT_MS)
+      const bytes = await this.#sizeOf(sandboxId, image)
+      const partial = await this.#store.begin(snapshotId)
+      try {
+        await this.#admission.copy(partial, bytes, async () => {
+          const { isShared, pausedMs } = await this.#copied(sandboxId, partial)
+          const spec = state.spec()
+          await this.#store.complete(snapshotId, partial, {
+            pausedMs,
+            sharedBytes: isShared ? ((await allocatedBytes(partial)) ?? 0) : 0,
+            owner: spec?.filesOf ?? spec?.uid ?? null
+          })
+        })
+      } catch (cause) {
+        await rm(partial, { force: true })
+        throw cause
+      }
+      const made = await this.#store.find(snapshotId)
+      if (made === null) throw new Error(`snapshot ${snapshotId} was removed while it was made`)
+      return capturedOf(made)
+    })
+  }
+
+  remove(snapshotId: string): Promise<void> {
+    return this.#turns.pass(SnapshotStore.keyOf(snapshotId), () => this.#store.remove(snapshotId))
+  }
+
+  inventory(): Promise<ReadonlyArray<string>> {
+    return this.#store.ids()
+  }
+
+  /** Removes what killed processes left unfinished. */
+  tidy(): Promise<void> {
+    return this.#store.tidy(this.#turns)
+  }
+
+  /** The snapshot of which the Sandbox's volume is to be made; null when it has or had a volume, or starts empty. Rejects with SnapshotMissing. */
+  async originOf(state: SandboxState, snapshotId: string | undefined): Promise<StoredSnapshot | null> {
+    if (snapshotId === undefined) return null
+    const { image, folder } = this.#layout.volume(state)
+    if (existsSync(image ?? folder) || this.#layout.volumes.isMissing(state.sandboxId, () => false)) return null
+    const origin = await this.#store.find(snapshotId)
+    if (origin === null) throw new SnapshotMissing(`snapshot ${snapshotId} is not in ${this.#store.folder}`)
+    return origin
+  }
+
+  /** Makes the volume. Resolves with whether it shares its blocks with the snapshot. */
+  async copyTo(state: SandboxState, origin: StoredSnapshot): Promise<boolean> {
+    const { image } = this.#layout.volume(state)
+    if (image === null) throw noImages()
+    return await copyVolume(origin.image, image, null)
+  }
+
+  async #sizeOf(sandboxId: string, image: string): Promise<number> {
+    const bytes = await allocatedBytes(image)
+    if (bytes === null) throw new VolumeMissing(`the volume of ${sandboxId} is missing`)
+    return bytes
+  }
+
+  /** In the Sandbox's turn: its volume is neither opened, closed nor removed meanwhile. */
+  #copied(sandboxId: string, partial: string): Promise<Copied> {
+    return this.#turns.pass(sandboxId, async () => {
+      // Its folder has another name once a spare became this Sandbox.
+      const { image, folder } = this.#layout.volume(this.#layout.state(sandboxId))
+      if (image === null) throw noImages()
+      await this.#sizeOf(sandboxId, image)
+      const held = await holdVolume(image, folder, () => isMounted(folder))
+      let isShared: boolean
+      try {
+        isShared = await copyImage(image, partial)
+        if (!(await held.isStill())) throw new Error(`the volume of ${sandboxId} was started while it was copied`)
+      } finally {
+        await held.letGo()
+      }
+      return { isShared, pausedMs: held.frozenAt === null ? 0 : performance.now() - held.frozenAt }
+    })
+  }
+}

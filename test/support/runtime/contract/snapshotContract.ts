@@ -1,0 +1,176 @@
+/** The contract of a driver about snapshots, for any driver whose guests run real commands. */
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Fiber, type Layer } from "effect"
+import { Runtime, type SandboxSpec } from "../../../../src/runtime/Runtime.ts"
+import { eventually, output } from "./commands.ts"
+import { sandboxSpec } from "./sandboxSpec.ts"
+
+const MiB = 1024 ** 2
+
+/** `runtime` is a new one for each test, on a host without Sandboxes and snapshots. */
+export const snapshotContract = (name: string, runtime: Layer.Layer<Runtime, unknown>, timeout = 240_000): void => {
+  const test = (title: string, body: Effect.Effect<unknown, unknown, Runtime>) =>
+    it.live(title, () => Effect.provide(body, runtime), timeout)
+
+  /** Boots a Sandbox and gives its guest. */
+  const booted = (sandboxId: string, changes: Partial<SandboxSpec> = {}) =>
+    Effect.gen(function* () {
+      const driver = yield* Runtime
+      const spec = sandboxSpec(sandboxId, changes)
+      yield* driver.provision(spec)
+      return yield* driver.guest(sandboxId, spec.generation)
+    })
+
+  describe(`snapshots: ${name}`, () => {
+    test(
+      "a Sandbox from a snapshot has the files of that instant as its own; source and copy then go separate ways",
+      Effect.gen(function* () {
+        const driver = yield* Runtime
+        const source = yield* booted("source")
+        yield* output(
+          source,
+          "mkdir -p a/b; echo then > a/b/file; chmod 600 a/b/file; ln -s a/b/file link; echo x > /tmp/old"
+        )
+        const captured = yield* driver.snapshots.capture("snap", "source")
+        expect(captured).toMatchObject({ hostId: null, sizeBytes: 64 * MiB })
+        yield* output(source, "echo now > a/b/file; echo more > later")
+        const child = yield* booted("child", { snapshotId: "snap" })
+        expect(yield* output(child, "cat link; ls; ls /tmp")).toBe("then\na\nlink")
+        // Every file belongs to the Sandbox's user, who may do with it what it likes.
+        expect(yield* output(child, "find . ! -user $(id -u) | wc -l")).toBe("0")
+        yield* output(
+          child,
+          "echo own > a/b/file; chmod 644 a/b/file; mv a c; rm link; echo new > made; touch /tmp/new"
+        )
+        expect(yield* output(child, "cat c/b/file made; stat -c %u made | grep -qx $(id -u)")).toBe("own\nnew")
+        expect(yield* output(source, "cat a/b/file later; ls")).toBe("now\nmore\na\nlater\nlink")
+        // The volume stays the child's over its generations.
+        yield* driver.stop("child", 1)
+        const again = yield* booted("child", { snapshotId: "snap", generation: 2 })
+        expect(yield* output(again, "cat c/b/file; echo again > c/b/file; cat c/b/file")).toBe("own\nagain")
+        expect(yield* driver.snapshots.inventory).toEqual(["snap"])
+        yield* driver.snapshots.remove("snap", null)
+      })
+    )
+
+    test(
+      "a snapshot of a running Sandbox has what was written before, and its writer goes on without a fault",
+      Effect.gen(function* () {
+        const driver = yield* Runtime
+        const source = yield* booted("busy")
+        const write = "set -e; i=0; while [ ! -e stop ]; do i=$((i+1)); echo $i >> log; done; echo whole"
+        const writer = yield* Effect.forkChild(output(source, write))
+        yield* eventually(
+          Effect.map(output(source, "wc -l < log 2>/dev/null || echo 0"), (lines) => Number(lines) > 100)
+        )
+        const before = Number(yield* output(source, "echo mark > mark; wc -l < log"))
+        const { pausedMs } = yield* driver.snapshots.capture("snap", "busy")
+        expect(pausedMs).toBeGreaterThan(0)
+        const after = Number(yield* output(source, "wc -l < log"))
+        yield* eventually(Effect.map(output(source, "wc -l < log"), (lines) => Number(lines) > after))
+        yield* output(source, "touch stop")
+        expect(yield* Fiber.join(writer)).toBe("whole")
+        const child = yield* booted("child", { snapshotId: "snap" })
+        const [mark, lines, last] = (yield* output(child, "cat mark; wc -l < log; tail -n 1 log")).split("\n")
+        expect(mark).toBe("mark")
+        expect(Number(lines)).toBeGreaterThanOrEqual(before)
+        // No line is lost or torn.
+        expect(last).toBe(lines)
+      })
+    )
+
+    test(
+      "a snapshot of a stopped Sandbox pauses no writer, and outlives its Sandbox",
+      Effect.gen(function* () {
+        const driver = yield* Runtime
+        yield* output(yield* booted("still"), "echo kept > file")
+        yield* driver.stop("still", 1)
+        expect((yield* driver.snapshots.capture("snap", "still")).pausedMs).toBe(0)
+        yield* driver.destroy("still")
+        expect(yield* output(yield* booted("child", { snapshotId: "snap" }), "cat file")).toBe("kept")
+      })
+    )
+
+    test(
+      "snapshots of copies work like any; to remove a snapshot or its source hurts no Sandbox that came from it",
+      Effect.gen(function* () {
+        const driver = yield* Runtime
+        yield* output(
+          yield* booted("first"),
+          "echo 1 > file; head -c 3000000 /dev/urandom > bytes; sha256sum bytes > sum"
+        )
+        yield* driver.snapshots.capture("one", "first")
+        const second = yield* booted("second", { snapshotId: "one" })
+        yield* output(second, "echo 2 >> file")
+        yield* driver.snapshots.remove("one", null)
+        yield* driver.destroy("first")
+        yield* driver.snapshots.capture("two", "second")
+        const third = yield* booted("third", { snapshotId: "two" })
+        yield* driver.snapshots.remove("two", null)
+        yield* driver.destroy("second")
+        expect(
+          yield* output(third, "cat file; sha256sum -c sum; echo 3 >> file; rm bytes; find . ! -user $(id -u)")
+        ).toBe("1\n2\nbytes: OK")
+        yield* driver.stop("third", 1)
+        const again = yield* booted("third", { generation: 2, snapshotId: "two" })
+        expect(yield* output(again, "cat file")).toBe("1\n2\n3")
+        expect(yield* driver.snapshots.inventory).toEqual([])
+      })
+    )
+
+    test(
+      "the same snapshot is taken once, concurrently or later, and several of one Sandbox at the same time are all whole",
+      Effect.gen(function* () {
+        const driver = yield* Runtime
+        const source = yield* booted("source")
+        yield* output(source, "echo then > file")
+        const [one, same] = yield* Effect.all(
+          [driver.snapshots.capture("one", "source"), driver.snapshots.capture("one", "source")],
+          { concurrency: "unbounded" }
+        )
+        expect(same).toEqual(one)
+        yield* output(source, "echo now > file")
+        expect(yield* driver.snapshots.capture("one", "source")).toEqual(one)
+        yield* Effect.all(
+          ["two", "three", "four"].map((id) => driver.snapshots.capture(id, "source")),
+          { concurrency: "unbounded" }
+        )
+        expect([...(yield* driver.snapshots.inventory)].toSorted()).toEqual(["four", "one", "three", "two"])
+        const files = yield* Effect.forEach(["one", "three"], (snapshotId) =>
+          Effect.flatMap(booted(`of-${snapshotId}`, { snapshotId }), (guest) => output(guest, "cat file"))
+        )
+        expect(files).toEqual(["then", "now"])
+      })
+    )
+
+    test(
+      "an image takes as much of the disk as was written, and not its size",
+      Effect.gen(function* () {
+        const driver = yield* Runtime
+        const source = yield* booted("sparse", { volumeBytes: 512 * MiB })
+        yield* output(source, "head -c 8000000 /dev/urandom > file; sync")
+        const captured = yield* driver.snapshots.capture("snap", "sparse")
+        expect(captured.sizeBytes).toBe(512 * MiB)
+        expect(captured.storedBytes).toBeGreaterThan(8_000_000)
+        expect(captured.storedBytes).toBeLessThan(64 * MiB)
+        yield* booted("child", { volumeBytes: 512 * MiB, snapshotId: "snap" })
+        const { volumeBytes } = yield* driver.sample("child", 1)
+        if (volumeBytes !== null) expect(volumeBytes).toBeLessThan(64 * MiB)
+      })
+    )
+
+    test(
+      "a Sandbox without a volume, or from a snapshot that is not here, is refused and leaves nothing",
+      Effect.gen(function* () {
+        const driver = yield* Runtime
+        const refused = yield* Effect.flip(driver.snapshots.capture("snap", "never"))
+        expect(refused).toMatchObject({ _tag: "RuntimeRefused", code: "VOLUME_MISSING" })
+        const missing = yield* Effect.flip(driver.provision(sandboxSpec("child", { snapshotId: "snap" })))
+        expect(missing).toMatchObject({ _tag: "RuntimeRefused", code: "SNAPSHOT_MISSING" })
+        yield* driver.snapshots.remove("snap", null)
+        expect(yield* driver.snapshots.inventory).toEqual([])
+        expect(yield* driver.inventory).toEqual([])
+      })
+    )
+  })
+}
