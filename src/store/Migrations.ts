@@ -51,6 +51,7 @@ import generations from "./migrations/0055_generations.ts"
 import auditOfAll from "./migrations/0056_audit_of_all.ts"
 import openActors from "./migrations/0057_open_actors.ts"
 import soleClaims from "./migrations/0058_sole_claims.ts"
+import sizes from "./migrations/0059_sizes.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -96,7 +97,8 @@ export const migrations: MigrationRecord = {
   "0055_generations": generations,
   "0056_audit_of_all": auditOfAll,
   "0057_open_actors": openActors,
-  "0058_sole_claims": soleClaims
+  "0058_sole_claims": soleClaims,
+  "0059_sizes": sizes
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>
