@@ -26,6 +26,7 @@ import type { Sandboxes } from "./Sandboxes.ts"
 import { recordView, sandboxView } from "./SandboxView.ts"
 import { lifetimeOf } from "./sandboxChanges.ts"
 import { KeyClaimed, sandboxQuota } from "./sandboxQuota.ts"
+import { profileBounds, profileWith, usualProfile } from "./sandboxSizes.ts"
 import { notStartingStates } from "./sandboxStates.ts"
 import { sandboxWaits } from "./sandboxWaits.ts"
 
@@ -84,7 +85,8 @@ export const createSandbox = Effect.gen(function* () {
   const withAccountLock = yield* lockByKey
   const requireQuota = yield* sandboxQuota
   const waits = yield* sandboxWaits
-  const { sandboxVcpus: vcpus, sandboxMemoryBytes: memoryBytes, volumeBytes: diskBytes, bootTimeoutMs } = settings
+  const { bootTimeoutMs } = settings
+  const bounds = profileBounds(settings)
 
   const replay = Effect.fnUntraced(function* ({ accountId, idempotencyKey, fingerprint }: Asked) {
     const known = yield* takenKey(sql, { accountId, kind: keyKind, key: idempotencyKey }, fingerprint)
@@ -103,11 +105,11 @@ export const createSandbox = Effect.gen(function* () {
   const claim = Effect.fnUntraced(function* (asked: Asked, sandboxId: string, at: number, env: KeptEnv | null) {
     const { accountId, requestId, idempotencyKey, request } = asked
     const { networkEnabled } = request
-    yield* requireQuota({ accountId, kind: keyKind, key: idempotencyKey }, request)
-    const wanted = { sandboxId, runtime: request.runtime ?? null, networkEnabled, vcpus, memoryBytes, diskBytes }
+    const profile = yield* profileWith(usualProfile(bounds), request.profile, bounds)
+    yield* requireQuota({ accountId, kind: keyKind, key: idempotencyKey }, request, profile.diskBytes)
+    const wanted = { sandboxId, runtime: request.runtime ?? null, networkEnabled, ...profile }
     const { hostId, runtime } = yield* placement.place(wanted)
     yield* requireKey(asked.hasKey, runtime)
-    const profile = { vcpus, memoryBytes, diskBytes }
     const inserted = host.prepare(
       sandboxMachine,
       newSandbox(asked, { sandboxId, hostId, runtime, profile, env, bootTimeoutMs, at })

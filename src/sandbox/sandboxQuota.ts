@@ -67,19 +67,20 @@ export const sandboxQuota = Effect.gen(function* () {
       ? Effect.fail(new UnsupportedByRuntime({ message: noNetwork }))
       : Effect.void
 
-  const requireRoom = Effect.fnUntraced(function* (account: AccountRow, used: Used) {
+  const requireRoom = Effect.fnUntraced(function* (account: AccountRow, used: Used, diskBytes: number) {
     const limits = accountLimits(ownLimitsOf(account), settings)
     if (used.count >= limits.sandboxes) {
       return yield* new SandboxLimitReached({ details: { limit: limits.sandboxes } })
     }
-    if (Number(used.bytes) + settings.volumeBytes > limits.workspaceStorageBytes) {
+    if (Number(used.bytes) + diskBytes > limits.workspaceStorageBytes) {
       return yield* new StorageLimitReached({ details: { limitBytes: limits.workspaceStorageBytes } })
     }
   })
 
   const requireQuota = Effect.fnUntraced(function* (
     key: TakenBy,
-    { workspaceId, networkEnabled }: Pick<CreateSandboxRequest, "workspaceId" | "networkEnabled">
+    { workspaceId, networkEnabled }: Pick<CreateSandboxRequest, "workspaceId" | "networkEnabled">,
+    diskBytes: number
   ) {
     const { accountId } = key
     const [account] = yield* sql<AccountRow>`
@@ -92,7 +93,7 @@ export const sandboxQuota = Effect.gen(function* () {
     if (account!.is_suspended) return yield* new AccountSuspended()
     yield* requireCredit(account!.exhausted_at === null ? null : Number(account!.exhausted_at))
     yield* requireNetwork(networkEnabled)
-    yield* requireRoom(account!, used)
+    yield* requireRoom(account!, used, diskBytes)
   })
   return requireQuota
 })

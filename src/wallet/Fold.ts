@@ -115,6 +115,13 @@ export const standing = (segments: ReadonlyArray<Segment>): Array<Segment> => {
   return stack
 }
 
+const nextCut = (from: number, rules: FoldRules): number => {
+  let next = (Math.floor(from / dayMs) + 1) * dayMs
+  for (const { effectiveAt } of rules.cards) if (effectiveAt > from && effectiveAt < next) next = effectiveAt
+  for (const cut of rules.cuts) if (cut > from && cut < next) next = cut
+  return next
+}
+
 /**
  * @param transitions After the meter's revision, ascending.
  * @param until Closes segments up to here, if the Sandbox still costs then; null: up to its last change.
@@ -131,13 +138,6 @@ export const fold = (
   const closed: Array<Segment> = []
   const stack = [...tail]
 
-  const nextCut = (from: number): number => {
-    let next = (Math.floor(from / dayMs) + 1) * dayMs
-    for (const { effectiveAt } of rules.cards) if (effectiveAt > from && effectiveAt < next) next = effectiveAt
-    for (const cut of rules.cuts) if (cut > from && cut < next) next = cut
-    return next
-  }
-
   const add = (segment: Omit<Segment, "number" | "sandboxId">): Segment => {
     const numbered = { ...segment, sandboxId: now.sandboxId, number: now.segments }
     closed.push(numbered)
@@ -152,7 +152,7 @@ export const fold = (
     }
     while (now.at < at) {
       const { at: from, sums, isRunning, hasVolume, vcpus, memoryBytes, volumeBytes } = now
-      const to = Math.min(at, nextCut(from))
+      const to = Math.min(at, nextCut(from, rules))
       const rates = ratesOf(cardAt(rules.cards, from), now)
       const after = sumsAfter(sums, rates, to - from)
       const cost = costBetween(sums, after)

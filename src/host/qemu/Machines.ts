@@ -30,7 +30,7 @@ import { hasLostNetwork, type LiveMachine, LiveMachines, type News } from "./Liv
 import { connectRelay, killProcess, type Machine } from "./Machine.ts"
 import type { MachineShape } from "./machineArguments.ts"
 import { removeMachineCgroups } from "./machineCgroups.ts"
-import type { QemuHost } from "./QemuHost.ts"
+import { hasSpareSizes, type QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
 import { type MachineRecord, SandboxFolder, sandboxFolders } from "./SandboxFolder.ts"
 import { SpareMachines, type SpareMachinesOptions } from "./SpareMachines.ts"
@@ -50,6 +50,7 @@ const OTHERS_TIMEOUT_MS = 120_000
 
 export class Machines {
   private readonly host: QemuHost
+  private readonly settings: SettingsShape
   private readonly turns: HostMutex
   private readonly users: HostUsers
   private readonly live: LiveMachines
@@ -62,6 +63,7 @@ export class Machines {
   /** @param fork Runs an effect in the background. */
   constructor(host: QemuHost, settings: SettingsShape, news: News, fork: SpareMachinesOptions["fork"]) {
     this.host = host
+    this.settings = settings
     this.fork = fork
     this.turns = new HostMutex({
       instance: instanceOf(host.root),
@@ -173,7 +175,8 @@ export class Machines {
   /** Makes the template of a shape and a spare for the next Sandbox of that shape. */
   prepare(wanted: Omit<MachineShape, "accelerator">): Effect.Effect<void, RuntimeUnavailable> {
     const shape = this.starts.shapeFor(wanted)
-    return Effect.andThen(this.templates.of(shape), this.spares.refill(shape))
+    const refill = hasSpareSizes(this.settings, wanted) ? this.spares.refill(shape) : Effect.void
+    return Effect.andThen(this.templates.of(shape), refill)
   }
 
   provision(spec: SandboxSpec, turn?: () => void): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> {
@@ -204,9 +207,10 @@ export class Machines {
       }
       if (record !== null) yield* this.endings.end(folder, record)
       const shape = this.starts.shapeFor({ ...spec, network: spec.networkEnabled })
-      if (record !== null || !(yield* this.spares.take(folder, spec, shape)))
+      const isUsual = hasSpareSizes(this.settings, spec)
+      if (record !== null || !isUsual || !(yield* this.spares.take(folder, spec, shape)))
         yield* this.starts.boot(folder, spec, turn)
-      yield* this.spares.refill(shape)
+      if (isUsual) yield* this.spares.refill(shape)
     })
     return this.locked(spec.sandboxId, bring)
   }

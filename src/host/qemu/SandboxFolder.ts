@@ -16,7 +16,8 @@ const MachineRecord = Schema.Struct({
   /** Null: the service's user. */
   uid: Schema.NullOr(Count),
   generation: Count,
-  vcpus: Count,
+  /** With tenths. */
+  vcpus: Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)),
   memoryBytes: Count,
   volumeBytes: Count,
   networkEnabled: Schema.Boolean,
