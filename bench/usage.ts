@@ -20,7 +20,7 @@ const rounds = 60
 
 const gib = 1024 ** 3
 /** 1 vCPU, 512 MiB of memory and a volume of 4 GiB under the default rates, by the millisecond. */
-const rates = { vcpu: 14_000, memory: 4500 * 0.5 * gib, volume: 30 * 4 * gib }
+const rates = { vcpu: 14_000 * 1000, memory: 4500 * 0.5 * gib, volume: 30 * 4 * gib }
 
 /** All of it ends at `midnight`; the Sandboxes run on from there. */
 const fill = (accountId: string, midnight: number) =>
@@ -31,18 +31,19 @@ const fill = (accountId: string, midnight: number) =>
       insert into workspaces (id, account_id, name, created_at) select 'wsp_' || n, ${accountId}, 'workspace ' || n, n from generate_series(1, 10) n`
     yield* sql`
       insert into segments (sandbox_id, number, account_id, workspace_id, from_at, to_at, sign, is_running, has_volume, vcpu_sum, memory_sum, volume_sum,
-        vcpu_rate, memory_rate, volume_rate, vcpu_micro_usd, memory_micro_usd, volume_micro_usd)
+        vcpu_rate, memory_rate, volume_rate, vcpu_micro_usd, memory_micro_usd, volume_micro_usd, milli_vcpus, memory_bytes, volume_bytes)
       select 'sbx_' || lpad(s::text, 26, '0'), d, ${accountId}, 'wsp_' || (s % 10 + 1), ${begin}::int8 + d * ${BigInt(dayMs)}::int8, ${begin}::int8 + (d + 1) * ${BigInt(dayMs)}::int8,
         1, true, true, d * ${dayMs}::numeric * r.vcpu, d * ${dayMs}::numeric * r.memory, d * ${dayMs}::numeric * r.volume, r.vcpu, r.memory, r.volume,
-        div((d + 1) * ${dayMs}::numeric * r.vcpu, 1e6) - div(d * ${dayMs}::numeric * r.vcpu, 1e6),
+        div((d + 1) * ${dayMs}::numeric * r.vcpu, 1e9) - div(d * ${dayMs}::numeric * r.vcpu, 1e9),
         div((d + 1) * ${dayMs}::numeric * r.memory, 1e6 * ${gib}) - div(d * ${dayMs}::numeric * r.memory, 1e6 * ${gib}),
-        div((d + 1) * ${dayMs}::numeric * r.volume, 1e6 * ${gib}) - div(d * ${dayMs}::numeric * r.volume, 1e6 * ${gib})
+        div((d + 1) * ${dayMs}::numeric * r.volume, 1e6 * ${gib}) - div(d * ${dayMs}::numeric * r.volume, 1e6 * ${gib}),
+        1000, ${BigInt(gib / 2)}, ${BigInt(4 * gib)}
       from generate_series(0, ${days - 1}::int4) d, generate_series(1, ${sandboxes}::int4) s,
         (select ${rates.vcpu}::numeric as vcpu, ${rates.memory}::numeric as memory, ${rates.volume}::numeric as volume) r`
     yield* sql`
-      insert into meters (sandbox_id, account_id, workspace_id, name, vcpus, memory_bytes, volume_bytes, revision, at, changed_at, run_since,
+      insert into meters (sandbox_id, account_id, workspace_id, name, milli_vcpus, memory_bytes, volume_bytes, revision, at, changed_at, run_since,
         is_running, has_volume, segments, vcpu_sum, memory_sum, volume_sum)
-      select 'sbx_' || lpad(s::text, 26, '0'), ${accountId}, 'wsp_' || (s % 10 + 1), 'sandbox ' || s, 1, ${BigInt(gib / 2)}, ${BigInt(4 * gib)}, 2, ${BigInt(midnight)},
+      select 'sbx_' || lpad(s::text, 26, '0'), ${accountId}, 'wsp_' || (s % 10 + 1), 'sandbox ' || s, 1000, ${BigInt(gib / 2)}, ${BigInt(4 * gib)}, 2, ${BigInt(midnight)},
         ${begin}, ${begin}, true, true, ${days}, ${days * dayMs}::numeric * ${rates.vcpu}::numeric,
         ${days * dayMs}::numeric * ${rates.memory}::numeric, ${days * dayMs}::numeric * ${rates.volume}::numeric
       from generate_series(1, ${sandboxes}::int4) s`

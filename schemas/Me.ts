@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Authorized, RequiredScope, Scope } from "./Access.ts"
 import { AccountId, ApiKeyId } from "./Identifiers.ts"
+import { ProfileBounds } from "./SandboxProfile.ts"
 import { Timestamp } from "./Text.ts"
 
 export const Me = Schema.Struct({
@@ -29,7 +30,8 @@ export const Me = Schema.Struct({
   limits: Schema.Struct({
     workspaces: Schema.Int.annotate({ description: "Most workspaces of the account." }),
     sandboxes: Schema.Int.annotate({ description: "Most Sandboxes of the account, stopped ones included." }),
-    workspaceStorageBytes: Schema.Int.annotate({ description: "Most that the volumes of one workspace are together." })
+    workspaceStorageBytes: Schema.Int.annotate({ description: "Most that the volumes of one workspace are together." }),
+    profile: ProfileBounds
   }).annotate({ description: "How much the account may have." })
 }).annotate({ identifier: "Me", description: "The account, and the API key that asks." })
 export interface Me extends Schema.Schema.Type<typeof Me> {}

@@ -56,6 +56,12 @@ const cost = {
   components: { vcpuMicroUsd: 10_080, memoryMicroUsd: 4050, volumeMicroUsd: 300 }
 }
 
+const profileBounds = {
+  vcpus: { minimum: 0.1, maximum: 4, default: 1 },
+  memoryBytes: { minimum: 256 * mebibyte, maximum: 4 * gibibyte, default: 512 * mebibyte },
+  diskBytes: { minimum: 256 * mebibyte, maximum: 16 * gibibyte, default: gibibyte }
+}
+
 export const written: Record<string, unknown> = {
   Me: {
     account: { id: accountId, name: "Example", email: "ada@example.com", createdAt: made },
@@ -67,7 +73,7 @@ export const written: Record<string, unknown> = {
       createdAt: made,
       lastUsedAt: later
     },
-    limits: { workspaces: 10, sandboxes: 20, workspaceStorageBytes: 50 * gibibyte }
+    limits: { workspaces: 10, sandboxes: 20, workspaceStorageBytes: 50 * gibibyte, profile: profileBounds }
   },
   Workspace: {
     id: workspaceId,
@@ -84,7 +90,7 @@ export const written: Record<string, unknown> = {
     workspaceId,
     name: "analysis",
     runtime: "namespace",
-    profile: { vcpus: 1, memoryBytes: 512 * mebibyte, diskBytes: gibibyte },
+    profile: { vcpus: 0.5, memoryBytes: 512 * mebibyte, diskBytes: gibibyte },
     status: "running",
     statusReason: null,
     networkEnabled: true,
@@ -110,6 +116,7 @@ export const written: Record<string, unknown> = {
   CreateSandboxRequest: {
     workspaceId,
     name: "analysis",
+    profile: { vcpus: 0.5, memoryBytes: 512 * mebibyte },
     networkEnabled: true,
     metadata: { team: "blue" },
     env: { API_TOKEN: "a secret" },

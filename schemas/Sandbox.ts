@@ -33,6 +33,7 @@ import {
 import { oneOf } from "./OneOf.ts"
 import { orNull, withDefault } from "./Optional.ts"
 import { Cursor, integer, NextCursor, page, several } from "./Query.ts"
+import { profileOfCreate, SandboxProfile } from "./SandboxProfile.ts"
 import { SnapshotNotReady } from "./SnapshotErrors.ts"
 import { isCharactersBetween, isMatching, isPlainText, Timestamp } from "./Text.ts"
 import { SandboxHistory, TransitionList } from "./Transition.ts"
@@ -69,12 +70,6 @@ export const Metadata = Schema.Record(Schema.String, Schema.String).annotate({
   identifier: "Metadata",
   description: "The caller's own pairs of text, by which lists can be filtered."
 })
-
-export const SandboxProfile = Schema.Struct({
-  vcpus: Schema.Int.annotate({ description: "Virtual CPUs." }),
-  memoryBytes: Schema.Int.annotate({ description: "Memory." }),
-  diskBytes: Schema.Int.annotate({ description: "The size of its volume." })
-}).annotate({ identifier: "SandboxProfile", description: "What it is allotted." })
 
 const SandboxVolume = Schema.Struct({
   id: VolumeId,
@@ -167,6 +162,7 @@ export const CreateSandboxRequest = Schema.Struct({
         "Which kind of runtime it has, for good; one that this server does not offer gives 501. Absent or null: as the operator has chosen."
     })
   ),
+  profile: profileOfCreate,
   networkEnabled: withDefault(Schema.Boolean, true, "Whether it reaches the internet and can have previews."),
   metadata: withDefault(SandboxMetadata, {}, "Pairs of text of your own, by which lists can be filtered."),
   env: withDefault(SandboxEnv, {}, envMeaning),

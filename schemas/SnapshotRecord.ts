@@ -2,7 +2,8 @@
 import { Schema } from "effect"
 import { SandboxId, SnapshotId, WorkspaceId } from "./Identifiers.ts"
 import { oneOf } from "./OneOf.ts"
-import { Metadata, Reason, SandboxProfile } from "./Sandbox.ts"
+import { Metadata, Reason } from "./Sandbox.ts"
+import { SandboxProfile } from "./SandboxProfile.ts"
 import { Timestamp } from "./Text.ts"
 
 export const snapshotStatuses = ["creating", "ready", "failed", "deleting", "deleted"] as const

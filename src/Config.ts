@@ -17,6 +17,7 @@ import {
   secretUrl,
   text
 } from "./platform/setting/Setting.ts"
+import { sizeSettings } from "./platform/setting/sizeSettings.ts"
 
 const port = { minimum: 0, maximum: 65_535 }
 
@@ -148,9 +149,7 @@ export const settings = {
     100 * 1024 ** 3,
     "Sum of the volume sizes of one workspace, and of the bytes that its snapshots occupy."
   ),
-  volumeBytes: integer("ATOLL_VOLUME_BYTES", 4 * 1024 ** 3, "Size of one Sandbox's volume."),
-  sandboxVcpus: integer("ATOLL_SANDBOX_VCPUS", 1, "Virtual CPUs of one Sandbox."),
-  sandboxMemoryBytes: integer("ATOLL_SANDBOX_MEMORY_BYTES", 512 * 1024 ** 2, "Memory of one Sandbox."),
+  ...sizeSettings,
   sandboxProcesses: integer("ATOLL_SANDBOX_PROCESSES", 1024, "Processes and threads of one Sandbox.", {
     minimum: 64,
     maximum: 4_194_304

@@ -1,6 +1,8 @@
 /**
  * Room on hosts for a Sandbox: finds the best host with enough resources left, and reserves them there.
  *
+ * Parts of a vCPU count as a whole one.
+ *
  * The reservations are in `host_promises`, their sums in the `…_promised` columns of `hosts`: names that processes of two versions share.
  */
 import { randomBytes } from "node:crypto"
@@ -38,7 +40,7 @@ export interface Survey {
 /** Conditions about a host `h`. */
 const roomConditions = (sql: SqlClient.SqlClient) => {
   const hasRoom = ({ vcpus, memoryBytes, diskBytes }: Asked) => sql`
-    h.vcpus_promised + ${vcpus}::int4 <= h.vcpus
+    h.vcpus_promised + ${Math.ceil(vcpus)}::int4 <= h.vcpus
     and h.memory_promised + ${BigInt(memoryBytes)}::int8 <= h.memory_bytes
     and h.disk_promised + ${BigInt(diskBytes)}::int8 <= h.disk_bytes`
 
@@ -57,7 +59,7 @@ const roomConditions = (sql: SqlClient.SqlClient) => {
   /** Usage of the scarcest resource with this Sandbox, from 0 to 1. */
   const fullness = ({ vcpus, memoryBytes, diskBytes }: Asked) => sql`
     greatest(
-      (h.vcpus_promised + ${vcpus}::int4)::float8 / h.vcpus,
+      (h.vcpus_promised + ${Math.ceil(vcpus)}::int4)::float8 / h.vcpus,
       (h.memory_promised + ${BigInt(memoryBytes)}::int8)::float8 / h.memory_bytes,
       (h.disk_promised + ${BigInt(diskBytes)}::int8)::float8 / h.disk_bytes)`
 
@@ -91,14 +93,14 @@ export const roomStatements = Effect.gen(function* () {
         order by ${fullness(asked)} ${best}, random() limit 1
         for no key update of h skip locked),
       taken as (
-        update hosts h set vcpus_promised = h.vcpus_promised + ${asked.vcpus}::int4,
+        update hosts h set vcpus_promised = h.vcpus_promised + ${Math.ceil(asked.vcpus)}::int4,
           memory_promised = h.memory_promised + ${BigInt(asked.memoryBytes)}::int8,
           disk_promised = h.disk_promised + ${BigInt(asked.diskBytes)}::int8
         from chosen c where h.id = c.id and ${hasRoom(asked)}
         returning h.id, h.kind),
       promised as (
         insert into host_promises (sandbox_id, host_id, vcpus, memory_bytes, disk_bytes, is_up, is_settled, refused_by)
-        select ${asked.sandboxId}, id, ${asked.vcpus}::int4, ${BigInt(asked.memoryBytes)}::int8, ${BigInt(asked.diskBytes)}::int8, true, false,
+        select ${asked.sandboxId}, id, ${Math.ceil(asked.vcpus)}::int4, ${BigInt(asked.memoryBytes)}::int8, ${BigInt(asked.diskBytes)}::int8, true, false,
           ${textColumn(asked.refusedBy ?? [])}::text[] from taken)
       select id as "hostId", kind as runtime from taken`
 

@@ -45,6 +45,7 @@ export interface SandboxSpec {
   readonly sandboxId: string
   /** 1 for the first boot, +1 for each later one. */
   readonly generation: number
+  /** With tenths. */
   readonly vcpus: number
   readonly memoryBytes: number
   readonly volumeBytes: number

@@ -5,6 +5,7 @@ import { type SandboxInput, sandboxMachine } from "../../machines/sandbox.ts"
 import type { SnapshotContext } from "../../schemas/contexts/Snapshot.ts"
 import { InvalidRequest } from "../../schemas/Errors.ts"
 import { requiredForVm } from "../../schemas/IdempotencyKey.ts"
+import type { SandboxProfile } from "../../schemas/SandboxProfile.ts"
 import { Settings } from "../Config.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
 import type { NewActor } from "../engine/NewActor.ts"
@@ -18,6 +19,7 @@ import type { Sandboxes } from "./Sandboxes.ts"
 import { envAfter, lifetimeOf } from "./sandboxChanges.ts"
 import { sandboxOrigin } from "./sandboxOrigin.ts"
 import { KeyClaimed, sandboxQuota } from "./sandboxQuota.ts"
+import { profileBounds, profileWith, usualProfile } from "./sandboxSizes.ts"
 
 /** With the client's key, or one that no other request has. */
 export type AskedSandbox = Parameters<Sandboxes["Service"]["create"]>[0] & {
@@ -57,6 +59,15 @@ const newSandbox = (
   idempotency: { kind: keyKind, key: idempotencyKey, fingerprint }
 })
 
+const otherVolume = ({ diskBytes }: SandboxProfile) =>
+  new InvalidRequest({
+    details: {
+      issues: [
+        { path: ["profile", "diskBytes"], message: `The snapshot's volume has ${diskBytes} bytes. Send that, or none.` }
+      ]
+    }
+  })
+
 export const insertSandbox = Effect.gen(function* () {
   const host = yield* ActorHost
   const placement = yield* Placement
@@ -65,7 +76,8 @@ export const insertSandbox = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const requireQuota = yield* sandboxQuota
   const origins = yield* sandboxOrigin
-  const { sandboxVcpus: vcpus, sandboxMemoryBytes: memoryBytes, volumeBytes, bootTimeoutMs } = settings
+  const { bootTimeoutMs } = settings
+  const bounds = profileBounds(settings)
 
   /** Its variables: those of its snapshot, and those that were given. */
   const variablesOf = Effect.fnUntraced(function* ({ request }: AskedSandbox, origin: SnapshotContext | null) {
@@ -78,8 +90,9 @@ export const insertSandbox = Effect.gen(function* () {
     const { accountId, requestId, idempotencyKey, request, keyKind } = asked
     const { networkEnabled } = request
     const sandboxId = newId("sbx_")
-    const diskBytes = origin?.profile.diskBytes ?? volumeBytes
-    yield* requireQuota({ accountId, kind: keyKind, key: idempotencyKey }, request, diskBytes)
+    const profile = yield* profileWith(origin?.profile ?? usualProfile(bounds), request.profile, bounds)
+    if (origin !== null && profile.diskBytes !== origin.profile.diskBytes) return yield* otherVolume(origin.profile)
+    yield* requireQuota({ accountId, kind: keyKind, key: idempotencyKey }, request, profile.diskBytes)
     if (origin !== null) yield* origins.lock(origin, keyKind === "sandbox.fork.child")
     const variables = yield* variablesOf(asked, origin)
     const env = envs.name(variables)
@@ -87,13 +100,10 @@ export const insertSandbox = Effect.gen(function* () {
       sandboxId,
       runtime: origin?.runtime ?? request.runtime ?? null,
       networkEnabled,
-      vcpus,
-      memoryBytes,
-      diskBytes,
+      ...profile,
       onHost: origin?.hostId ?? null
     })
     yield* requireKey(asked.hasKey, runtime)
-    const profile = { vcpus, memoryBytes, diskBytes }
     const inserted = host.prepare(
       sandboxMachine,
       newSandbox(asked, { sandboxId, hostId, runtime, profile, env, bootTimeoutMs, at })

@@ -52,6 +52,7 @@ import auditOfAll from "./migrations/0056_audit_of_all.ts"
 import openActors from "./migrations/0057_open_actors.ts"
 import soleClaims from "./migrations/0058_sole_claims.ts"
 import snapshots from "./migrations/0059_snapshots.ts"
+import sizes from "./migrations/0060_sizes.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -98,7 +99,8 @@ export const migrations: MigrationRecord = {
   "0056_audit_of_all": auditOfAll,
   "0057_open_actors": openActors,
   "0058_sole_claims": soleClaims,
-  "0059_snapshots": snapshots
+  "0059_snapshots": snapshots,
+  "0060_sizes": sizes
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

@@ -42,7 +42,7 @@ export const beginFleet = Effect.fnUntraced(function* (
   yield* sql`
     with promised as (
       insert into host_promises (sandbox_id, host_id, vcpus, memory_bytes, disk_bytes, is_up)
-      select id, ${hostId}, (profile ->> 'vcpus')::int4, (profile ->> 'memoryBytes')::int8, (profile ->> 'diskBytes')::int8,
+      select id, ${hostId}, ceil((profile ->> 'vcpus')::numeric)::int4, (profile ->> 'memoryBytes')::int8, (profile ->> 'diskBytes')::int8,
         status <> all(${textColumn(runtimeless)}::text[])
       from (
         select id, status, snapshot -> 'context' -> 'profile' as profile from actors

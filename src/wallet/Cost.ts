@@ -13,11 +13,17 @@ export interface PerComponent<A> {
   readonly volume: A
 }
 
-/** Of a sum: ms × nano-USD per second × vCPUs or bytes. Of a rate: the same for one millisecond. Of a cost: micro-USD. */
+/** Of a sum: ms × nano-USD per second × milli-vCPUs or bytes. Of a rate: the same for one millisecond. Of a cost: micro-USD. */
 export type Amounts = PerComponent<bigint>
 
-/** Units of a sum in one micro-USD: nano to micro and ms to s, and for bytes also bytes to GiB. */
-export const divisors: Amounts = { vcpu: 10n ** 6n, memory: 10n ** 6n * 2n ** 30n, volume: 10n ** 6n * 2n ** 30n }
+/** Units of a sum in one micro-USD: nano to micro and ms to s, for vCPUs also milli-vCPUs to vCPUs, for bytes also bytes to GiB. */
+export const divisors: Amounts = { vcpu: 10n ** 9n, memory: 10n ** 6n * 2n ** 30n, volume: 10n ** 6n * 2n ** 30n }
+
+/** All components in one unit: a micro-USD has `common` of it. */
+export const common = divisors.vcpu * 2n ** 30n
+
+/** A size of tenths of a vCPU as an integer. */
+export const milliVcpus = (vcpus: number): bigint => BigInt(Math.round(vcpus * 1000))
 
 export const nothing: Amounts = { vcpu: 0n, memory: 0n, volume: 0n }
 
@@ -29,18 +35,23 @@ export const eachComponent = (value: (component: keyof Amounts) => bigint): Amou
 
 export const total = ({ vcpu, memory, volume }: Amounts): bigint => vcpu + memory + volume
 
-/** The properties of a Sandbox that determine its cost. */
-export interface Burning {
+/** What a Sandbox is allotted. */
+export interface Sizes {
+  /** With tenths. */
   readonly vcpus: number
   readonly memoryBytes: number
   readonly volumeBytes: number
+}
+
+/** The properties of a Sandbox that determine its cost. */
+export interface Burning extends Sizes {
   readonly isRunning: boolean
   readonly hasVolume: boolean
 }
 
 /** Growth of the sums in one millisecond. */
 export const ratesOf = (card: RateCard | null, burning: Burning): Amounts => ({
-  vcpu: card !== null && burning.isRunning ? card.vcpuSecondNanoUsd * BigInt(burning.vcpus) : 0n,
+  vcpu: card !== null && burning.isRunning ? card.vcpuSecondNanoUsd * milliVcpus(burning.vcpus) : 0n,
   memory: card !== null && burning.isRunning ? card.memoryGibSecondNanoUsd * BigInt(burning.memoryBytes) : 0n,
   volume: card !== null && burning.hasVolume ? card.volumeGibSecondNanoUsd * BigInt(burning.volumeBytes) : 0n
 })

@@ -10,7 +10,7 @@ import { InvalidRequest } from "../../schemas/Errors.ts"
 import { costGroupsMax } from "../../schemas/Limits.ts"
 import type { costGroupings } from "../../schemas/Usage.ts"
 import { Int8 } from "../store/Columns.ts"
-import { type Amounts, divisors } from "./Cost.ts"
+import { type Amounts, common, divisors } from "./Cost.ts"
 import { dayMs } from "./Fold.ts"
 import { ReportRequest, SandboxReportRequest, withPieces, withPiecesOfSandbox } from "./Pieces.ts"
 import { reportWindow } from "./ReportWindow.ts"
@@ -87,9 +87,9 @@ const hourMs = 60 * 60 * 1000
 const statement = (pieces: string, { key, name, order }: (typeof groupings)[CostGrouping]) => `
   ${pieces}, burning as (
     select coalesce(div(sum(
-      case when o.is_running then ${divisors.memory / divisors.vcpu}::numeric * o.vcpus * c.vcpu_second_nano_usd
-                                  + o.memory_bytes * c.memory_gib_second_nano_usd::numeric else 0 end
-      + o.volume_bytes * c.volume_gib_second_nano_usd::numeric) * ${hourMs}, ${divisors.memory}), 0)::int8 as burn
+      case when o.is_running then ${common / divisors.vcpu}::numeric * o.milli_vcpus * c.vcpu_second_nano_usd
+                                  + ${common / divisors.memory} * o.memory_bytes * c.memory_gib_second_nano_usd::numeric else 0 end
+      + ${common / divisors.volume} * o.volume_bytes * c.volume_gib_second_nano_usd::numeric) * ${hourMs}, ${common}), 0)::int8 as burn
     from open o cross join (
       select * from rate_cards where effective_at <= (select at from instant) order by effective_at desc limit 1) c
   ), groups as (

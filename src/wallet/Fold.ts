@@ -2,11 +2,11 @@
  * Folds a Sandbox's transitions into its meter and into closed segments: pure.
  *
  * vCPUs and memory cost while it is `running`; its volume from the first `running` to `deleted`. A segment ends when that changes, at each UTC
- * midnight, at each new rate card, and at the instants that the caller names.
+ * midnight, at each new rate card, at each change of its sizes, and at the instants that the caller names.
  *
  * The meter may be ahead of the log: a run is posted up to now, and afterwards its end arrives with an earlier instant (a commit in
  * flight, or `seenAt`: when a dead runtime was last seen alive). Segments with the sign -1 then reverse the usage posted since, latest
- * first, and the correct part is posted again.
+ * first, and the correct part is posted again. A change of sizes counts as seen alive: no run ends before it.
  *
  * An instant before an earlier one of the same log counts as that earlier one. Hosts now clamp their clocks before they commit; this rule gives
  * older logs one reading everywhere.
@@ -14,19 +14,16 @@
  * @source contract-details.md "Usage and credit"
  */
 import { isGone, isUp } from "./billedStates.ts"
-import { type Amounts, type Burning, costBetween, nothing, type Piece, ratesOf, sumsAfter } from "./Cost.ts"
+import { type Amounts, type Burning, costBetween, nothing, type Piece, ratesOf, type Sizes, sumsAfter } from "./Cost.ts"
 import { cardAt, type RateCard } from "./RateCard.ts"
 
 export const dayMs = 24 * 60 * 60 * 1000
 
-export interface MeteredSandbox {
+export interface MeteredSandbox extends Sizes {
   readonly sandboxId: string
   readonly accountId: string
   readonly workspaceId: string
   readonly name: string | null
-  readonly vcpus: number
-  readonly memoryBytes: number
-  readonly volumeBytes: number
 }
 
 /** Times are epoch milliseconds. */
@@ -37,6 +34,7 @@ export interface Meter extends MeteredSandbox, Burning {
   readonly at: number
   /** The latest instant in the log so far. */
   readonly changedAt: number
+  /** The start of its run, or the last change of its sizes since. */
   readonly runSince: number | null
   /** The number of the next segment. */
   readonly segments: number
@@ -46,7 +44,7 @@ export interface Meter extends MeteredSandbox, Burning {
   readonly closedAt: number | null
 }
 
-export interface Segment extends Piece {
+export interface Segment extends Piece, Sizes {
   readonly sandboxId: string
   readonly number: number
   readonly isRunning: boolean
@@ -64,6 +62,8 @@ export interface FoldedTransition {
   readonly to: string
   /** From the event: when the runtime was last seen alive. */
   readonly seenAt: number | null
+  /** From the event: the sizes from here on; null: as before. */
+  readonly sizes: Sizes | null
 }
 
 export interface FoldRules {
@@ -93,8 +93,8 @@ export const everRan = (meter: Meter): boolean => meter.hasVolume || meter.close
 /** The earliest instant to which these transitions may reverse, if it is before the closed end: then the segments after it are needed. */
 export const leadsBackTo = (meter: Meter, transitions: ReadonlyArray<FoldedTransition>): number | null => {
   let earliest = Number.POSITIVE_INFINITY
-  for (const { at, from, to, seenAt } of transitions) {
-    if (from === to) continue
+  for (const { at, from, to, seenAt, sizes } of transitions) {
+    if (from === to && sizes === null) continue
     earliest = Math.min(earliest, Math.max(at, meter.changedAt))
     if (seenAt !== null) earliest = Math.min(earliest, Math.max(Math.floor(seenAt), meter.runSince ?? meter.changedAt))
   }
@@ -115,6 +115,13 @@ export const standing = (segments: ReadonlyArray<Segment>): Array<Segment> => {
   return stack
 }
 
+const nextCut = (from: number, rules: FoldRules): number => {
+  let next = (Math.floor(from / dayMs) + 1) * dayMs
+  for (const { effectiveAt } of rules.cards) if (effectiveAt > from && effectiveAt < next) next = effectiveAt
+  for (const cut of rules.cuts) if (cut > from && cut < next) next = cut
+  return next
+}
+
 /**
  * @param transitions After the meter's revision, ascending.
  * @param until Closes segments up to here, if the Sandbox still costs then; null: up to its last change.
@@ -131,13 +138,6 @@ export const fold = (
   const closed: Array<Segment> = []
   const stack = [...tail]
 
-  const nextCut = (from: number): number => {
-    let next = (Math.floor(from / dayMs) + 1) * dayMs
-    for (const { effectiveAt } of rules.cards) if (effectiveAt > from && effectiveAt < next) next = effectiveAt
-    for (const cut of rules.cuts) if (cut > from && cut < next) next = cut
-    return next
-  }
-
   const add = (segment: Omit<Segment, "number" | "sandboxId">): Segment => {
     const numbered = { ...segment, sandboxId: now.sandboxId, number: now.segments }
     closed.push(numbered)
@@ -151,12 +151,13 @@ export const fold = (
       return
     }
     while (now.at < at) {
-      const { at: from, sums, isRunning, hasVolume } = now
-      const to = Math.min(at, nextCut(from))
+      const { at: from, sums, isRunning, hasVolume, vcpus, memoryBytes, volumeBytes } = now
+      const to = Math.min(at, nextCut(from, rules))
       const rates = ratesOf(cardAt(rules.cards, from), now)
       const after = sumsAfter(sums, rates, to - from)
       const cost = costBetween(sums, after)
-      stack.push(add({ from, to, sign: 1, sums, rates, isRunning, hasVolume, cost, takesBack: null }))
+      const sizes = { vcpus, memoryBytes, volumeBytes }
+      stack.push(add({ ...sizes, from, to, sign: 1, sums, rates, isRunning, hasVolume, cost, takesBack: null }))
       now = { ...now, at: to, sums: after }
     }
   }
@@ -184,9 +185,16 @@ export const fold = (
   }
 
   let through = meter.at
-  for (const { revision, at, from, to, seenAt } of transitions) {
+  for (const { revision, at, from, to, seenAt, sizes } of transitions) {
     const instant = Math.max(at, now.changedAt)
     now = { ...now, revision, changedAt: instant }
+    if (sizes !== null && now.closedAt === null) {
+      if (now.hasVolume) {
+        goTo(instant)
+        through = Math.max(through, instant)
+      }
+      now = { ...now, ...sizes, runSince: now.isRunning ? instant : null }
+    }
     if (from === to || now.closedAt !== null) continue
     if (now.isRunning && !isUp(to)) {
       const seen = seenAt === null ? instant : Math.min(Math.max(Math.floor(seenAt), now.runSince ?? instant), instant)

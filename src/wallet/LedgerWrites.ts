@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { boolColumn, int4Column, int8Column, textColumn } from "../store/Columns.ts"
 import type { Allocation, Entry, Wallet } from "./Allocation.ts"
-import type { Amounts } from "./Cost.ts"
+import { type Amounts, milliVcpus, type Sizes } from "./Cost.ts"
 import type { Meter, Segment } from "./Fold.ts"
 import type { Grant } from "./Grant.ts"
 import type { Planned } from "./Plan.ts"
@@ -18,6 +18,12 @@ const wideColumns = (amounts: ReadonlyArray<Amounts>) => [
   textColumn(amounts.map(({ volume }) => String(volume)))
 ]
 
+const sizeColumns = (all: ReadonlyArray<Sizes>) => [
+  int4Column(all.map(({ vcpus }) => Number(milliVcpus(vcpus)))),
+  int8Column(all.map(({ memoryBytes }) => BigInt(memoryBytes))),
+  int8Column(all.map(({ volumeBytes }) => BigInt(volumeBytes)))
+]
+
 export interface MeterChange {
   readonly before: Meter
   readonly after: Meter
@@ -29,13 +35,13 @@ const postedTwice = (ids: ReadonlyArray<string>) =>
 
 const insertMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, meters: ReadonlyArray<Meter>) {
   const rows = yield* sql.unsafe(
-    `insert into meters (sandbox_id, account_id, workspace_id, name, vcpus, memory_bytes, volume_bytes, revision, at, changed_at, run_since,
+    `insert into meters (sandbox_id, account_id, workspace_id, name, milli_vcpus, memory_bytes, volume_bytes, revision, at, changed_at, run_since,
        is_running, has_volume, segments, vcpu_sum, memory_sum, volume_sum, closed_at)
-     select i.id, i.account_id, i.workspace_id, i.name, i.vcpus, i.memory_bytes, i.volume_bytes, i.revision, i.at, i.changed_at, i.run_since,
+     select i.id, i.account_id, i.workspace_id, i.name, i.milli_vcpus, i.memory_bytes, i.volume_bytes, i.revision, i.at, i.changed_at, i.run_since,
        i.is_running, i.has_volume, i.segments, i.vcpu::numeric, i.memory::numeric, i.volume::numeric, i.closed_at
      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int4[], $6::int8[], $7::int8[], $8::int8[], $9::int8[], $10::int8[],
        $11::int8[], $12::bool[], $13::bool[], $14::int4[], $15::text[], $16::text[], $17::text[], $18::int8[])
-       as i (id, account_id, workspace_id, name, vcpus, memory_bytes, volume_bytes, revision, at, changed_at, run_since,
+       as i (id, account_id, workspace_id, name, milli_vcpus, memory_bytes, volume_bytes, revision, at, changed_at, run_since,
              is_running, has_volume, segments, vcpu, memory, volume, closed_at)
      on conflict do nothing returning sandbox_id`,
     [
@@ -43,9 +49,7 @@ const insertMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, mete
       textColumn(meters.map(({ accountId }) => accountId)),
       textColumn(meters.map(({ workspaceId }) => workspaceId)),
       textColumn(meters.map(({ name }) => name)),
-      int4Column(meters.map(({ vcpus }) => vcpus)),
-      int8Column(meters.map(({ memoryBytes }) => BigInt(memoryBytes))),
-      int8Column(meters.map(({ volumeBytes }) => BigInt(volumeBytes))),
+      ...sizeColumns(meters),
       instantColumn(meters.map(({ revision }) => revision)),
       instantColumn(meters.map(({ at }) => at)),
       instantColumn(meters.map(({ changedAt }) => changedAt)),
@@ -66,11 +70,12 @@ const updateMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, chan
     `update meters m
      set revision = i.revision, at = i.at, changed_at = i.changed_at, run_since = i.run_since, is_running = i.is_running,
          has_volume = i.has_volume, segments = i.segments, vcpu_sum = i.vcpu::numeric, memory_sum = i.memory::numeric,
-         volume_sum = i.volume::numeric, closed_at = i.closed_at
+         volume_sum = i.volume::numeric, closed_at = i.closed_at, milli_vcpus = i.milli_vcpus, memory_bytes = i.memory_bytes,
+         volume_bytes = i.volume_bytes
      from unnest($1::text[], $2::int8[], $3::int4[], $4::int8[], $5::int8[], $6::int8[], $7::int8[], $8::bool[], $9::bool[], $10::int4[],
-       $11::text[], $12::text[], $13::text[], $14::int8[])
+       $11::text[], $12::text[], $13::text[], $14::int8[], $15::int4[], $16::int8[], $17::int8[])
        as i (id, expected_revision, expected_segments, revision, at, changed_at, run_since, is_running, has_volume, segments,
-             vcpu, memory, volume, closed_at)
+             vcpu, memory, volume, closed_at, milli_vcpus, memory_bytes, volume_bytes)
      where m.sandbox_id = i.id and m.revision = i.expected_revision and m.segments = i.expected_segments
      returning m.sandbox_id`,
     [
@@ -85,7 +90,8 @@ const updateMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, chan
       boolColumn(after.map(({ hasVolume }) => hasVolume)),
       int4Column(after.map(({ segments }) => segments)),
       ...wideColumns(after.map(({ sums }) => sums)),
-      instantColumn(after.map(({ closedAt }) => closedAt))
+      instantColumn(after.map(({ closedAt }) => closedAt)),
+      ...sizeColumns(after)
     ]
   )
   if (rows.length < changes.length) yield* postedTwice(after.map(({ sandboxId }) => sandboxId))
@@ -109,14 +115,16 @@ export const writeSegments = (
     ? Effect.void
     : sql.unsafe(
         `insert into segments (sandbox_id, number, account_id, workspace_id, from_at, to_at, sign, takes_back, is_running, has_volume,
-           vcpu_sum, memory_sum, volume_sum, vcpu_rate, memory_rate, volume_rate, vcpu_micro_usd, memory_micro_usd, volume_micro_usd)
+           vcpu_sum, memory_sum, volume_sum, vcpu_rate, memory_rate, volume_rate, vcpu_micro_usd, memory_micro_usd, volume_micro_usd,
+           milli_vcpus, memory_bytes, volume_bytes)
          select i.id, i.number, $2, i.workspace_id, i.from_at, i.to_at, i.sign, i.takes_back, i.is_running, i.has_volume,
            i.vcpu::numeric, i.memory::numeric, i.volume::numeric, i.vcpu_rate::numeric, i.memory_rate::numeric, i.volume_rate::numeric,
-           i.vcpu_cost, i.memory_cost, i.volume_cost
+           i.vcpu_cost, i.memory_cost, i.volume_cost, i.milli_vcpus, i.memory_bytes, i.volume_bytes
          from unnest($1::text[], $3::int4[], $4::text[], $5::int8[], $6::int8[], $7::int4[], $8::int4[], $9::bool[], $10::bool[],
-           $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::int8[], $18::int8[], $19::int8[])
+           $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::int8[], $18::int8[], $19::int8[],
+           $20::int4[], $21::int8[], $22::int8[])
            as i (id, number, workspace_id, from_at, to_at, sign, takes_back, is_running, has_volume, vcpu, memory, volume,
-                 vcpu_rate, memory_rate, volume_rate, vcpu_cost, memory_cost, volume_cost)`,
+                 vcpu_rate, memory_rate, volume_rate, vcpu_cost, memory_cost, volume_cost, milli_vcpus, memory_bytes, volume_bytes)`,
         [
           textColumn(segments.map(({ sandboxId }) => sandboxId)),
           accountId,
@@ -132,7 +140,8 @@ export const writeSegments = (
           ...wideColumns(segments.map(({ rates }) => rates)),
           int8Column(segments.map(({ cost }) => cost.vcpu)),
           int8Column(segments.map(({ cost }) => cost.memory)),
-          int8Column(segments.map(({ cost }) => cost.volume))
+          int8Column(segments.map(({ cost }) => cost.volume)),
+          ...sizeColumns(segments)
         ]
       )
 

@@ -29,7 +29,7 @@ const overdue = Metric.gauge("atoll_postings_overdue_seconds", {
 const statement = `
   with card as (select * from rate_cards where effective_at <= $1::int8 order by effective_at desc limit 1),
   burning as (
-    select a.billing, sum(case when m.is_running then m.vcpus * c.vcpu_second_nano_usd::numeric else 0 end) as vcpu,
+    select a.billing, sum(case when m.is_running then m.milli_vcpus * c.vcpu_second_nano_usd::numeric / 1000 else 0 end) as vcpu,
       sum(case when m.is_running then m.memory_bytes * c.memory_gib_second_nano_usd::numeric else 0 end
           + case when m.has_volume then m.volume_bytes * c.volume_gib_second_nano_usd::numeric else 0 end) as per_gib
     from meters m join accounts a on a.id = m.account_id cross join card c where m.closed_at is null group by a.billing

@@ -33,7 +33,7 @@ const costOf = (component: keyof typeof divisors) => `
  */
 const pieces = (whose: string) => `
   with open as materialized (
-    select sandbox_id, workspace_id, at, is_running, vcpus, memory_bytes, volume_bytes, vcpu_sum, memory_sum, volume_sum
+    select sandbox_id, workspace_id, at, is_running, milli_vcpus, memory_bytes, volume_bytes, vcpu_sum, memory_sum, volume_sum
     from meters where ${whose} and closed_at is null and has_volume
   ), instant as materialized (
     select greatest($4::int8, coalesce(max(at), 0)) as at, min(at) as since from open
@@ -49,28 +49,28 @@ const pieces = (whose: string) => `
     left join lateral (select * from rate_cards where effective_at <= e.from_at order by effective_at desc limit 1) c on true
   ), burnt as (
     select o.*, greatest(o.at, s.from_at) as from_at, s.to_at,
-           case when o.is_running then s.vcpu * o.vcpus else 0 end as vcpu_rate,
+           case when o.is_running then s.vcpu * o.milli_vcpus else 0 end as vcpu_rate,
            case when o.is_running then s.memory * o.memory_bytes else 0 end as memory_rate,
            s.volume * o.volume_bytes as volume_rate
     from open o join span s on s.to_at > o.at
   ), grown as (
-    select sandbox_id, workspace_id, from_at, to_at, is_running, vcpu_rate, memory_rate, volume_rate,
+    select sandbox_id, workspace_id, from_at, to_at, is_running, milli_vcpus, memory_bytes, volume_bytes, vcpu_rate, memory_rate, volume_rate,
            vcpu_sum + coalesce(sum(vcpu_rate * (to_at - from_at)) over earlier, 0) as vcpu_sum,
            memory_sum + coalesce(sum(memory_rate * (to_at - from_at)) over earlier, 0) as memory_sum,
            volume_sum + coalesce(sum(volume_rate * (to_at - from_at)) over earlier, 0) as volume_sum
     from burnt window earlier as (partition by sandbox_id order by from_at rows between unbounded preceding and 1 preceding)
   ), whole as (
     -- A segment is never longer than a day.
-    select sandbox_id, workspace_id, from_at, to_at, sign, is_running, has_volume, vcpu_rate, memory_rate, volume_rate,
+    select sandbox_id, workspace_id, from_at, to_at, sign, is_running, has_volume, milli_vcpus, memory_bytes, volume_bytes, vcpu_rate, memory_rate, volume_rate,
            vcpu_sum, memory_sum, volume_sum, vcpu_micro_usd, memory_micro_usd, volume_micro_usd
     from segments where ${whose} and from_at > $2::int8 - ${dayMs} and from_at < $3::int8 and to_at > $2::int8
     union all
-    select sandbox_id, workspace_id, from_at, to_at, 1, is_running, true, vcpu_rate, memory_rate, volume_rate,
+    select sandbox_id, workspace_id, from_at, to_at, 1, is_running, true, milli_vcpus, memory_bytes, volume_bytes, vcpu_rate, memory_rate, volume_rate,
            vcpu_sum, memory_sum, volume_sum, null, null, null
     from grown where from_at < $3::int8 and to_at > $2::int8
   ), piece as (
     select sandbox_id, workspace_id, greatest(from_at, $2::int8) as from_at, least(to_at, $3::int8) as to_at,
-           sign * (least(to_at, $3::int8) - greatest(from_at, $2::int8)) as ms, is_running, has_volume,
+           sign * (least(to_at, $3::int8) - greatest(from_at, $2::int8)) as ms, is_running, has_volume, milli_vcpus, memory_bytes, volume_bytes,
            ${costOf("vcpu")}, ${costOf("memory")}, ${costOf("volume")}
     from whole
   )`

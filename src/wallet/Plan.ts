@@ -8,7 +8,7 @@
  * @source contract-details.md "Usage and credit"
  */
 import { spendingOrder } from "./Allocation.ts"
-import { type Amounts, type Burning, divisors, eachComponent, sumsAfter } from "./Cost.ts"
+import { type Amounts, type Burning, common, divisors, eachComponent, milliVcpus, sumsAfter } from "./Cost.ts"
 import { dayMs, type Meter } from "./Fold.ts"
 import type { Grant } from "./Grant.ts"
 import { least, most } from "./Money.ts"
@@ -26,7 +26,7 @@ export interface Load {
   readonly grownMicroUsd: bigint
   /** The parts below one micro-USD of the growing sums. */
   readonly rests: Amounts
-  /** Running vCPUs, bytes of their memory, bytes of all volumes. */
+  /** Running milli-vCPUs, bytes of their memory, bytes of all volumes. */
   readonly sizes: Amounts
   /** The number of growing sums; each is rounded down separately. */
   readonly terms: number
@@ -35,7 +35,7 @@ export interface Load {
 }
 
 const sizesOf = (burning: Burning): Amounts => ({
-  vcpu: burning.isRunning ? BigInt(burning.vcpus) : 0n,
+  vcpu: burning.isRunning ? milliVcpus(burning.vcpus) : 0n,
   memory: burning.isRunning ? BigInt(burning.memoryBytes) : 0n,
   volume: burning.hasVolume ? BigInt(burning.volumeBytes) : 0n
 })
@@ -83,8 +83,6 @@ export const loadOf = (meters: ReadonlyArray<Meter>, cards: ReadonlyArray<RateCa
   return { grownMicroUsd, rests, sizes, terms, each }
 }
 
-/** All components in one unit: `common` of it is a micro-USD. */
-const common = divisors.memory
 const inCommon = (amounts: Amounts): bigint =>
   amounts.vcpu * (common / divisors.vcpu) +
   amounts.memory * (common / divisors.memory) +

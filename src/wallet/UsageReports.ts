@@ -29,8 +29,8 @@ export interface UsageReport {
   readonly asOf: number
   /** Time in `running`. */
   readonly sandboxMs: bigint
-  /** The same, times the allocated vCPUs or bytes of memory. */
-  readonly vcpuMs: bigint
+  /** The same, times the allocated milli-vCPUs or bytes of memory. */
+  readonly milliVcpuMs: bigint
   readonly memoryByteMs: bigint
   /** From the first boot to deletion. */
   readonly volumeByteMs: bigint
@@ -43,7 +43,7 @@ export interface UsageReport {
 const Row = Schema.Struct({
   as_of: Int8,
   sandbox_ms: Schema.BigIntFromString,
-  vcpu_ms: Schema.BigIntFromString,
+  milli_vcpu_ms: Schema.BigIntFromString,
   memory_byte_ms: Schema.BigIntFromString,
   volume_byte_ms: Schema.BigIntFromString,
   cpu_us: Schema.BigIntFromString,
@@ -61,14 +61,12 @@ const restOfHour = (at: string) => `
 
 /** One statement, so that rows under deletion are counted once: as rows, or in their hour. */
 const statement = `
-  ${withPieces}, each as (
-    select sandbox_id, coalesce(sum(ms) filter (where is_running), 0) as running_ms, coalesce(sum(ms) filter (where has_volume), 0) as volume_ms
-    from piece group by 1
-  ), allocated as (
-    select coalesce(sum(e.running_ms), 0)::text as sandbox_ms, coalesce(sum(e.running_ms * m.vcpus), 0)::text as vcpu_ms,
-           coalesce(sum(e.running_ms * m.memory_bytes), 0)::text as memory_byte_ms,
-           coalesce(sum(e.volume_ms * m.volume_bytes), 0)::text as volume_byte_ms
-    from each e join meters m on m.sandbox_id = e.sandbox_id
+  ${withPieces}, allocated as (
+    select coalesce(sum(ms) filter (where is_running), 0)::text as sandbox_ms,
+           coalesce(sum(ms::numeric * milli_vcpus) filter (where is_running), 0)::text as milli_vcpu_ms,
+           coalesce(sum(ms::numeric * memory_bytes) filter (where is_running), 0)::text as memory_byte_ms,
+           coalesce(sum(ms::numeric * volume_bytes) filter (where has_volume), 0)::text as volume_byte_ms
+    from piece
   ), hours as (
     select coalesce(sum(cpu_us), 0) as cpu_us, coalesce(sum(cpu_samples), 0) as cpu_samples, coalesce(sum(operations), 0) as operations,
            coalesce(sum(executes), 0) as executes
@@ -111,7 +109,7 @@ export class UsageReports extends Context.Service<
             to,
             asOf: found.as_of,
             sandboxMs: found.sandbox_ms,
-            vcpuMs: found.vcpu_ms,
+            milliVcpuMs: found.milli_vcpu_ms,
             memoryByteMs: found.memory_byte_ms,
             volumeByteMs: found.volume_byte_ms,
             cpuUs: found.cpu_samples === 0 ? null : found.cpu_us,

@@ -3,6 +3,7 @@ import { Effect, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
 import { Int8, Int8FromText, int8Column, textColumn } from "../store/Columns.ts"
 import { countedStates } from "./billedStates.ts"
+import type { Sizes } from "./Cost.ts"
 import { type FoldedTransition, type Meter, newMeter, type Segment, standing } from "./Fold.ts"
 
 /** No schema checks it: a posting reads each open meter under the account's lock, and a thousand checks would take 5 ms. */
@@ -11,7 +12,7 @@ interface MeterRow {
   readonly account_id: string
   readonly workspace_id: string
   readonly name: string | null
-  readonly vcpus: number
+  readonly milli_vcpus: number
   readonly memory_bytes: bigint
   readonly volume_bytes: bigint
   readonly revision: bigint
@@ -34,7 +35,7 @@ const meterOf = (row: MeterRow): Meter => ({
   accountId: row.account_id,
   workspaceId: row.workspace_id,
   name: row.name,
-  vcpus: row.vcpus,
+  vcpus: row.milli_vcpus / 1000,
   memoryBytes: Number(row.memory_bytes),
   volumeBytes: Number(row.volume_bytes),
   revision: Number(row.revision),
@@ -48,7 +49,7 @@ const meterOf = (row: MeterRow): Meter => ({
   closedAt: instantOf(row.closed_at)
 })
 
-const meterColumns = `sandbox_id, account_id, workspace_id, name, vcpus, memory_bytes, volume_bytes, revision, at, changed_at, run_since,
+const meterColumns = `sandbox_id, account_id, workspace_id, name, milli_vcpus, memory_bytes, volume_bytes, revision, at, changed_at, run_since,
   is_running, has_volume, segments, vcpu_sum::text, memory_sum::text, volume_sum::text, closed_at`
 
 export const readOpenMeters = (sql: SqlClient.SqlClient, accountId: string) =>
@@ -82,7 +83,7 @@ const InputRow = Schema.Struct({
   account_id: Schema.String,
   workspace_id: Schema.String,
   name: Schema.NullOr(Schema.String),
-  vcpus: Int8FromText,
+  vcpus: Schema.FiniteFromString,
   memory_bytes: Int8FromText,
   volume_bytes: Int8FromText
 })
@@ -120,13 +121,22 @@ export const readMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
   return meters
 })
 
+const ProfileInLog = Schema.Struct({ vcpus: Schema.Finite, memoryBytes: Schema.Int, diskBytes: Schema.Int })
+
+const sizesInLog = ({ vcpus, memoryBytes, diskBytes }: typeof ProfileInLog.Type): Sizes => ({
+  vcpus,
+  memoryBytes,
+  volumeBytes: diskBytes
+})
+
 const TransitionRow = Schema.Struct({
   actor_id: Schema.String,
   revision: Int8,
   at: Int8,
   from_state: Schema.NullOr(Schema.String),
   to_state: Schema.String,
-  seen_at: Schema.NullOr(Schema.FiniteFromString)
+  seen_at: Schema.NullOr(Schema.FiniteFromString),
+  profile: Schema.NullOr(ProfileInLog)
 })
 
 /** Log entries after each meter, by Sandbox. */
@@ -136,7 +146,8 @@ export const readTransitions = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
     Result: TransitionRow,
     execute: () => sql`
       select t.actor_id, t.revision, t.at, t.from_state, t.to_state,
-             case when jsonb_typeof(t.event -> 'seenAt') = 'number' then t.event ->> 'seenAt' end as seen_at
+             case when jsonb_typeof(t.event -> 'seenAt') = 'number' then t.event ->> 'seenAt' end as seen_at,
+             t.event #> '{changes,profile}' as profile
       from unnest(${textColumn(meters.map(({ sandboxId }) => sandboxId))}::text[],
                   ${int8Column(meters.map(({ revision }) => BigInt(revision)))}::int8[]) as m (id, revision)
       join transitions t on t.actor_id = m.id and t.revision > m.revision
@@ -145,7 +156,8 @@ export const readTransitions = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
   const logs = new Map<string, Array<FoldedTransition>>()
   for (const row of yield* find()) {
     const log = logs.get(row.actor_id) ?? []
-    log.push({ revision: row.revision, at: row.at, from: row.from_state, to: row.to_state, seenAt: row.seen_at })
+    const sizes = row.profile === null ? null : sizesInLog(row.profile)
+    log.push({ revision: row.revision, at: row.at, from: row.from_state, to: row.to_state, seenAt: row.seen_at, sizes })
     logs.set(row.actor_id, log)
   }
   return logs
@@ -160,6 +172,9 @@ const SegmentRow = Schema.Struct({
   takes_back: Schema.NullOr(Schema.Int),
   is_running: Schema.Boolean,
   has_volume: Schema.Boolean,
+  milli_vcpus: Schema.Int,
+  memory_bytes: Int8,
+  volume_bytes: Int8,
   vcpu_sum: Schema.BigIntFromString,
   memory_sum: Schema.BigIntFromString,
   volume_sum: Schema.BigIntFromString,
@@ -180,6 +195,9 @@ const segmentOf = (row: typeof SegmentRow.Type): Segment => ({
   takesBack: row.takes_back,
   isRunning: row.is_running,
   hasVolume: row.has_volume,
+  vcpus: row.milli_vcpus / 1000,
+  memoryBytes: row.memory_bytes,
+  volumeBytes: row.volume_bytes,
   sums: { vcpu: row.vcpu_sum, memory: row.memory_sum, volume: row.volume_sum },
   rates: { vcpu: row.vcpu_rate, memory: row.memory_rate, volume: row.volume_rate },
   cost: { vcpu: row.vcpu_micro_usd, memory: row.memory_micro_usd, volume: row.volume_micro_usd }
@@ -195,7 +213,7 @@ export const readTails = Effect.fnUntraced(function* (
     Result: SegmentRow,
     execute: () => sql`
       select s.sandbox_id, s.number, s.from_at, s.to_at, s.sign, s.takes_back, s.is_running, s.has_volume,
-             s.vcpu_sum::text, s.memory_sum::text, s.volume_sum::text,
+             s.milli_vcpus, s.memory_bytes, s.volume_bytes, s.vcpu_sum::text, s.memory_sum::text, s.volume_sum::text,
              s.vcpu_rate::text, s.memory_rate::text, s.volume_rate::text,
              s.vcpu_micro_usd, s.memory_micro_usd, s.volume_micro_usd
       from unnest(${textColumn(after.map(({ sandboxId }) => sandboxId))}::text[],

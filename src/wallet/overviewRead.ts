@@ -17,7 +17,7 @@ const LoadRow = Schema.Struct({
   vcpu_rest: Schema.BigIntFromString,
   memory_rest: Schema.BigIntFromString,
   volume_rest: Schema.BigIntFromString,
-  vcpus: Schema.BigIntFromString,
+  milli_vcpus: Schema.BigIntFromString,
   memory_bytes: Schema.BigIntFromString,
   volume_bytes: Schema.BigIntFromString,
   running: Schema.Int,
@@ -27,17 +27,17 @@ const LoadRow = Schema.Struct({
 /** $1: the account; $2: the instant. Same result as `loadOf`, if all meters are under the card in force at that instant, or ahead of it. */
 const loadStatement = `
   open as materialized (
-    select at, is_running, has_volume, vcpus, memory_bytes, volume_bytes, vcpu_sum, memory_sum, volume_sum
+    select at, is_running, has_volume, milli_vcpus, memory_bytes, volume_bytes, vcpu_sum, memory_sum, volume_sum
     from meters where account_id = $1 and closed_at is null
   ), instant as (select $2::int8 as at, min(at) as since from open
   ), card as (select c.* from rate_cards c where c.effective_at <= (select at from instant) order by c.effective_at desc limit 1
   ), waited as (select o.*, greatest(i.at - o.at, 0) as ms from open o cross join instant i
   ), sums as (
     select
-      case when o.is_running then mod(o.vcpu_sum, ${divisors.vcpu}) + o.vcpus * c.vcpu_second_nano_usd::numeric * o.ms end as vcpu,
+      case when o.is_running then mod(o.vcpu_sum, ${divisors.vcpu}) + o.milli_vcpus * c.vcpu_second_nano_usd::numeric * o.ms end as vcpu,
       case when o.is_running then mod(o.memory_sum, ${divisors.memory}) + o.memory_bytes * c.memory_gib_second_nano_usd::numeric * o.ms end as memory,
       case when o.has_volume then mod(o.volume_sum, ${divisors.volume}) + o.volume_bytes * c.volume_gib_second_nano_usd::numeric * o.ms end as volume,
-      o.vcpus, o.memory_bytes, o.volume_bytes, o.is_running, o.has_volume
+      o.milli_vcpus, o.memory_bytes, o.volume_bytes, o.is_running, o.has_volume
     from waited o cross join card c
   ), load as (
     select coalesce(sum(coalesce(div(vcpu, ${divisors.vcpu}), 0) + coalesce(div(memory, ${divisors.memory}), 0)
@@ -45,7 +45,7 @@ const loadStatement = `
            coalesce(sum(mod(vcpu, ${divisors.vcpu})), 0)::text as vcpu_rest,
            coalesce(sum(mod(memory, ${divisors.memory})), 0)::text as memory_rest,
            coalesce(sum(mod(volume, ${divisors.volume})), 0)::text as volume_rest,
-           coalesce(sum(vcpus) filter (where is_running), 0)::text as vcpus,
+           coalesce(sum(milli_vcpus) filter (where is_running), 0)::text as milli_vcpus,
            coalesce(sum(memory_bytes) filter (where is_running), 0)::text as memory_bytes,
            coalesce(sum(volume_bytes) filter (where has_volume), 0)::text as volume_bytes,
            count(*) filter (where is_running)::int4 as running,
@@ -56,7 +56,7 @@ const loadStatement = `
 const loadOf = (row: typeof LoadRow.Type): Load => ({
   grownMicroUsd: row.grown,
   rests: { vcpu: row.vcpu_rest, memory: row.memory_rest, volume: row.volume_rest },
-  sizes: { vcpu: row.vcpus, memory: row.memory_bytes, volume: row.volume_bytes },
+  sizes: { vcpu: row.milli_vcpus, memory: row.memory_bytes, volume: row.volume_bytes },
   terms: 2 * row.running + row.volumes,
   each: null
 })

@@ -6,6 +6,7 @@ import { Accounts } from "../../account/Accounts.ts"
 import { type ApiKey, ApiKeys } from "../../account/ApiKeys.ts"
 import { KeyUse } from "../../account/KeyUse.ts"
 import { Settings } from "../../Config.ts"
+import { profileBounds } from "../../sandbox/sandboxSizes.ts"
 import { noteTarget } from "./AuditedRequest.ts"
 import { invalidRequest } from "./ErrorResponse.ts"
 import { leanGroup } from "./LeanContext.ts"
@@ -35,6 +36,7 @@ export const AccountHandlers = {
       const keys = yield* ApiKeys
       const use = yield* KeyUse
       const settings = yield* Settings
+      const bounds = profileBounds(settings)
       return handlers
         .handle(
           "getMe",
@@ -55,7 +57,7 @@ export const AccountHandlers = {
                 createdAt: timestamp(account.createdAt)
               },
               apiKey: key === null ? null : shownKey(key, use.unwritten(key.id)?.at ?? key.lastUsedAt),
-              limits: accountLimits(account.limits, settings)
+              limits: { ...accountLimits(account.limits, settings), profile: bounds }
             }
           })
         )

@@ -23,7 +23,7 @@ const usageOf = (report: UsageReport): Usage => ({
   to: iso(report.to),
   asOf: iso(report.asOf),
   sandboxSeconds: seconds(report.sandboxMs),
-  vcpuSeconds: seconds(report.vcpuMs),
+  vcpuSeconds: Number(report.milliVcpuMs) / 1e6,
   memoryMibSeconds: mibSeconds(report.memoryByteMs),
   volumeMibSeconds: mibSeconds(report.volumeByteMs),
   cpuSeconds: report.cpuUs === null ? null : Number(report.cpuUs) / 1e6,

@@ -13,6 +13,8 @@ export interface BlankVolumesOptions {
   readonly folder: string
   /** The number for each size; default 8. */
   readonly max?: number
+  /** The only size that is made ahead; null or absent: any. */
+  readonly bytes?: number | null
   /** Extended options of mke2fs. */
   readonly extended: ReadonlyArray<string>
   /** True while Sandboxes boot: none is made then. */
@@ -52,6 +54,7 @@ export class BlankVolumes {
 
   /** Makes the missing ones of this size in the background, one at a time. Never rejects: without them, each boot makes its own. */
   refill(bytes: number): Promise<void> {
+    if ((this.#options.bytes ?? bytes) !== bytes) return Promise.resolve()
     const making =
       this.#making.get(bytes) ??
       this.#make(bytes)

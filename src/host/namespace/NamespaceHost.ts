@@ -8,7 +8,7 @@ import { existsSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import type { Socket } from "node:net"
 import { join } from "node:path"
-import { Effect, type Fiber } from "effect"
+import { Effect } from "effect"
 import { Semaphore } from "../../platform/concurrency/Semaphore.ts"
 import type { Guest } from "../../runtime/Guest.ts"
 import type { InventoryEntry, ResourceSample, RuntimeDown, SandboxSpec } from "../../runtime/Runtime.ts"
@@ -28,6 +28,7 @@ import { inventoryOf } from "./inventory.ts"
 import { absentlyEnded, type LiveSandbox, LiveSandboxes } from "./LiveSandboxes.ts"
 import { SANDBOX_USERS } from "./markedProcesses.ts"
 import { mendNetworks } from "./mendNetworks.ts"
+import type { NamespaceOptions } from "./NamespaceOptions.ts"
 import { isUp, type SandboxState } from "./SandboxState.ts"
 import { SPARE_GENERATION, SpareSandboxes, type SpareShape, type StartedSandbox } from "./SpareSandboxes.ts"
 import { unixAgent } from "./unixAgent.ts"
@@ -35,24 +36,6 @@ import { copiedFrom, VolumeSnapshots } from "./VolumeSnapshots.ts"
 import { closeVolume, PREZEROED, removeVolume } from "./volume.ts"
 import { VolumeAdmission } from "./volumeAdmission.ts"
 import { thawAbandoned } from "./volumeHold.ts"
-
-export interface NamespaceOptions {
-  readonly dataDir: string
-  readonly processesMax: number
-  readonly parallelStarts: number
-  /** This much of the disk stays free when every volume is full. */
-  readonly diskReserveBytes: number
-  /** How long a call waits for another process that is changing the same Sandbox; default 60 s. */
-  readonly othersTimeoutMs?: number
-  /** Sandboxes of each shape that are started ahead; default 0. */
-  readonly spares?: number
-  /** The same while many are created; default `spares`. */
-  readonly sparesMax?: number
-  /** Runs an effect in the background. */
-  readonly fork?: <A>(effect: Effect.Effect<A>) => Fiber.Fiber<A>
-  /** Runs the agent client's effects in the service's own Effect runtime. */
-  readonly run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
-}
 
 /** Its agent has answered before: a boot takes less than this. */
 const SPARE_ANSWERS_MS = 5_000
@@ -95,10 +78,11 @@ export class NamespaceHost {
     this.snapshots = new VolumeSnapshots(snapshots, layout, this.turns, this.admission)
     const isBusy = () => this.boots > 0
     const folder = join(layout.stateFolder, ".blank")
-    this.blanks = new BlankVolumes({ folder, extended: PREZEROED, isBusy })
+    this.blanks = new BlankVolumes({ folder, extended: PREZEROED, isBusy, bytes: options.usual?.volumeBytes ?? null })
     this.spares = new SpareSandboxes({
       min: options.spares ?? 0,
       max: options.sparesMax ?? options.spares ?? 0,
+      usual: options.usual ?? null,
       layout,
       users: this.users,
       turns: this.turns,

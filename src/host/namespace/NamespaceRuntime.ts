@@ -196,6 +196,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
             diskReserveBytes: settings.diskReserveBytes,
             spares: settings.spares,
             sparesMax: settings.sparesMax,
+            usual: shapeFrom(settings, false),
             run,
             fork
           }),

@@ -27,6 +27,8 @@ import { isUp, type RuntimeRecord, type SandboxState } from "./SandboxState.ts"
 
 export type SpareShape = Pick<SandboxSpec, "vcpus" | "memoryBytes" | "volumeBytes" | "networkEnabled">
 
+export type UsualSizes = Omit<SpareShape, "networkEnabled">
+
 /** A Sandbox whose agent has answered. */
 export interface StartedSandbox {
   readonly record: RuntimeRecord
@@ -50,6 +52,8 @@ export interface SpareSandboxesOptions {
   readonly min: number
   /** The number for each shape while many are asked for. */
   readonly max: number
+  /** The sizes of a Sandbox whose request names none: others get no spare. Null: each size gets some. */
+  readonly usual: UsualSizes | null
   readonly layout: HostLayout
   readonly users: HostUsers
   readonly turns: HostMutex
@@ -93,7 +97,15 @@ export class SpareSandboxes {
 
   /** Makes the missing spares of this shape in the background. */
   refill(shape: SpareShape): Promise<void> {
-    return this.#options.run(this.#spares.refill(shapeOf(shape)))
+    return this.#isUsual(shape) ? this.#options.run(this.#spares.refill(shapeOf(shape))) : Promise.resolve()
+  }
+
+  #isUsual({ vcpus, memoryBytes, volumeBytes }: SpareShape): boolean {
+    const { usual } = this.#options
+    return (
+      usual === null ||
+      (vcpus === usual.vcpus && memoryBytes === usual.memoryBytes && volumeBytes === usual.volumeBytes)
+    )
   }
 
   /** Ends the spares that were kept for many Sandboxes, once few are asked for. */
@@ -117,7 +129,7 @@ export class SpareSandboxes {
    */
   async take(spec: SandboxSpec, state: SandboxState, begin: () => void): Promise<StartedSandbox | null> {
     const { layout, users, run } = this.#options
-    if (this.#options.min === 0 || spec.generation !== SPARE_GENERATION) return null
+    if (this.#options.min === 0 || spec.generation !== SPARE_GENERATION || !this.#isUsual(spec)) return null
     const spare = await run(this.#spares.claim(shapeOf(spec)))
     if (spare === null) return null
     try {

@@ -53,7 +53,7 @@ const environment = (options: BubblewrapOptions): Readonly<Record<string, string
   ATOLL_AGENT_USER: SANDBOX_USER,
   ...(options.spawner === null ? {} : { ATOLL_AGENT_SPAWNER: `${OWN}/spawner` }),
   ...(options.hasOwnVolume ? {} : { ATOLL_AGENT_VOLUME: "shared" }),
-  ATOLL_AGENT_VCPUS: String(options.vcpus),
+  ATOLL_AGENT_VCPUS: String(Math.ceil(options.vcpus)),
   ...(options.cgroup === null ? {} : { ATOLL_AGENT_CGROUP: `${OWN}/cgroup` })
 })
 

@@ -32,7 +32,7 @@ import { connectRelay, killProcess, type Machine } from "./Machine.ts"
 import { MachineSnapshots, type MachineSnapshotsOptions } from "./MachineSnapshots.ts"
 import type { MachineShape } from "./machineArguments.ts"
 import { removeMachineCgroups } from "./machineCgroups.ts"
-import type { QemuHost } from "./QemuHost.ts"
+import { hasSpareSizes, type QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
 import { type MachineRecord, SandboxFolder, sandboxFolders } from "./SandboxFolder.ts"
 import { SpareMachines, type SpareMachinesOptions } from "./SpareMachines.ts"
@@ -52,6 +52,7 @@ const OTHERS_TIMEOUT_MS = 120_000
 
 export class Machines {
   private readonly host: QemuHost
+  private readonly settings: SettingsShape
   private readonly turns: HostMutex
   private readonly users: HostUsers
   private readonly live: LiveMachines
@@ -65,6 +66,7 @@ export class Machines {
   /** @param fork Runs an effect in the background. */
   constructor(host: QemuHost, settings: SettingsShape, news: News, fork: SpareMachinesOptions["fork"]) {
     this.host = host
+    this.settings = settings
     this.fork = fork
     this.turns = new HostMutex({
       instance: instanceOf(host.root),
@@ -182,7 +184,8 @@ export class Machines {
   /** Makes the template of a shape and a spare for the next Sandbox of that shape. */
   prepare(wanted: Omit<MachineShape, "accelerator">): Effect.Effect<void, RuntimeUnavailable> {
     const shape = this.starts.shapeFor(wanted)
-    return Effect.andThen(this.templates.of(shape), this.spares.refill(shape))
+    const refill = hasSpareSizes(this.settings, wanted) ? this.spares.refill(shape) : Effect.void
+    return Effect.andThen(this.templates.of(shape), refill)
   }
 
   provision(spec: SandboxSpec, turn?: () => void): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> {
@@ -215,11 +218,11 @@ export class Machines {
       if (record !== null) yield* this.endings.end(folder, record)
       const own = { ...spec, volumeBytes: origin?.sizeBytes ?? spec.volumeBytes }
       const shape = this.starts.shapeFor({ ...own, network: spec.networkEnabled })
-      // A spare's volume is empty.
-      const takesSpare = record === null && spec.snapshotId === undefined
-      if (!takesSpare || !(yield* this.spares.take(folder, spec, shape)))
+      // A spare has the usual sizes and an empty volume.
+      const isUsual = spec.snapshotId === undefined && hasSpareSizes(this.settings, spec)
+      if (record !== null || !isUsual || !(yield* this.spares.take(folder, spec, shape)))
         yield* this.starts.boot(folder, own, origin, turn)
-      if (spec.snapshotId === undefined) yield* this.spares.refill(shape)
+      if (isUsual) yield* this.spares.refill(shape)
     })
     return this.locked(spec.sandboxId, bring)
   }

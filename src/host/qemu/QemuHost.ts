@@ -57,6 +57,16 @@ export const shapeOf = (settings: SettingsShape, network: boolean): Omit<Machine
   network
 })
 
+/** Whether it has the sizes of the spares. A spare's cgroup has whole vCPUs, so it suits no Sandbox with a part of one. */
+export const hasSpareSizes = (
+  { sandboxVcpus, sandboxMemoryBytes, volumeBytes }: SettingsShape,
+  sizes: Pick<MachineShape, "vcpus" | "memoryBytes" | "volumeBytes">
+): boolean =>
+  Number.isInteger(sizes.vcpus) &&
+  sizes.vcpus === sandboxVcpus &&
+  sizes.memoryBytes === sandboxMemoryBytes &&
+  sizes.volumeBytes === volumeBytes
+
 /** Inspects and prepares the host. Boots a guest once if no guest of this build has booted here before. */
 export const openQemuHost = (settings: SettingsShape): Effect.Effect<QemuHost, MachinesUnusable> =>
   Effect.gen(function* () {

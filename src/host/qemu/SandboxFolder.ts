@@ -16,7 +16,8 @@ const MachineRecord = Schema.Struct({
   /** Null: the service's user. */
   uid: Schema.NullOr(Count),
   generation: Count,
-  vcpus: Count,
+  /** With tenths. */
+  vcpus: Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)),
   memoryBytes: Count,
   volumeBytes: Count,
   /** The volume began with this many bytes that it shares with a snapshot, and may come to need for itself. Absent: 0. */

@@ -52,7 +52,8 @@ export class Starts {
     wanted: Omit<MachineShape, "accelerator">,
     accelerator = this.options.host.choice.accelerator
   ): MachineShape {
-    const { vcpus, memoryBytes, volumeBytes, network } = wanted
+    const { memoryBytes, volumeBytes, network } = wanted
+    const vcpus = Math.ceil(wanted.vcpus)
     const { networkObstacle } = this.options.host
     return { accelerator, vcpus, memoryBytes, volumeBytes, network: network && networkObstacle === null }
   }
@@ -80,7 +81,7 @@ export class Starts {
       )
       const template = host.qemu.clones
         ? yield* templates
-            .of(shape)
+            .forBoot(shape)
             .pipe(
               Effect.catchTag("RuntimeUnavailable", ({ message }) =>
                 Effect.as(Effect.logWarning(`There is no template, so Sandboxes boot in full: ${message}`), null)

@@ -7,12 +7,24 @@ import type { MachineShape } from "./machineArguments.ts"
 import { noteImageUse } from "./removeUnused.ts"
 import { buildTemplate, findTemplate, type Template, type TemplateHost, templateKey } from "./Template.ts"
 
+/** Each takes some 130 MiB of disk; clients choose sizes, and so shapes. */
+const SHAPES_MAX = 8
+
 export class Templates {
   private readonly host: TemplateHost
   private readonly known = new Map<string, Effect.Effect<Template, RuntimeUnavailable>>()
 
   constructor(host: TemplateHost) {
     this.host = host
+  }
+
+  /** The same, but null where a boot in full costs the host less: no more templates are made once there are `SHAPES_MAX`. */
+  forBoot(shape: MachineShape): Effect.Effect<Template | null, RuntimeUnavailable> {
+    return Effect.suspend(() =>
+      this.known.size < SHAPES_MAX || this.known.has(templateKey(this.host, shape))
+        ? this.of(shape)
+        : Effect.succeed(null)
+    )
   }
 
   /** Provides the template of a shape, and makes it once for all concurrent callers. A failure goes to these callers; the next caller tries again. */

@@ -7,6 +7,7 @@ export type Accelerator = "kvm" | "tcg"
 
 export interface MachineShape {
   readonly accelerator: Accelerator
+  /** Whole: its cgroup bounds a part of one. */
   readonly vcpus: number
   readonly memoryBytes: number
   /** The volume is a fixed device of the machine: the guest knows its size from the template. */

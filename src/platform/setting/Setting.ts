@@ -30,6 +30,26 @@ export const integer = (
   )
 })
 
+/** A number with at most one digit after the decimal point. */
+export const tenths = (
+  env: string,
+  fallback: number,
+  description: string,
+  bounds: { readonly minimum: number; readonly maximum: number }
+): Setting<number> => ({
+  env,
+  description,
+  default: String(fallback),
+  shape: `a number in steps of 0.1 from ${bounds.minimum} to ${bounds.maximum}`,
+  config: Config.schema(
+    Schema.Finite.check(
+      Schema.isBetween(bounds),
+      Schema.makeFilter<number>((value) => Math.round(value * 10) / 10 === value)
+    ),
+    env
+  ).pipe(Config.withDefault(fallback))
+})
+
 export const text = (env: string, fallback: string, description: string): Setting<string> => ({
   env,
   description,

@@ -11,6 +11,8 @@ import { HostDescription } from "./HostDescription.ts"
 import { FAULT_MAX_CHARS, Generation, Id, Prose } from "./hostTold.ts"
 
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+/** With tenths. */
+const Vcpus = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1024 }))
 /** All samples of one moment are stored in one statement, which a single number out of range would make fail. */
 const Bytes = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
 const CpuSeconds = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1e11 }))
@@ -58,7 +60,7 @@ export const HostRpcs = RpcGroup.make(
   Rpc.make("Describe", { success: HostDescription, error: RuntimeUnavailable }),
   /** Emits `turn` once when it no longer waits, and ends when the guest answers. An interruption before that removes it from the queue. */
   Rpc.make("Provision", {
-    payload: { ...runtime, vcpus: Count, memoryBytes: Count, volumeBytes: Count, networkEnabled: Schema.Boolean },
+    payload: { ...runtime, vcpus: Vcpus, memoryBytes: Count, volumeBytes: Count, networkEnabled: Schema.Boolean },
     success: Schema.Literal("turn"),
     error: Schema.Union([RuntimeRefused, RuntimeUnavailable]),
     stream: true

@@ -8,6 +8,7 @@ import { isGone, isUp } from "../billedStates.ts"
 import type { RateCard } from "../RateCard.ts"
 
 export interface Sizes {
+  /** With tenths. */
   readonly vcpus: number
   readonly memoryBytes: number
   readonly volumeBytes: number
@@ -21,11 +22,13 @@ export interface LogLine {
   readonly to: string
   /** When the runtime was last seen alive, according to its end. */
   readonly seenAt: number | null
+  /** From a change of its sizes: those from here on. */
+  readonly sizes: Sizes | null
 }
 
 /** Usage up to an instant. */
 export interface Usage {
-  /** Exact: ms × nano-USD per second × vCPUs or bytes. */
+  /** Exact: ms × nano-USD per second × thousandths of a vCPU, or bytes. */
   readonly sums: { readonly vcpu: bigint; readonly memory: bigint; readonly volume: bigint }
   /** Whole micro-USD. */
   readonly microUsd: { readonly vcpu: bigint; readonly memory: bigint; readonly volume: bigint }
@@ -36,6 +39,7 @@ export interface Usage {
 const nanosInAMicro = 1000n
 const millisInASecond = 1000n
 const bytesInAGib = 1024n ** 3n
+const thousandths = 1000
 
 /** Nano-USD × ms per second, over all cards in force, for one vCPU or GiB. */
 const weigh = (from: number, to: number, cards: ReadonlyArray<RateCard>, rate: (card: RateCard) => bigint): bigint => {
@@ -51,7 +55,7 @@ const weigh = (from: number, to: number, cards: ReadonlyArray<RateCard>, rate: (
 }
 
 export class LogCost {
-  readonly #sizes: Sizes
+  sizes: Sizes
   readonly #cards: ReadonlyArray<RateCard>
   #vcpu = 0n
   #memory = 0n
@@ -66,19 +70,21 @@ export class LogCost {
 
   /** @param cards In ascending order. */
   constructor(sizes: Sizes, cards: ReadonlyArray<RateCard>) {
-    this.#sizes = sizes
+    this.sizes = sizes
     this.#cards = cards
   }
 
   /** Whether a transition changes what the Sandbox costs. */
-  isPriced({ from, to }: LogLine): boolean {
+  isPriced({ from, to, sizes }: LogLine): boolean {
+    if (sizes !== null && this.volumeSince !== null) return true
     return from !== to && (isUp(from) || isUp(to) || (isGone(to) && this.volumeSince !== null))
   }
 
   /** The next line. */
-  add({ at, from, to, seenAt }: LogLine): void {
+  add({ at, from, to, seenAt, sizes }: LogLine): void {
     const instant = Math.max(this.changedAt, at)
     this.changedAt = instant
+    if (sizes !== null && this.deletedAt === null) this.#resize(instant, sizes)
     if (from === to || this.deletedAt !== null) return
     if (this.runSince !== null) {
       const seen = seenAt === null ? instant : Math.max(Math.min(Math.floor(seenAt), instant), this.runSince)
@@ -103,7 +109,7 @@ export class LogCost {
     return {
       sums: { vcpu: this.#vcpu, memory: this.#memory, volume: this.#volume },
       microUsd: {
-        vcpu: this.#vcpu / (nanosInAMicro * millisInASecond),
+        vcpu: this.#vcpu / (nanosInAMicro * millisInASecond * BigInt(thousandths)),
         memory: this.#memory / (nanosInAMicro * millisInASecond * bytesInAGib),
         volume: this.#volume / (nanosInAMicro * millisInASecond * bytesInAGib)
       },
@@ -112,16 +118,29 @@ export class LogCost {
     }
   }
 
+  /** Charges run and volume up to here at the sizes so far. */
+  #resize(instant: number, sizes: Sizes): void {
+    if (this.runSince !== null) {
+      this.#run(this.runSince, instant)
+      this.runSince = instant
+    }
+    if (this.volumeSince !== null) {
+      this.#keep(this.volumeSince, instant)
+      this.volumeSince = instant
+    }
+    this.sizes = sizes
+  }
+
   #run(from: number, to: number): void {
     this.#runningMs += to - from
-    this.#vcpu += BigInt(this.#sizes.vcpus) * weigh(from, to, this.#cards, (card) => card.vcpuSecondNanoUsd)
-    this.#memory +=
-      BigInt(this.#sizes.memoryBytes) * weigh(from, to, this.#cards, (card) => card.memoryGibSecondNanoUsd)
+    this.#vcpu +=
+      BigInt(Math.round(this.sizes.vcpus * thousandths)) *
+      weigh(from, to, this.#cards, (card) => card.vcpuSecondNanoUsd)
+    this.#memory += BigInt(this.sizes.memoryBytes) * weigh(from, to, this.#cards, (card) => card.memoryGibSecondNanoUsd)
   }
 
   #keep(from: number, to: number): void {
     this.#volumeMs += to - from
-    this.#volume +=
-      BigInt(this.#sizes.volumeBytes) * weigh(from, to, this.#cards, (card) => card.volumeGibSecondNanoUsd)
+    this.#volume += BigInt(this.sizes.volumeBytes) * weigh(from, to, this.#cards, (card) => card.volumeGibSecondNanoUsd)
   }
 }

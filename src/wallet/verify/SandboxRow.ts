@@ -16,7 +16,7 @@ export interface SandboxRow {
   /** Null: nothing was posted yet. */
   readonly meter: {
     readonly workspaceId: string
-    readonly vcpus: string
+    readonly milliVcpus: string
     readonly memoryBytes: string
     readonly volumeBytes: string
     readonly revision: string
@@ -39,7 +39,7 @@ export const sandboxesStatement = `
     case when a.id is not null then jsonb_build_object('accountId', a.account_id, 'workspaceId', a.workspace_id,
       'vcpus', a.input -> 'profile' ->> 'vcpus', 'memoryBytes', a.input -> 'profile' ->> 'memoryBytes',
       'volumeBytes', a.input -> 'profile' ->> 'diskBytes', 'revision', a.revision::text,      'isPosting', a.pending @> '[{"type": "meter"}]'::jsonb) end as log,
-    case when m.sandbox_id is not null then jsonb_build_object('workspaceId', m.workspace_id, 'vcpus', m.vcpus::text,
+    case when m.sandbox_id is not null then jsonb_build_object('workspaceId', m.workspace_id, 'milliVcpus', m.milli_vcpus::text,
       'memoryBytes', m.memory_bytes::text, 'volumeBytes', m.volume_bytes::text, 'revision', m.revision::text, 'at', m.at::text,
       'changedAt', m.changed_at::text, 'runSince', m.run_since::text, 'isRunning', m.is_running, 'hasVolume', m.has_volume,
       'segments', m.segments, 'vcpuSum', m.vcpu_sum::text, 'memorySum', m.memory_sum::text, 'volumeSum', m.volume_sum::text,

@@ -27,7 +27,7 @@ export interface SandboxCounts {
 type Meter = NonNullable<SandboxRow["meter"]>
 
 const floorOf = ({ vcpuSum, memorySum, volumeSum }: Meter) => ({
-  vcpu: BigInt(vcpuSum) / 10n ** 6n,
+  vcpu: BigInt(vcpuSum) / 10n ** 9n,
   memory: BigInt(memorySum) / (10n ** 6n * 2n ** 30n),
   volume: BigInt(volumeSum) / (10n ** 6n * 2n ** 30n)
 })
@@ -55,9 +55,9 @@ const compareMeter = (
     differences.compare(what, account_id, id, expected, found)
   compare("account of the meter", log.accountId, account_id)
   compare("workspace of the meter", log.workspaceId, meter.workspaceId)
-  compare("vCPUs of the meter", log.vcpus, meter.vcpus)
-  compare("memory of the meter, in bytes", log.memoryBytes, meter.memoryBytes)
-  compare("volume of the meter, in bytes", log.volumeBytes, meter.volumeBytes)
+  compare("vCPUs of the meter", cost.sizes.vcpus, Number(meter.milliVcpus) / 1000)
+  compare("memory of the meter, in bytes", cost.sizes.memoryBytes, Number(meter.memoryBytes))
+  compare("volume of the meter, in bytes", cost.sizes.volumeBytes, Number(meter.volumeBytes))
   compare("whether it runs", cost.runSince !== null, meter.isRunning)
   compare("since when it runs", cost.runSince, meter.runSince === null ? null : Number(meter.runSince))
   compare("whether its volume is there", cost.volumeSince !== null, meter.hasVolume)

@@ -36,10 +36,10 @@ const segmentsStatement = `
     coalesce(sum(sign * (to_at - from_at)) filter (where s.has_volume), 0)::text as volume_ms,
     count(*) filter (where from_at >= to_at or from_at / 86400000 <> (to_at - 1) / 86400000
       or exists (select from rate_cards r where r.effective_at > from_at and r.effective_at < to_at))::int4 as across,
-    count(*) filter (where vcpu_rate <> case when s.is_running then coalesce(c.vcpu_second_nano_usd, 0)::numeric * m.vcpus else 0 end
-      or memory_rate <> case when s.is_running then coalesce(c.memory_gib_second_nano_usd, 0)::numeric * m.memory_bytes else 0 end
-      or volume_rate <> case when s.has_volume then coalesce(c.volume_gib_second_nano_usd, 0)::numeric * m.volume_bytes else 0 end)::int4 as wrong_rate,
-    count(*) filter (where vcpu_micro_usd <> ${costOf("vcpu", "1000000")} or memory_micro_usd <> ${costOf("memory", bytesPerMicroUsd)}
+    count(*) filter (where vcpu_rate <> case when s.is_running then coalesce(c.vcpu_second_nano_usd, 0)::numeric * s.milli_vcpus else 0 end
+      or memory_rate <> case when s.is_running then coalesce(c.memory_gib_second_nano_usd, 0)::numeric * s.memory_bytes else 0 end
+      or volume_rate <> case when s.has_volume then coalesce(c.volume_gib_second_nano_usd, 0)::numeric * s.volume_bytes else 0 end)::int4 as wrong_rate,
+    count(*) filter (where vcpu_micro_usd <> ${costOf("vcpu", "1000000000")} or memory_micro_usd <> ${costOf("memory", bytesPerMicroUsd)}
       or volume_micro_usd <> ${costOf("volume", bytesPerMicroUsd)})::int4 as wrong_cost,
     count(*) filter (where s.account_id <> m.account_id or s.workspace_id <> m.workspace_id)::int4 as strange
   from segments s join meters m on m.sandbox_id = s.sandbox_id

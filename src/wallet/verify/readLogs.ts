@@ -16,11 +16,13 @@ interface LineRow {
   readonly from_state: string | null
   readonly to_state: string
   readonly seen_at: string | null
+  readonly profile: { readonly vcpus: number; readonly memoryBytes: number; readonly diskBytes: number } | null
 }
 
 const linesStatement = `
   select actor_id, revision, at, from_state, to_state,
-         case when jsonb_typeof(event -> 'seenAt') = 'number' then event ->> 'seenAt' end as seen_at
+         case when jsonb_typeof(event -> 'seenAt') = 'number' then event ->> 'seenAt' end as seen_at,
+         event #> '{changes,profile}' as profile
   from transitions where actor_id = any($1::text[]) order by actor_id, revision`
 
 export interface ReadLog {
@@ -62,7 +64,8 @@ export const readLogs = Effect.fnUntraced(function* (
           at: Number(row.at),
           from: row.from_state,
           to: row.to_state,
-          seenAt: row.seen_at === null ? null : Number(row.seen_at)
+          seenAt: row.seen_at === null ? null : Number(row.seen_at),
+          sizes: row.profile === null ? null : { ...row.profile, volumeBytes: row.profile.diskBytes }
         }
         known.isWhole &&= line.revision === (known.last?.revision ?? 0) + 1
         known.last = line

@@ -100,6 +100,17 @@ export class MoneyRun {
     if (meters.every(({ at }) => at <= this.#now)) assert.equal(shown, wallet.balanceMicroUsd, "what is shown")
   }
 
+  /** A change of sizes, in any state in which there can be one. */
+  async #resize({ sandbox: index, sizes, skewMs }: Extract<Step, { readonly type: "resize" }>): Promise<void> {
+    const { sandbox, log } = [...this.#logs.values()][index]!
+    const state = log.at(-1)?.to
+    if (state === undefined || state === "deleting" || state === "deleted") return
+    const at = this.#scenario.isPunctual ? this.#now : this.#now + skewMs
+    const transition = { revision: log.length + 1, at, from: state, to: state, seenAt: null, sizes }
+    log.push(transition)
+    await this.#ledger.commit(sandbox, transition)
+  }
+
   async #take(step: Step): Promise<void> {
     const { isPunctual } = this.#scenario
     switch (step.type) {
@@ -117,7 +128,8 @@ export class MoneyRun {
           at: isPunctual ? this.#now : this.#now + step.skewMs,
           from: from === "none" ? null : from,
           to,
-          seenAt: isPunctual || step.seenMsAgo === null ? null : this.#now - step.seenMsAgo
+          seenAt: isPunctual || step.seenMsAgo === null ? null : this.#now - step.seenMsAgo,
+          sizes: null
         }
         log.push(transition)
         await this.#ledger.commit(sandbox, transition)
@@ -125,6 +137,8 @@ export class MoneyRun {
         if (isPunctual && to === "deleted") await this.#ledger.fold(sandbox.sandboxId)
         return
       }
+      case "resize":
+        return this.#resize(step)
       case "fold":
         return this.#ledger.fold([...this.#logs.keys()][step.sandbox]!)
       case "settle":

@@ -64,7 +64,12 @@ export class PostgresLedger implements LedgerUnderTest {
   }
 
   commit = ({ sandboxId, accountId, workspaceId, ...size }: MeteredSandbox, transition: FoldedTransition) => {
-    const { revision, at, from, to, seenAt } = transition
+    const { revision, at, from, to, seenAt, sizes } = transition
+    const event = {
+      type: "X",
+      ...(seenAt === null ? {} : { seenAt }),
+      ...(sizes === null ? {} : { changes: { profile: { ...sizes, diskBytes: sizes.volumeBytes } } })
+    }
     const profile = { vcpus: size.vcpus, memoryBytes: size.memoryBytes, diskBytes: size.volumeBytes }
     const snapshot = JSON.stringify({ value: to, context: { workspaceId } })
     const sql = this.#sql
@@ -80,7 +85,7 @@ export class PostgresLedger implements LedgerUnderTest {
           actor,
           sql`insert into transitions (actor_id, revision, at, event, from_state, to_state, commands, cause, commit_token)
               values (${sandboxId}, ${BigInt(revision)}, ${BigInt(at)},
-                      ${JSON.stringify(seenAt === null ? { type: "X" } : { type: "X", seenAt })}::jsonb, ${from}, ${to}, '[]'::jsonb, 'test', '')`
+                      ${JSON.stringify(event)}::jsonb, ${from}, ${to}, '[]'::jsonb, 'test', '')`
         )
       )
     ).then(() => {})

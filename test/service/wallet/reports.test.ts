@@ -26,10 +26,10 @@ const reports = Layer.mergeAll(Costs.layer, UsageReports.layer, Transactions.lay
 const runtime = ManagedRuntime.make(reports)
 afterAll(() => runtime.dispose())
 
-/** Rates under which a micro-USD is a vCPU and a millisecond, or a byte and a millisecond. */
+/** Rates under which a micro-USD is a thousandth of a vCPU and a millisecond, or a byte and a millisecond. */
 const counting: RateCard = {
   effectiveAt: 0,
-  vcpuSecondNanoUsd: 10n ** 6n,
+  vcpuSecondNanoUsd: 10n ** 9n,
   memoryGibSecondNanoUsd: 10n ** 6n * 2n ** 30n,
   volumeGibSecondNanoUsd: 10n ** 6n * 2n ** 30n,
   createdAt: 0
@@ -111,9 +111,11 @@ describe("money", () => {
                   const group = bySandbox.costs.find(({ key }) => key === sandbox.sandboxId)
                   const expected = truth(sandbox.sandboxId, books.cards)
                   assert.deepEqual(group?.components ?? { vcpu: 0n, memory: 0n, volume: 0n }, expected, "what it cost")
-                  const ms = truth(sandbox.sandboxId, [counting])
-                  assert.equal(BigInt(group?.sandboxMs ?? 0) * BigInt(sandbox.vcpus), ms.vcpu, "how long it ran")
-                  assert.equal(group === undefined, ms.volume === 0n, "it is shown if it was there")
+                  const bare = run.logs.get(sandbox.sandboxId)!.log.map((line) => ({ ...line, sizes: null }))
+                  const single = { sandbox: { ...sandbox, vcpus: 0.1, volumeBytes: 1 }, log: bare }
+                  const ms = (at: number) => costOf(single, at, [counting])
+                  assert.equal(BigInt(group?.sandboxMs ?? 0) * 100n, ms(to).vcpu - ms(from).vcpu, "how long it ran")
+                  assert.equal(group === undefined, ms(to).volume === ms(from).volume, "it is shown if it was there")
                 }
                 const [one] = bySandbox.costs
                 if (one !== undefined) {
@@ -144,7 +146,7 @@ describe("money", () => {
                 const used = yield* at(usage.read(accountId, { from, to }))
                 const each = logs.map(({ sandbox }) => truth(sandbox.sandboxId, [counting]))
                 assert.equal(
-                  used.vcpuMs,
+                  used.milliVcpuMs,
                   sum(each, ({ vcpu }) => vcpu)
                 )
                 assert.equal(

@@ -26,7 +26,8 @@ const line = (revision: number, from: string | null, to: string): FoldedTransiti
   at: revision * 1000,
   from,
   to,
-  seenAt: null
+  seenAt: null,
+  sizes: null
 })
 
 layer(TestDatabase.layer, { excludeTestServices: true })("a posting of a meter that was posted meanwhile", (it) => {

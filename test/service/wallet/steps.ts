@@ -2,6 +2,7 @@
  * What may happen to an account's money, as data: random lives of Sandboxes, grants, rates, and postings in between.
  */
 import fc from "fast-check"
+import type { Sizes } from "../../../src/wallet/Cost.ts"
 import type { GrantKind } from "../../../src/wallet/Grant.ts"
 
 export type Step =
@@ -18,6 +19,7 @@ export type Step =
       readonly seenMsAgo: number | null
     }
   | { readonly type: "fold"; readonly sandbox: number }
+  | { readonly type: "resize"; readonly sandbox: number; readonly sizes: Sizes; readonly skewMs: number }
   | { readonly type: "settle"; readonly msAgo: number }
   | { readonly type: "balance" }
   | {
@@ -39,7 +41,7 @@ export interface Scenario {
   /** No late event, no wrong clock. */
   readonly isPunctual: boolean
   readonly startAt: number
-  readonly sizes: ReadonlyArray<{ readonly vcpus: number; readonly memoryBytes: number; readonly volumeBytes: number }>
+  readonly sizes: ReadonlyArray<Sizes>
   readonly steps: ReadonlyArray<Step>
 }
 
@@ -70,6 +72,12 @@ const move = fc.record({
   seenMsAgo: fc.option(fc.oneof(duration, fc.constant(0.5)), { freq: 3 })
 })
 
+const size = fc.record({
+  vcpus: fc.integer({ min: 1, max: 640 }).map((tenths) => tenths / 10),
+  memoryBytes: fc.oneof(fc.constant(2 ** 30), fc.integer({ min: 1, max: 2 ** 38 })),
+  volumeBytes: fc.oneof(fc.constant(2 ** 30), fc.integer({ min: 1, max: 2 ** 40 }))
+})
+
 const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ type: fc.constant("wait" as const), ms: duration }) },
   { weight: 14, arbitrary: move },
@@ -77,6 +85,15 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 2,
     arbitrary: fc.record({ type: fc.constant("settle" as const), msAgo: fc.oneof(fc.constant(0), duration) })
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constant("resize" as const),
+      sandbox,
+      sizes: size,
+      skewMs: fc.oneof(fc.constant(0), fc.integer({ min: -20_000, max: 5_000 }))
+    })
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constant("balance" as const) }) },
   {
@@ -103,12 +120,6 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     })
   }
 )
-
-const size = fc.record({
-  vcpus: fc.integer({ min: 1, max: 64 }),
-  memoryBytes: fc.oneof(fc.constant(2 ** 30), fc.integer({ min: 1, max: 2 ** 38 })),
-  volumeBytes: fc.oneof(fc.constant(2 ** 30), fc.integer({ min: 1, max: 2 ** 40 }))
-})
 
 export const scenarios = (stepsMax: number): fc.Arbitrary<Scenario> =>
   fc.record({

@@ -2,6 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Sizes } from "../../../src/wallet/Cost.ts"
 import { compareBooks, verifyUsage } from "../../../src/wallet/verify/verifyUsage.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { PostgresLedger } from "./PostgresLedger.ts"
@@ -27,12 +28,14 @@ const lived = Effect.gen(function* () {
   const ledger = yield* PostgresLedger.of(accountId)
   const revisions = new Map<number, number>()
   const states = new Map<number, string>()
-  const move = async (n: number, at: number, to: string, seenAt: number | null = null) => {
+  const commit = async (n: number, at: number, to: string, seenAt: number | null, sizes: Sizes | null) => {
     const revision = (revisions.get(n) ?? 0) + 1
     revisions.set(n, revision)
-    await ledger.commit(sandbox(n), { revision, at, from: states.get(n) ?? null, to, seenAt })
+    await ledger.commit(sandbox(n), { revision, at, from: states.get(n) ?? null, to, seenAt, sizes })
     states.set(n, to)
   }
+  const move = (n: number, at: number, to: string, seenAt: number | null = null) => commit(n, at, to, seenAt, null)
+  const resize = (n: number, at: number, sizes: Sizes) => commit(n, at, states.get(n)!, null, sizes)
   const grant = (kind: "promotional" | "purchase", microUsd: bigint, expiresAt: number | null) =>
     ledger.grant({ kind, microUsd, expiresAt, description: "a gift" })
   const at = (ms: number) => ledger.now(start + ms)
@@ -57,12 +60,15 @@ const lived = Effect.gen(function* () {
       volumeGibSecondNanoUsd: 11n,
       effectiveAt: start + 3 * hour
     })
+    // In the middle of its run: the rest costs what half a vCPU does.
+    await resize(3, start + 5 * hour, { vcpus: 0.5, memoryBytes: 2 ** 30, volumeBytes: 11 * 2 ** 30 })
     at(7 * hour)
     await ledger.settle(start + 7 * hour)
     // It was last seen alive before the posted instant.
     await move(3, start + 7 * hour + 5, "stopping", start + 6 * hour + 123)
     await move(3, start + 7 * hour + 6, "stopped")
     await ledger.fold("sbx_3")
+    await resize(3, start + 8 * hour, { vcpus: 2.3, memoryBytes: 2 ** 30, volumeBytes: 12 * 2 ** 30 })
     await move(2, start + 8 * hour, "deleting")
     await move(2, start + 8 * hour + 1, "deleted")
     at(9 * hour)
@@ -103,7 +109,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("usage verify", (it) =>
       const { transitions, sandboxes, prunedSandboxes, accounts, grants, costMicroUsd } = verification
       assert.deepStrictEqual(
         { transitions, sandboxes, prunedSandboxes, accounts, grants },
-        { transitions: 12, sandboxes: 3, prunedSandboxes: 0, accounts: 1, grants: 3 }
+        { transitions: 14, sandboxes: 3, prunedSandboxes: 0, accounts: 1, grants: 3 }
       )
       assert.isTrue(costMicroUsd > 1_000_000n)
       assert.deepStrictEqual((yield* verifyUsage(sql, accountId)).differences, [])
@@ -120,7 +126,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("usage verify", (it) =>
       "memory sum of the meter"
     ],
     ["a meter that counts on", `update meters set is_running = true where sandbox_id = 'sbx_3'`, "whether it runs"],
-    ["a larger Sandbox", `update meters set vcpus = 4 where sandbox_id = 'sbx_1'`, "vCPUs of the meter"],
+    ["a larger Sandbox", `update meters set milli_vcpus = 4000 where sandbox_id = 'sbx_1'`, "vCPUs of the meter"],
     ["a missing segment", `delete from segments where sandbox_id = 'sbx_1' and number = 3`, "number of segments"],
     [
       "a dearer segment",
@@ -129,7 +135,12 @@ layer(TestDatabase.layer, { excludeTestServices: true })("usage verify", (it) =>
     ],
     [
       "a segment at the rates of before",
-      `update segments set vcpu_rate = 28000 where sandbox_id = 'sbx_1' and vcpu_rate = 15554`,
+      `update segments set vcpu_rate = 28000000 where sandbox_id = 'sbx_1' and vcpu_rate = 15554000`,
+      "segments at other rates than their card's"
+    ],
+    [
+      "a segment of the sizes of later",
+      `update segments set milli_vcpus = 500, memory_bytes = ${2 ** 30} where sandbox_id = 'sbx_3' and is_running and milli_vcpus = 2000`,
       "segments at other rates than their card's"
     ],
     [
@@ -219,7 +230,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("usage verify", (it) =>
       assert.deepStrictEqual(differences, [])
       assert.deepStrictEqual(
         { prunedSandboxes, sandboxes, transitions },
-        { prunedSandboxes: 1, sandboxes: 3, transitions: 6 }
+        { prunedSandboxes: 1, sandboxes: 3, transitions: 8 }
       )
     })
   )

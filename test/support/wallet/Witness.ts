@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict"
 import type { Allocation, Entry, Wallet } from "../../../src/wallet/Allocation.ts"
-import { type Amounts, costWithin, total } from "../../../src/wallet/Cost.ts"
+import { type Amounts, costWithin, type Sizes, total } from "../../../src/wallet/Cost.ts"
 import {
   dayMs,
   type FoldedTransition,
@@ -34,38 +34,52 @@ export type Logs = ReadonlyMap<
 interface Span {
   readonly from: number
   readonly to: number
+  readonly sizes: Sizes
 }
 
-/** The intervals of its runs and of its volume; an open one ends at `until`. */
-const spansOf = (log: ReadonlyArray<FoldedTransition>, until: number) => {
+/** The intervals of its runs and of its volume at each size; an open one ends at `until`. */
+const spansOf = (made: Sizes, log: ReadonlyArray<FoldedTransition>, until: number) => {
   const runs: Array<Span> = []
-  let volume: Span | null = null
+  const volumes: Array<Span> = []
+  let kept: number | null = null
   let started: number | null = null
   let clock = 0
-  for (const { at, from, to, seenAt } of log) {
+  let sizes = made
+  for (const { at, from, to, seenAt, sizes: given } of log) {
     clock = Math.max(clock, at)
+    if (given !== null) {
+      if (started !== null) runs.push({ from: started, to: clock, sizes })
+      if (kept !== null) volumes.push({ from: kept, to: clock, sizes })
+      if (started !== null) started = clock
+      if (kept !== null) kept = clock
+      sizes = given
+    }
     if (from === to) continue
     if (started !== null) {
       let end = clock
       if (seenAt !== null) end = Math.min(Math.max(Math.floor(seenAt), started), clock)
-      runs.push({ from: started, to: end })
+      runs.push({ from: started, to: end, sizes })
       started = null
     }
     if (to === "running") {
       started = clock
-      volume ??= { from: clock, to: until }
+      kept ??= clock
     }
-    if (to === "deleted" && volume !== null) volume = { from: volume.from, to: clock }
+    if (to === "deleted" && kept !== null) {
+      volumes.push({ from: kept, to: clock, sizes })
+      kept = null
+    }
   }
-  if (started !== null) runs.push({ from: started, to: until })
-  return { runs, volumes: volume === null ? [] : [volume] }
+  if (started !== null) runs.push({ from: started, to: until, sizes })
+  if (kept !== null) volumes.push({ from: kept, to: until, sizes })
+  return { runs, volumes }
 }
 
 const integrate = (
   spans: ReadonlyArray<Span>,
   until: number,
   cards: ReadonlyArray<RateCard>,
-  rate: (card: RateCard) => bigint
+  rate: (card: RateCard, sizes: Sizes) => bigint
 ): bigint => {
   let sum = 0n
   for (const [i, card] of cards.entries()) {
@@ -73,7 +87,7 @@ const integrate = (
     for (const span of spans) {
       const from = Math.max(span.from, card.effectiveAt)
       const to = Math.min(span.to, cardEnds)
-      if (to > from) sum += BigInt(to - from) * rate(card)
+      if (to > from) sum += BigInt(to - from) * rate(card, span.sizes)
     }
   }
   return sum
@@ -85,14 +99,16 @@ export const costOf = (
   until: number,
   cards: ReadonlyArray<RateCard>
 ): Amounts => {
-  const { runs, volumes } = spansOf(log, until)
+  const { runs, volumes } = spansOf(sandbox, log, until)
   const perByte = 1_000_000n * 1024n * 1024n * 1024n
+  const tenths = ({ vcpus }: Sizes) => BigInt(Math.round(vcpus * 10))
   return {
-    vcpu: integrate(runs, until, cards, (card) => card.vcpuSecondNanoUsd * BigInt(sandbox.vcpus)) / 1_000_000n,
+    vcpu: integrate(runs, until, cards, (card, sizes) => card.vcpuSecondNanoUsd * tenths(sizes)) / 10_000_000n,
     memory:
-      integrate(runs, until, cards, (card) => card.memoryGibSecondNanoUsd * BigInt(sandbox.memoryBytes)) / perByte,
+      integrate(runs, until, cards, (card, sizes) => card.memoryGibSecondNanoUsd * BigInt(sizes.memoryBytes)) / perByte,
     volume:
-      integrate(volumes, until, cards, (card) => card.volumeGibSecondNanoUsd * BigInt(sandbox.volumeBytes)) / perByte
+      integrate(volumes, until, cards, (card, sizes) => card.volumeGibSecondNanoUsd * BigInt(sizes.volumeBytes)) /
+      perByte
   }
 }
 

@@ -23,7 +23,7 @@ export const storedBooks = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
   const segments = yield* sql<Record<string, unknown>>`
     select sandbox_id as "sandboxId", number, from_at as "from", to_at as "to", sign, takes_back as "takesBack", is_running as "isRunning",
            has_volume as "hasVolume", vcpu_sum::text, memory_sum::text, volume_sum::text, vcpu_rate::text, memory_rate::text, volume_rate::text,
-           vcpu_micro_usd, memory_micro_usd, volume_micro_usd
+           vcpu_micro_usd, memory_micro_usd, volume_micro_usd, milli_vcpus, memory_bytes, volume_bytes
     from segments order by sandbox_id, number`
   const entries = yield* sql<Record<string, unknown>>`
     select id, number, at, kind, micro_usd as "microUsd", balance_micro_usd as "balanceMicroUsd", sandbox_id as "sandboxId", segment,
@@ -53,7 +53,12 @@ export const storedBooks = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
         "number" | "from" | "to" | "takesBack"
       >
       const exact = { sums: amounts("sum"), rates: amounts("rate"), cost: amounts("micro_usd") }
-      return { sandboxId, sign, isRunning, hasVolume, ...instants, ...exact }
+      const sizes = {
+        vcpus: Number(row["milli_vcpus"]) / 1000,
+        memoryBytes: Number(row["memory_bytes"]),
+        volumeBytes: Number(row["volume_bytes"])
+      }
+      return { sandboxId, sign, isRunning, hasVolume, ...sizes, ...instants, ...exact }
     }),
     grants: yield* readAllGrants(sql, accountId),
     entries: entries.map(({ period_from, period_to, ...entry }) => ({
@@ -69,7 +74,9 @@ export const storedBooks = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
 export const storedLogs = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const rows = yield* sql<FoldedTransition & { readonly sandbox_id: string; readonly input: SandboxInput }>`
     select a.id as sandbox_id, a.input, t.revision::int4 as revision, t.at::float8 as at, t.from_state as from, t.to_state as to,
-           (t.event ->> 'seenAt')::float8 as "seenAt"
+           (t.event ->> 'seenAt')::float8 as "seenAt",
+           case when t.event #> '{changes,profile}' is not null then jsonb_build_object('vcpus', t.event #> '{changes,profile,vcpus}',
+             'memoryBytes', t.event #> '{changes,profile,memoryBytes}', 'volumeBytes', t.event #> '{changes,profile,diskBytes}') end as sizes
     from actors a join transitions t on t.actor_id = a.id
     where a.kind = 'sandbox' and exists (select 1 from transitions r where r.actor_id = a.id and r.to_state = 'running')
     order by a.id, t.revision`

@@ -1040,6 +1040,7 @@ class MeLimits:
     """Most Sandboxes of the account, stopped ones included."""
     workspace_storage_bytes: int
     """Most that the volumes of one workspace are together."""
+    profile: ProfileBounds
 
     @classmethod
     def from_json(cls, data: Any) -> "MeLimits":
@@ -1047,6 +1048,7 @@ class MeLimits:
             workspaces=data["workspaces"],
             sandboxes=data["sandboxes"],
             workspace_storage_bytes=data["workspaceStorageBytes"],
+            profile=ProfileBounds.from_json(data["profile"]),
         )
 
 
@@ -1347,6 +1349,86 @@ class ProcessList:
         return cls(
             processes=[Process.from_json(item) for item in data["processes"]],
             truncated=data["truncated"],
+        )
+
+
+@dataclass(frozen=True)
+class ProfileBoundsVcpus:
+    """Virtual CPUs."""
+
+    minimum: float
+    """The least that a request may name."""
+    maximum: float
+    """The most that a request may name."""
+    default: float
+    """For a request that names none."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ProfileBoundsVcpus":
+        return cls(
+            minimum=data["minimum"],
+            maximum=data["maximum"],
+            default=data["default"],
+        )
+
+
+@dataclass(frozen=True)
+class ProfileBoundsMemoryBytes:
+    """Memory."""
+
+    minimum: float
+    """The least that a request may name."""
+    maximum: float
+    """The most that a request may name."""
+    default: float
+    """For a request that names none."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ProfileBoundsMemoryBytes":
+        return cls(
+            minimum=data["minimum"],
+            maximum=data["maximum"],
+            default=data["default"],
+        )
+
+
+@dataclass(frozen=True)
+class ProfileBoundsDiskBytes:
+    """The size of a volume."""
+
+    minimum: float
+    """The least that a request may name."""
+    maximum: float
+    """The most that a request may name."""
+    default: float
+    """For a request that names none."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ProfileBoundsDiskBytes":
+        return cls(
+            minimum=data["minimum"],
+            maximum=data["maximum"],
+            default=data["default"],
+        )
+
+
+@dataclass(frozen=True)
+class ProfileBounds:
+    """The sizes that a Sandbox may have."""
+
+    vcpus: ProfileBoundsVcpus
+    """Virtual CPUs."""
+    memory_bytes: ProfileBoundsMemoryBytes
+    """Memory."""
+    disk_bytes: ProfileBoundsDiskBytes
+    """The size of a volume."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ProfileBounds":
+        return cls(
+            vcpus=ProfileBoundsVcpus.from_json(data["vcpus"]),
+            memory_bytes=ProfileBoundsMemoryBytes.from_json(data["memoryBytes"]),
+            disk_bytes=ProfileBoundsDiskBytes.from_json(data["diskBytes"]),
         )
 
 
@@ -1724,8 +1806,8 @@ class SandboxLogs:
 class SandboxProfile:
     """What it is allotted."""
 
-    vcpus: int
-    """Virtual CPUs."""
+    vcpus: float
+    """Virtual CPUs, with tenths."""
     memory_bytes: int
     """Memory."""
     disk_bytes: int
@@ -2531,6 +2613,27 @@ class ServiceUnavailableErrorDetails:
 
 
 @dataclass(frozen=True)
+class Profile:
+    """Its sizes; each is within the bounds in `GET /me`, else 400 with the bounds. Absent or null, as each part of it:
+    with a snapshotId as the snapshot has it, else as the operator has chosen.
+    """
+
+    vcpus: Given[Optional[float]] = UNSET
+    """Virtual CPUs, in steps of 0.1."""
+    memory_bytes: Given[Optional[int]] = UNSET
+    """Memory, in whole MiB."""
+    disk_bytes: Given[Optional[int]] = UNSET
+    """The size of its volume, in whole MiB."""
+
+    def to_json(self) -> Dict[str, Any]:
+        return given({
+            "vcpus": self.vcpus,
+            "memoryBytes": self.memory_bytes,
+            "diskBytes": self.disk_bytes,
+        })
+
+
+@dataclass(frozen=True)
 class Lifetime:
     stop_after_seconds: Given[Optional[int]] = UNSET
     """It is stopped when it has run for so many seconds, counted from its boot; time that it slept counts, and a later
@@ -2626,6 +2729,11 @@ __all__ = [
     "Process",
     "ProcessId",
     "ProcessList",
+    "Profile",
+    "ProfileBounds",
+    "ProfileBoundsDiskBytes",
+    "ProfileBoundsMemoryBytes",
+    "ProfileBoundsVcpus",
     "RateLimitedErrorDetails",
     "Reason",
     "RefusedFork",

@@ -283,6 +283,18 @@ export interface CreateSandboxRequest {
    * operator has chosen.
    */
   readonly runtime?: "vm" | "namespace" | null | undefined
+  /**
+   * Its sizes; each is within the bounds in `GET /me`, else 400 with the bounds. Absent or null, as each part of it:
+   * with a snapshotId as the snapshot has it, else as the operator has chosen.
+   */
+  readonly profile?: {
+    /** Virtual CPUs, in steps of 0.1. */
+    readonly vcpus?: number | null | undefined
+    /** Memory, in whole MiB. */
+    readonly memoryBytes?: number | null | undefined
+    /** The size of its volume, in whole MiB. */
+    readonly diskBytes?: number | null | undefined
+  } | null | undefined
   /** Whether it reaches the internet and can have previews. By default `true`. */
   readonly networkEnabled?: boolean | null | undefined
   /** Pairs of text of your own, by which lists can be filtered. By default `{}`. */
@@ -1059,6 +1071,7 @@ export interface Me {
     readonly sandboxes: number
     /** Most that the volumes of one workspace are together. */
     readonly workspaceStorageBytes: number
+    readonly profile: ProfileBounds
   }
 }
 
@@ -1404,6 +1417,37 @@ export interface ProcessList {
   readonly truncated: boolean
 }
 
+/** The sizes that a Sandbox may have. */
+export interface ProfileBounds {
+  /** Virtual CPUs. */
+  readonly vcpus: {
+    /** The least that a request may name. */
+    readonly minimum: number
+    /** The most that a request may name. */
+    readonly maximum: number
+    /** For a request that names none. */
+    readonly default: number
+  }
+  /** Memory. */
+  readonly memoryBytes: {
+    /** The least that a request may name. */
+    readonly minimum: number
+    /** The most that a request may name. */
+    readonly maximum: number
+    /** For a request that names none. */
+    readonly default: number
+  }
+  /** The size of a volume. */
+  readonly diskBytes: {
+    /** The least that a request may name. */
+    readonly minimum: number
+    /** The most that a request may name. */
+    readonly maximum: number
+    /** For a request that names none. */
+    readonly default: number
+  }
+}
+
 /**
  * 429. Too many requests. Wait details.retryAfterSeconds, then try again.
  *
@@ -1699,7 +1743,7 @@ export interface SandboxNotCapturableError {
 
 /** What it is allotted. */
 export interface SandboxProfile {
-  /** Virtual CPUs. */
+  /** Virtual CPUs, with tenths. */
   readonly vcpus: number
   /** Memory. */
   readonly memoryBytes: number

@@ -42,7 +42,7 @@ const burns = Effect.fnUntraced(function* (ids: Ids) {
     Result: Burning,
     execute: (at) => sql`
       select ${ids === null ? sql`''` : sql`m.account_id`} as account_id, floor(sum(
-        case when m.is_running then m.vcpus * c.vcpu_second_nano_usd::numeric
+        case when m.is_running then m.milli_vcpus * c.vcpu_second_nano_usd::numeric / 1000
                                   + m.memory_bytes * c.memory_gib_second_nano_usd::numeric / 1073741824 else 0 end
         + case when m.has_volume then m.volume_bytes * c.volume_gib_second_nano_usd::numeric / 1073741824 else 0 end
         ) * 3600 / 1000)::int8 as micro_usd

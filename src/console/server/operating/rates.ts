@@ -1,6 +1,7 @@
 /** Rates as the operator sees them. */
 import { Effect } from "effect"
 import { Settings } from "../../../Config.ts"
+import { milliVcpus } from "../../../wallet/Cost.ts"
 import { formatUsd } from "../../../wallet/Money.ts"
 import type { RateCard } from "../../../wallet/RateCard.ts"
 import { time } from "./times.ts"
@@ -19,7 +20,8 @@ const gib = 2n ** 30n
 /** Dollars for an hour of a Sandbox of the settings' size, rounded down. */
 export const hourlyCost = Effect.map(Settings, ({ sandboxVcpus, sandboxMemoryBytes, volumeBytes }) => {
   const running = (card: RateCard): bigint =>
-    BigInt(sandboxVcpus) * card.vcpuSecondNanoUsd * gib + BigInt(sandboxMemoryBytes) * card.memoryGibSecondNanoUsd
+    (milliVcpus(sandboxVcpus) * card.vcpuSecondNanoUsd * gib) / 1000n +
+    BigInt(sandboxMemoryBytes) * card.memoryGibSecondNanoUsd
   const kept = (card: RateCard): bigint => BigInt(volumeBytes) * card.volumeGibSecondNanoUsd
   const shown = (nanoUsdGib: bigint): string => formatUsd((nanoUsdGib * 3600n) / gib / 1000n)
   return {

@@ -188,9 +188,9 @@ layer(TestApi.layer(size), { excludeTestServices: true })("usage over HTTP", (it
       const insert = (first: number, count: number) =>
         Effect.runPromise(sql`
           insert into segments (sandbox_id, number, account_id, workspace_id, from_at, to_at, sign, is_running, has_volume, vcpu_sum, memory_sum,
-            volume_sum, vcpu_rate, memory_rate, volume_rate, vcpu_micro_usd, memory_micro_usd, volume_micro_usd)
+            volume_sum, vcpu_rate, memory_rate, volume_rate, vcpu_micro_usd, memory_micro_usd, volume_micro_usd, milli_vcpus, memory_bytes, volume_bytes)
           select 'sbx_' || md5(${accountId}::text || n), 0, ${accountId}, 'wsp', ${BigInt(day)}, ${BigInt(day + 1000)}, 1, true, true, 0, 0, 0,
-            1000000000, 0, 0, 1000000, 0, 0
+            1000000000000, 0, 0, 1000000, 0, 0, 1000, 1, 1
           from generate_series(${first}::int4, ${first + count - 1}::int4) n`)
       await insert(1, 10_000)
       const path = "/usage/costs?from=2026-05-01T00:00:00Z&to=2026-06-01T00:00:00Z"

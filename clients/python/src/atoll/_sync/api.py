@@ -41,6 +41,7 @@ from ..schemas import (
     PreviewResponse,
     ProcessId,
     ProcessList,
+    Profile,
     SandboxHistory,
     SandboxId,
     SandboxLineage,
@@ -188,6 +189,7 @@ class Api:
         idempotency_key: Optional[str] = None,
         name: Given[Optional[str]] = UNSET,
         runtime: Given[Optional[Literal["vm", "namespace"]]] = UNSET,
+        profile: Given[Optional[Profile]] = UNSET,
         network_enabled: Given[Optional[bool]] = UNSET,
         metadata: Given[Optional[Dict[str, str]]] = UNSET,
         env: Given[Optional[Dict[str, str]]] = UNSET,
@@ -205,6 +207,8 @@ class Api:
         name: For people; names need not be unique. Absent or null: none.
         runtime: Which kind of runtime it has, for good; one that this server does not offer gives 501. Absent or
         null: as the operator has chosen.
+        profile: Its sizes; each is within the bounds in `GET /me`, else 400 with the bounds. Absent or null, as each
+        part of it: with a snapshotId as the snapshot has it, else as the operator has chosen.
         network_enabled: Whether it reaches the internet and can have previews. By default `true`.
         metadata: Pairs of text of your own, by which lists can be filtered. By default `{}`.
         env: Variables of every command, terminal and SSH session of it; what a command itself brings wins by name.
@@ -221,7 +225,7 @@ class Api:
             "/api/v2/sandboxes",
             query={"wait": wait},
             headers={"Idempotency-Key": idempotency_key},
-            json={"workspaceId": workspace_id, "name": name, "runtime": runtime, "networkEnabled": network_enabled, "metadata": metadata, "env": env, "lifetime": lifetime, "snapshotId": snapshot_id},
+            json={"workspaceId": workspace_id, "name": name, "runtime": runtime, "profile": profile, "networkEnabled": network_enabled, "metadata": metadata, "env": env, "lifetime": lifetime, "snapshotId": snapshot_id},
         )
         return self.transport.json(request, SandboxResponse.from_json, attempt_seconds)
 
