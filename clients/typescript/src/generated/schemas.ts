@@ -884,7 +884,7 @@ export interface Issue {
   readonly message: string
 }
 
-/** A Sandbox that was made of a snapshot of this one. */
+/** A Sandbox (sandboxId) that was made of a snapshot of this one. */
 export interface LineageChild {
   readonly snapshotId: SnapshotId
   readonly sandboxId: SandboxId
@@ -1635,6 +1635,7 @@ export interface SandboxHistory {
   readonly nextCursor: string | null
 }
 
+/** The id of a Sandbox; ids sort by age. */
 export type SandboxId = string
 
 /**
@@ -1861,7 +1862,7 @@ export interface ServiceUnavailableError {
   } | null
 }
 
-/** The volume of a Sandbox as it was at one instant. It outlives the Sandbox. */
+/** The volume of a Sandbox (sandboxId) as it was at one instant. It outlives the Sandbox. */
 export interface Snapshot {
   readonly id: SnapshotId
   readonly sandboxId: SandboxId
