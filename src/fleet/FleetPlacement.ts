@@ -48,8 +48,8 @@ const obstacleOf = (host: typeof HostRow.Type): string | null => {
   }
 }
 
-const refusalOf = ({ kind, networkEnabled }: Asked, { ofKind, withNetwork }: Survey) => {
-  if (kind !== null && ofKind === 0) {
+const refusalOf = ({ kind, networkEnabled, hostId = null }: Asked, { ofKind, withNetwork }: Survey) => {
+  if (kind !== null && ofKind === 0 && hostId === null) {
     return new UnsupportedByRuntime({
       message: `No host of this server has Sandboxes of the runtime ${kind}. Send another runtime, or none.`
     })

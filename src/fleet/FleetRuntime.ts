@@ -5,7 +5,8 @@
  * silent, the boot waits, up to its time limit: restarted hosts are soon back, and the client has already been told that the Sandbox exists.
  *
  * A Sandbox that was never up moves to another host if its own host refuses to boot it or no longer takes new ones. It never returns to a
- * host that it has left: anything left of it there is destroyed when found. If its host does not answer, it waits: it may be up there.
+ * host that it has left: anything left of it there is destroyed when found. If its host does not answer, it waits: it may be up there. A Sandbox from a
+ * snapshot never moves, because no other host has the snapshot.
  *
  * Deaths and stalls are not handled here: the host supervisor reports them to the Sandboxes.
  */
@@ -14,8 +15,8 @@ import { Effect, Layer, Stream } from "effect"
 import { publicText } from "../../schemas/PublicText.ts"
 import { Settings } from "../Config.ts"
 import { GuestUnavailable } from "../runtime/Guest.ts"
-import { noSnapshots } from "../runtime/noSnapshots.ts"
 import { Runtime, RuntimeRefused, RuntimeUnavailable, type SandboxSpec } from "../runtime/Runtime.ts"
+import { fleetSnapshots } from "./fleetSnapshots.ts"
 import { HostFeeds } from "./HostFeeds.ts"
 import { HostLinks } from "./HostLinks.ts"
 import { isClosed, isEmptied } from "./hostStates.ts"
@@ -110,13 +111,16 @@ export const FleetRuntime = {
         while (true) {
           const promised = yield* reservations.raise(sandboxId, spec.generation)
           if (promised === null) {
-            if (!(yield* untilPlaced(reservations.takeLate(spec), giveUpAt))) return yield* nobodyHasRoom()
+            if (!(yield* untilPlaced(reservations.takeLate(spec), giveUpAt))) {
+              return yield* spec.snapshotId === undefined ? nobodyHasRoom() : itsHostIsFull()
+            }
             continue
           }
           const { hostId, isSettled, status } = promised
+          const isBound = isSettled || spec.snapshotId !== undefined
           /** Moves the Sandbox to another host, or finds a reason to try this one again. */
           const goesOn = Effect.gen(function* () {
-            if (isSettled || !(yield* untilPlaced(reservations.move(spec, hostId), giveUpAt))) return false
+            if (isBound || !(yield* untilPlaced(reservations.move(spec, hostId), giveUpAt))) return false
             yield* Effect.logInfo(`${sandboxId} was not booted by ${hostId}, and goes to another host`)
             yield* leaveNothing(sandboxId, hostId)
             return true
@@ -127,7 +131,7 @@ export const FleetRuntime = {
             return yield* obstacle
           }
           // It has room for it, so it is no worse than none.
-          if (isClosed(status) && !isSettled && (yield* reservations.move(spec, hostId)) === "moved") continue
+          if (isClosed(status) && !isBound && (yield* reservations.move(spec, hostId)) === "moved") continue
           const host = yield* links.to(hostId)
           const refused = yield* host.provision(spec, turn).pipe(
             Effect.as(null),
@@ -170,7 +174,7 @@ export const FleetRuntime = {
         }),
         suspend: (sandboxId, generation) =>
           Effect.flatMap(there(sandboxId), (host) => host.suspend(sandboxId, generation)),
-        snapshots: noSnapshots,
+        snapshots: fleetSnapshots(links, reservations),
         inventory: Effect.fail(new RuntimeUnavailable({ message: "Each host has its own inventory." })),
         guest: (sandboxId, generation) =>
           Effect.flatMap(guestsOf(sandboxId), (host) => host.guest(sandboxId, generation)),

@@ -56,7 +56,7 @@ export class Reservations extends Context.Service<
      */
     readonly take: (asked: Asked) => Effect.Effect<Place | null>
     readonly survey: (asked: Asked) => Effect.Effect<Survey>
-    /** The same at the boot of a Sandbox without a host, for its own kind. "soon": no host now, but perhaps in a moment. */
+    /** The same at the boot of a Sandbox without a host, for its own kind; one from a snapshot goes to the snapshot's host only. "soon": no host now, but perhaps in a moment. */
     readonly takeLate: (spec: SandboxSpec) => Effect.Effect<{ readonly hostId: string } | "soon" | null>
     /**
      * Reserves vCPUs and memory on the Sandbox's host. Not `isUp`: the host has not enough left. Does nothing if they are reserved already. Null: the
@@ -70,6 +70,8 @@ export class Reservations extends Context.Service<
      * another host, or is settled. "soon": no host has capacity now, but perhaps in a moment. Null: no host has capacity. With the latter two it stays.
      */
     readonly move: (spec: SandboxSpec, from: string) => Effect.Effect<"moved" | "soon" | null>
+    /** The operator took that host out of the fleet, with all that it had. */
+    readonly isRemovedHost: (hostId: string) => Effect.Effect<boolean>
     /** Frees vCPUs and memory after the Sandbox stopped in this generation. Frees nothing if it was started again since. */
     readonly lower: (sandboxId: string, generation: number) => Effect.Effect<void>
     /** Deletes the reservation: nothing is left of the Sandbox. */
@@ -122,7 +124,10 @@ export class Reservations extends Context.Service<
             })
           ),
         takeLate: Effect.fnUntraced(function* ({ volumeBytes: diskBytes, ...spec }) {
-          const asked = { ...spec, diskBytes, kind: yield* reservations.kindOf(spec.sandboxId) }
+          const { snapshotId } = spec
+          const hostId = snapshotId === undefined ? null : yield* reservations.snapshotHost(snapshotId)
+          if (snapshotId !== undefined && hostId === null) return null
+          const asked = { ...spec, diskBytes, hostId, kind: yield* reservations.kindOf(spec.sandboxId) }
           const taken = yield* room.take(asked)
           if (taken !== null && taken.hostId !== null) return { hostId: taken.hostId }
           return yield* soonOrNever(asked)
@@ -144,6 +149,7 @@ export class Reservations extends Context.Service<
             return isSettled
           }),
         move,
+        isRemovedHost: reservations.isRemovedHost,
         lower: reservations.lower,
         release: (sandboxId) =>
           Effect.suspend(() => {

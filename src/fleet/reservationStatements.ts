@@ -1,7 +1,9 @@
 /** Statements about one reservation: a row of `host_promises`, and the sums of its host. Each changes both together. */
 import { Effect, Option, Schema } from "effect"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
+import { textColumn } from "../store/Columns.ts"
 import { fieldOf, generationOf } from "../store/SnapshotFields.ts"
+import { removedHostStates } from "./hostStates.ts"
 
 const Raised = Schema.Struct({
   hostId: Schema.String,
@@ -43,6 +45,30 @@ const raiseStatements = (sql: SqlClient.SqlClient) => {
   })
 
   return { raiseReservation, findReservation }
+}
+
+const hostStatements = (sql: SqlClient.SqlClient) => {
+  const findSnapshotHost = SqlSchema.findOneOption({
+    Request: Schema.String,
+    Result: Schema.Struct({ hostId: Schema.NullOr(Schema.String) }),
+    execute: (snapshotId) =>
+      sql`select ${sql.literal(fieldOf("actors", "hostId", "text"))} as "hostId" from actors where id = ${snapshotId} and kind = 'snapshot'`
+  })
+
+  const findIsRemoved = SqlSchema.findOneOption({
+    Request: Schema.String,
+    Result: Schema.Struct({ isRemoved: Schema.Boolean }),
+    execute: (hostId) => sql`
+      select status = any(${textColumn(removedHostStates)}::text[]) as "isRemoved" from actors where id = ${hostId} and kind = 'host'`
+  })
+
+  return {
+    /** The host that has the snapshot; null: none, or it is not known. */
+    snapshotHost: (snapshotId: string) =>
+      Effect.map(Effect.orDie(findSnapshotHost(snapshotId)), (found) => Option.getOrNull(found)?.hostId ?? null),
+    isRemovedHost: (hostId: string) =>
+      Effect.map(Effect.orDie(findIsRemoved(hostId)), (found) => Option.getOrNull(found)?.isRemoved === true)
+  }
 }
 
 export const reservationStatements = Effect.gen(function* () {
@@ -110,6 +136,7 @@ export const reservationStatements = Effect.gen(function* () {
     /** Deletes an unsettled reservation on that host; undefined: there is none. */
     leave: (sandboxId: string, hostId: string) =>
       Effect.map(giveBack(sql`sandbox_id = ${sandboxId} and host_id = ${hostId} and not is_settled`), ([left]) => left),
+    ...hostStatements(sql),
     kindOf: (sandboxId: string) => Effect.map(Effect.orDie(findKind(sandboxId)), ({ kind }) => kind)
   }
 })

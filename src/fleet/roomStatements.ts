@@ -44,9 +44,14 @@ const roomConditions = (sql: SqlClient.SqlClient) => {
     and h.memory_promised + ${BigInt(memoryBytes)}::int8 <= h.memory_bytes
     and h.disk_promised + ${BigInt(diskBytes)}::int8 <= h.disk_bytes`
 
-  const suits = ({ kind, networkEnabled, refusedBy = [] }: Asked) => sql`
-    (${kind}::text is null or h.kind = ${kind}::text) and (not ${networkEnabled}::bool or h.network_refused is null)
+  const isAllowed = ({ hostId = null }: Asked) => sql`(${hostId}::text is null or h.id = ${hostId}::text)`
+
+  const suits = (asked: Asked) => {
+    const { kind, networkEnabled, refusedBy = [] } = asked
+    return sql`
+    ${isAllowed(asked)} and (${kind}::text is null or h.kind = ${kind}::text) and (not ${networkEnabled}::bool or h.network_refused is null)
     and h.id <> all(${textColumn(refusedBy)}::text[])`
+  }
 
   const isReady = sql`
     exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = any(${textColumn(placeableStates)}::text[]))`
@@ -63,13 +68,13 @@ const roomConditions = (sql: SqlClient.SqlClient) => {
       (h.memory_promised + ${BigInt(memoryBytes)}::int8)::float8 / h.memory_bytes,
       (h.disk_promised + ${BigInt(diskBytes)}::int8)::float8 / h.disk_bytes)`
 
-  return { hasRoom, suits, isReady, isAwaited, fullness }
+  return { hasRoom, isAllowed, suits, isReady, isAwaited, fullness }
 }
 
 export const roomStatements = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { placement } = yield* Settings
-  const { hasRoom, suits, isReady, isAwaited, fullness } = roomConditions(sql)
+  const { hasRoom, isAllowed, suits, isReady, isAwaited, fullness } = roomConditions(sql)
 
   const best = placement === "spread" ? sql`asc` : sql`desc`
 
@@ -110,7 +115,7 @@ export const roomStatements = Effect.gen(function* () {
         coalesce(min(h.kind) filter (where h.fits and h.is_awaited), min(h.kind)) as kind
       from (
         select h.*, ${hasRoom(asked)} and ${suits(asked)} as fits, ${isReady} as is_ready, ${isAwaited} as is_awaited from hosts h) h
-      where (${asked.kind}::text is null or h.kind = ${asked.kind}::text)
+      where ${isAllowed(asked)} and (${asked.kind}::text is null or h.kind = ${asked.kind}::text)
         and not exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = any(${textColumn(removedHostStates)}::text[]))`
 
   return {

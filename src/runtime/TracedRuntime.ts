@@ -72,6 +72,10 @@ const tracedRuntime = (runtime: Runtime["Service"]): Runtime["Service"] => {
     stop: (sandboxId, generation) => part("stop", sandboxId, generation)(runtime.stop(sandboxId, generation)),
     destroy: (sandboxId) => part("destroy", sandboxId)(runtime.destroy(sandboxId)),
     suspend: (sandboxId, generation) => part("suspend", sandboxId, generation)(runtime.suspend(sandboxId, generation)),
+    snapshots: {
+      ...runtime.snapshots,
+      capture: (snapshotId, sandboxId) => part("capture", sandboxId)(runtime.snapshots.capture(snapshotId, sandboxId))
+    },
     guest: (sandboxId, generation) =>
       Effect.map(runtime.guest(sandboxId, generation), (guest) => guestOf(guest, sandboxId))
   }

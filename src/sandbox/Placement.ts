@@ -11,8 +11,8 @@ export interface Wanted {
   readonly vcpus: number
   readonly memoryBytes: number
   readonly diskBytes: number
-  /** The host that has its snapshot: no other one will do. Absent or null: any. */
-  readonly onHost?: string | null
+  /** The only host that has the snapshot from which it starts. Null or absent: any host will do. */
+  readonly hostId?: string | null
 }
 
 export interface Place {

@@ -101,7 +101,7 @@ export const insertSandbox = Effect.gen(function* () {
       runtime: origin?.runtime ?? request.runtime ?? null,
       networkEnabled,
       ...profile,
-      onHost: origin?.hostId ?? null
+      hostId: origin?.hostId ?? null
     })
     yield* requireKey(asked.hasKey, runtime)
     const inserted = host.prepare(

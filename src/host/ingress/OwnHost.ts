@@ -96,6 +96,7 @@ export class OwnHost extends Context.Service<
             kind,
             capacity: yield* readCapacity,
             suspends: capabilities.suspend,
+            takesSnapshots: true,
             networkFiltered: capabilities.networkFiltered,
             networkRefused: capabilities.networkRefused()
           }

@@ -6,6 +6,7 @@
  *     <data>/runtime/namespace/.users         locked by every process that uses these folders
  *     <data>/runtime/namespace/.etc           locked by the process that writes the /etc of Sandboxes
  *     <data>/runtime/namespace/.blank/        see BlankVolumes.ts
+ *     <data>/runtime/namespace/.snapshots/    see SnapshotStore.ts
  *     <data>/runtime/namespace/spare.<random>/  the same of a Sandbox that was started ahead
  *     /run/atoll-<digest>/                    as root: mount points of volumes
  *     /run/atoll-<digest>/shared/             what is bound into Sandboxes, reachable by their users; see sharedMount.ts

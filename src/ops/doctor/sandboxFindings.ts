@@ -6,11 +6,13 @@ import { type CgroupHost, detectCgroups } from "../../host/linux/cgroups.ts"
 import { flowObstacle } from "../../host/linux/flowBound.ts"
 import { lxcfsViews } from "../../host/linux/limitViews.ts"
 import { missingPackages } from "../../host/linux/programs.ts"
+import { hasReflinks } from "../../host/linux/reflinks.ts"
 import { networkObstacle, probe as probeNamespaces } from "../../host/namespace/probe.ts"
 import { emulationReason } from "../../host/qemu/Accelerator.ts"
 import { findBaseImage } from "../../host/qemu/image/BaseImage.ts"
 import { findQemu } from "../../host/qemu/QemuBuild.ts"
 import { type Finding, fine, limited, missing } from "./Finding.ts"
+import { nearest } from "./systemFindings.ts"
 
 const isUsable = (path: string): Promise<boolean> =>
   access(path, constants.R_OK | constants.W_OK).then(
@@ -55,6 +57,28 @@ const volumeFinding = async (isRoot: boolean): Promise<Finding> => {
         "A volume's size is not enforced: there is no /dev/loop-control.",
         "modprobe loop, or pass /dev/loop-control and the loop devices into this container."
       )
+}
+
+/** @param reflinks Null: it cannot be known. */
+export const snapshotFinding = (isRoot: boolean, dataDir: string, reflinks: boolean | null): Finding => {
+  if (!isRoot)
+    return limited(
+      "snapshots",
+      "Namespace Sandboxes have no snapshots without root.",
+      "Start Atoll as root: sudo -E npm run up"
+    )
+  if (reflinks === null)
+    return limited(
+      "snapshots",
+      `Nothing can be written to ${dataDir}, so it is not known whether it has reflinks.`,
+      "Set ATOLL_DATA_DIR to a folder of this user, or run as its owner."
+    )
+  return fine(
+    "snapshots",
+    reflinks
+      ? `The file system of ${dataDir} has reflinks: a snapshot takes milliseconds, and room only for what changes.`
+      : `The file system of ${dataDir} has no reflinks: a snapshot copies all data of its volume, and the Sandbox's writers wait meanwhile. XFS and btrfs have them.`
+  )
 }
 
 const networkFinding = (): Finding => {
@@ -126,6 +150,10 @@ export const sandboxFindings = Effect.fnUntraced(function* (settings: SettingsSh
     ...(machines === null ? [yield* Effect.promise(() => hardwareFinding(settings.vmDir))] : []),
     cgroupFinding(detectCgroups("atoll", false), isRoot),
     yield* Effect.promise(() => volumeFinding(isRoot)),
+    yield* Effect.promise(async () => {
+      const { dataDir } = settings
+      return snapshotFinding(isRoot, dataDir, isRoot ? await hasReflinks(await nearest(dataDir)) : null)
+    }),
     networkFinding(),
     viewFinding()
   ]

@@ -66,7 +66,7 @@ export const memoryFinding = (totalBytes: number, perSandboxBytes: number): Find
       )
 
 /** The folder itself, or its nearest existing ancestor. */
-const nearest = async (folder: string): Promise<string> =>
+export const nearest = async (folder: string): Promise<string> =>
   access(folder).then(
     () => folder,
     () => (dirname(folder) === folder ? folder : nearest(dirname(folder)))

@@ -37,6 +37,8 @@ export const HostDescription = Schema.Struct({
   kind: Schema.Literals(["vm", "namespace"]),
   capacity: HostCapacity,
   suspends: Schema.Boolean,
+  /** It knows the calls for snapshots. Absent: it is of a version that does not. */
+  takesSnapshots: Schema.optionalKey(Schema.Boolean),
   networkFiltered: Schema.Boolean,
   networkRefused: NetworkRefused
 })

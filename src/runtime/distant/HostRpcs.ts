@@ -19,8 +19,13 @@ const CpuSeconds = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1
 /** A host's text for customers, which was already public text there. */
 const Message = Prose(FAULT_MAX_CHARS).pipe(Schema.brand("PublicText"))
 
+/** A day is longer than any pause. */
+const Milliseconds = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 86_400_000 }))
+
 /** More Sandboxes than a host can run. */
 const INVENTORY_MAX = 65_536
+/** More snapshots than the disk of a host holds. */
+const SNAPSHOTS_MAX = 262_144
 
 const host = { hostId: Id }
 const sandbox = { ...host, sandboxId: Id }
@@ -60,7 +65,14 @@ export const HostRpcs = RpcGroup.make(
   Rpc.make("Describe", { success: HostDescription, error: RuntimeUnavailable }),
   /** Emits `turn` once when it no longer waits, and ends when the guest answers. An interruption before that removes it from the queue. */
   Rpc.make("Provision", {
-    payload: { ...runtime, vcpus: Vcpus, memoryBytes: Count, volumeBytes: Count, networkEnabled: Schema.Boolean },
+    payload: {
+      ...runtime,
+      vcpus: Vcpus,
+      memoryBytes: Count,
+      volumeBytes: Count,
+      networkEnabled: Schema.Boolean,
+      snapshotId: Schema.optionalKey(Id)
+    },
     success: Schema.Literal("turn"),
     error: Schema.Union([RuntimeRefused, RuntimeUnavailable]),
     stream: true
@@ -77,6 +89,18 @@ export const HostRpcs = RpcGroup.make(
         generation: Schema.NullOr(Generation)
       })
     ).check(Schema.isMaxLength(INVENTORY_MAX)),
+    error: RuntimeUnavailable
+  }),
+  Rpc.make("CaptureSnapshot", {
+    payload: { ...sandbox, snapshotId: Id },
+    success: Schema.Struct({ sizeBytes: Bytes, storedBytes: Bytes, pausedMs: Milliseconds }),
+    error: Schema.Union([RuntimeRefused, RuntimeUnavailable, RuntimeUnsupported])
+  }),
+  Rpc.make("RemoveSnapshot", { payload: { ...host, snapshotId: Id }, error: RuntimeUnavailable }),
+  /** The ids of all that it has, whole or unfinished. */
+  Rpc.make("Snapshots", {
+    payload: host,
+    success: Schema.Array(Id).check(Schema.isMaxLength(SNAPSHOTS_MAX)),
     error: RuntimeUnavailable
   }),
   Rpc.make("Sample", {

@@ -9,11 +9,11 @@ import { Effect, type Scope, Stream } from "effect"
 import { connectPeerRpcs } from "../../peer/PeerRpc.ts"
 import { type PeerPlace, PeerSockets } from "../../peer/PeerSockets.ts"
 import { GuestUnavailable } from "../Guest.ts"
-import { noSnapshots } from "../noSnapshots.ts"
 import { Runtime, RuntimeUnavailable } from "../Runtime.ts"
 import { type AgentConnections, agentConnections } from "./AgentConnections.ts"
 import { DescribedHost } from "./DescribedHost.ts"
 import { DistantGuests } from "./DistantGuests.ts"
+import { distantSnapshots, olderHost } from "./distantSnapshots.ts"
 import { type HostClient, HostRpcs } from "./HostRpcs.ts"
 import { asked } from "./hostFaults.ts"
 import { hostFeed } from "./hostFeed.ts"
@@ -24,13 +24,16 @@ interface Host {
   readonly connections: AgentConnections
   readonly guests: DistantGuests
   readonly scope: Scope.Scope
+  readonly described: DescribedHost
 }
 
 /** Changes of Sandboxes. The guests of an ended generation end here, too. */
-const changes = ({ hostId, calls, connections, guests, scope }: Host) =>
+const changes = ({ hostId, calls, connections, guests, scope, described }: Host) =>
   ({
     provision: (spec, turn) =>
       Effect.suspend(() => {
+        // It would start it with an empty volume.
+        if (spec.snapshotId !== undefined && !described.said.takesSnapshots) return Effect.fail(olderHost())
         connections.prepare()
         const { sandboxId, generation } = spec
         return asked(Stream.runForEach(calls.Provision({ hostId, ...spec }), () => Effect.sync(() => turn?.()))).pipe(
@@ -107,7 +110,7 @@ export const distantRuntime = Effect.fnUntraced(function* (hostId: string, to: P
     return yield* new RuntimeUnavailable({ message: "Another host is at the address of the Sandbox's host." })
   }
 
-  const host: Host = { hostId, calls, connections, guests, scope }
+  const host: Host = { hostId, calls, connections, guests, scope, described }
   const source = { hostId, to, sockets }
   return Runtime.of({
     get driver() {
@@ -119,7 +122,7 @@ export const distantRuntime = Effect.fnUntraced(function* (hostId: string, to: P
     capabilities: capabilitiesOf(described),
     ...changes(host),
     ...guestsOf(host),
-    snapshots: noSnapshots,
+    snapshots: distantSnapshots(host),
     inventory: asked(calls.Inventory({ hostId })),
     sample: (sandboxId, generation) => asked(calls.Sample({ hostId, sandboxId, generation })),
     downs: hostFeed(source, "downs", (by) => by.Downs({ hostId }, { streamBufferSize: 1024 })),

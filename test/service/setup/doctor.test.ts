@@ -4,7 +4,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { NO_CGROUPS } from "../../../src/host/linux/cgroups.ts"
 import type { Finding } from "../../../src/ops/doctor/Finding.ts"
-import { cgroupFinding } from "../../../src/ops/doctor/sandboxFindings.ts"
+import { cgroupFinding, snapshotFinding } from "../../../src/ops/doctor/sandboxFindings.ts"
 import {
   clockFinding,
   filesFinding,
@@ -53,6 +53,14 @@ describe("atoll doctor", () => {
       ["ok", "limited", "limited"]
     )
     assert.include(cgroupFinding(partly, true).found, "Limits of processes are not enforced")
+    const snapshots = [true, false, null].map((reflinks) => snapshotFinding(true, "/data", reflinks))
+    assert.deepStrictEqual(states(...snapshots, snapshotFinding(false, "/data", null)), [
+      "ok",
+      "ok",
+      "limited",
+      "limited"
+    ])
+    assert.include(snapshots[1]!.found, "writers wait")
   })
 
   it.live(

@@ -56,6 +56,7 @@ export class WorldHost {
       kind: "namespace",
       capacity: { vcpus: 100, memoryBytes: 2 ** 40, diskBytes: 2 ** 40, parallelStarts: 4 },
       suspends: true,
+      takesSnapshots: true,
       networkFiltered: true,
       networkRefused: null
     }

@@ -102,6 +102,7 @@ export class HostProgram {
       kind: "namespace" as const,
       capacity,
       suspends: true,
+      takesSnapshots: true,
       networkFiltered: false,
       networkRefused: null
     }

@@ -52,6 +52,7 @@ export class HostAgent {
         kind: "namespace" as const,
         capacity,
         suspends: false,
+        takesSnapshots: true,
         networkFiltered: false,
         networkRefused: null
       }

@@ -7,8 +7,12 @@ import { sandboxSpec } from "./sandboxSpec.ts"
 
 const MiB = 1024 ** 2
 
-/** `runtime` is a new one for each test, on a host without Sandboxes and snapshots. */
-export const snapshotContract = (name: string, runtime: Layer.Layer<Runtime, unknown>, timeout = 240_000): void => {
+/** `runtime` is a new one for each test, on a host without Sandboxes and snapshots. `hostId`: where its snapshots are, as it says. */
+export const snapshotContract = (
+  name: string,
+  runtime: Layer.Layer<Runtime, unknown>,
+  { timeout = 240_000, hostId = null }: { readonly timeout?: number; readonly hostId?: string | null } = {}
+): void => {
   const test = (title: string, body: Effect.Effect<unknown, unknown, Runtime>) =>
     it.live(title, () => Effect.provide(body, runtime), timeout)
 
@@ -32,7 +36,7 @@ export const snapshotContract = (name: string, runtime: Layer.Layer<Runtime, unk
           "mkdir -p a/b; echo then > a/b/file; chmod 600 a/b/file; ln -s a/b/file link; echo x > /tmp/old"
         )
         const captured = yield* driver.snapshots.capture("snap", "source")
-        expect(captured).toMatchObject({ hostId: null, sizeBytes: 64 * MiB })
+        expect(captured).toMatchObject({ hostId, sizeBytes: 64 * MiB })
         yield* output(source, "echo now > a/b/file; echo more > later")
         const child = yield* booted("child", { snapshotId: "snap" })
         expect(yield* output(child, "cat link; ls; ls /tmp")).toBe("then\na\nlink")

@@ -43,6 +43,7 @@ export const describedBy = (runtime: Runtime["Service"], changes: Partial<HostDe
   kind: runtime.kind,
   capacity: { vcpus: 8, memoryBytes: 8e9, diskBytes: 8e9, parallelStarts: 2 },
   suspends: runtime.capabilities.suspend,
+  takesSnapshots: true,
   networkFiltered: runtime.capabilities.networkFiltered,
   networkRefused: runtime.capabilities.networkRefused(),
   ...changes

@@ -3,5 +3,5 @@ import { freshDriver, TIMEOUT_MS, unusable } from "../../../support/host/qemu/Te
 import { snapshotContract } from "../../../support/runtime/contract/snapshotContract.ts"
 
 describe.skipIf(unusable !== null)("VM driver", () => {
-  snapshotContract("qemu", freshDriver(), TIMEOUT_MS)
+  snapshotContract("qemu", freshDriver(), { timeout: TIMEOUT_MS })
 })

@@ -1,0 +1,105 @@
+/**
+ * A snapshot of a running namespace Sandbox with 1 GiB written, in process (as root): how long its writers wait, and how long a Sandbox from it takes to
+ * its first command, beside one with an empty volume, in turns. The data folder is below `BENCH_FOLDER` (default: the system's temporary folder): on a
+ * file system with reflinks a snapshot copies nothing. `BENCH_RUNS` sets how often (default 7), `BENCH_WRITTEN_MIB` how much is written.
+ */
+import { chmod, mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Effect, Layer } from "effect"
+import { Settings } from "../src/Config.ts"
+import { hasReflinks } from "../src/host/linux/reflinks.ts"
+import { runTrue } from "../src/host/linux/warm.ts"
+import { layer } from "../src/host/namespace/NamespaceRuntime.ts"
+import { Runtime, type SandboxSpec } from "../src/runtime/Runtime.ts"
+import { quantile } from "./BenchService.ts"
+import { headline } from "./Headline.ts"
+import { inRounds } from "./Rounds.ts"
+
+const runs = Number(process.env["BENCH_RUNS"] ?? 7)
+const writtenMiB = Number(process.env["BENCH_WRITTEN_MIB"] ?? 1024)
+const MiB = 1024 ** 2
+
+const spec = (sandboxId: string, snapshotId?: string): SandboxSpec => ({
+  sandboxId,
+  generation: 1,
+  vcpus: 1,
+  memoryBytes: 512 * MiB,
+  volumeBytes: (writtenMiB + 512) * MiB,
+  networkEnabled: false,
+  ...(snapshotId === undefined ? {} : { snapshotId })
+})
+
+const run = Effect.gen(function* () {
+  const driver = yield* Runtime
+  const created = Effect.fnUntraced(function* (sandboxId: string, snapshotId?: string) {
+    const before = performance.now()
+    yield* driver.provision(spec(sandboxId, snapshotId))
+    yield* runTrue(yield* driver.guest(sandboxId, 1))
+    return performance.now() - before
+  })
+  yield* created("source")
+  const source = yield* driver.guest("source", 1)
+  const written = yield* source.processes.execute("fill", {
+    argv: ["sh", "-c", `head -c ${writtenMiB * MiB} /dev/urandom > /workspace/file`],
+    cwd: "/workspace",
+    env: {},
+    stdin: null,
+    timeoutMs: null,
+    output: { mode: "head", bytes: 1024 }
+  })
+  if (written.exitCode !== 0) throw new Error(`The Sandbox could not write: ${written.exitCode}`)
+  const figures = { paused: [], captured: [], copies: [], empty: [] } as Record<string, Array<number>>
+  for (let index = 0; index < runs; index++) {
+    const before = performance.now()
+    const { pausedMs } = yield* driver.snapshots.capture("snap", "source")
+    figures["captured"]!.push(performance.now() - before)
+    figures["paused"]!.push(pausedMs)
+    figures["copies"]!.push(yield* created("copy", "snap"))
+    figures["empty"]!.push(yield* created("empty"))
+    for (const id of ["copy", "empty"]) yield* driver.destroy(id)
+    yield* driver.snapshots.remove("snap", null)
+  }
+  yield* driver.destroy("source")
+  return figures as Record<"paused" | "captured" | "copies" | "empty", ReadonlyArray<number>>
+})
+
+const dataDir = await mkdtemp(join(process.env["BENCH_FOLDER"] ?? tmpdir(), "atoll-bench-"))
+await chmod(dataDir, 0o711)
+process.env["ATOLL_DATA_DIR"] = dataDir
+process.env["ATOLL_SPARES"] = "0"
+try {
+  const reflinks = await hasReflinks(dataDir)
+  const { paused, captured, copies, empty } = await Effect.runPromise(
+    run.pipe(Effect.provide(layer.pipe(Layer.provideMerge(Settings.layer))), Effect.scoped)
+  )
+  const row = (what: string, values: ReadonlyArray<number>) => ({
+    what,
+    "p50 ms": Number(quantile(values, 0.5).toFixed(1)),
+    "p99 ms": Number(quantile(values, 0.99).toFixed(1)),
+    "least ms": Number(Math.min(...values).toFixed(1))
+  })
+  console.log(`${dataDir} ${reflinks ? "has" : "has no"} reflinks; ${writtenMiB} MiB are written.`)
+  console.table([
+    row("the source's writers wait", paused),
+    row("the whole snapshot", captured),
+    row("create from the snapshot to first command ended", copies),
+    row("create with an empty volume to first command ended", empty)
+  ])
+  const ms = { unit: "ms", better: "lower" } as const
+  const on = reflinks ? "reflinks" : "no reflinks"
+  headline({
+    ...ms,
+    name: `snapshot of 1 GiB: pause of the source, ${on}`,
+    values: inRounds(paused),
+    aim: { value: 100 }
+  })
+  headline({
+    ...ms,
+    name: `create from a snapshot of 1 GiB → first command ended, ${on}`,
+    values: inRounds(copies),
+    other: { name: "an empty volume, no spare", values: inRounds(empty) }
+  })
+} finally {
+  await rm(dataDir, { recursive: true, force: true })
+}

@@ -1,0 +1,41 @@
+/** The snapshots of a host on another machine. */
+import { Effect } from "effect"
+import { publicText } from "../../../schemas/PublicText.ts"
+import { RuntimeUnavailable, RuntimeUnsupported, type Snapshots } from "../Runtime.ts"
+import type { DescribedHost } from "./DescribedHost.ts"
+import type { HostClient } from "./HostRpcs.ts"
+import { asked } from "./hostFaults.ts"
+
+const ofOlderVersion = publicText`The host of the Sandbox runs an older version of Atoll, which has no snapshots. Its operator can update it.`
+
+/** The host may have snapshots of a time when it ran this version. */
+export const olderHost = (): RuntimeUnavailable => RuntimeUnavailable.known(ofOlderVersion)
+
+export const distantSnapshots = ({
+  hostId,
+  calls,
+  described
+}: {
+  readonly hostId: string
+  readonly calls: HostClient
+  readonly described: DescribedHost
+}): Snapshots => {
+  /** An older host would break off on a call that it does not know. */
+  const ofThisVersion = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, E | RuntimeUnavailable> =>
+    Effect.suspend(
+      (): Effect.Effect<A, E | RuntimeUnavailable> => (described.said.takesSnapshots ? call : Effect.fail(olderHost()))
+    )
+  return {
+    capture: (snapshotId, sandboxId) =>
+      Effect.suspend(() =>
+        described.said.takesSnapshots
+          ? Effect.map(asked(calls.CaptureSnapshot({ hostId, sandboxId, snapshotId })), (captured) => ({
+              hostId,
+              ...captured
+            }))
+          : Effect.fail(new RuntimeUnsupported({ message: ofOlderVersion }))
+      ),
+    remove: (snapshotId) => ofThisVersion(asked(calls.RemoveSnapshot({ hostId, snapshotId }))),
+    inventory: ofThisVersion(asked(calls.Snapshots({ hostId })))
+  }
+}
