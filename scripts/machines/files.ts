@@ -39,9 +39,9 @@ const tagsOfPages: Readonly<Record<string, ReadonlyArray<string>>> = {
   host: ["removed"],
   operation: ["open", "terminal", "waiting", "withdrawn"],
   preview: ["open", "over"],
-  sandbox: ["asleep", "gone", "inhabited", "removed", "startable", "up", "volumeless"],
+  sandbox: ["asleep", "capturable", "gone", "inhabited", "removed", "startable", "up", "volumeless"],
   serviceAccess: ["over"],
-  snapshot: ["gone"],
+  snapshot: ["gone", "usable"],
   wallet: ["unlimited"]
 }
 

@@ -119,6 +119,7 @@ export const live = async (service: ServiceProcess, key: string): Promise<Life> 
   await write(training, "data.csv", `x,y\n${Array.from({ length: 40 }, (_, x) => `${x},${x * x}`).join("\n")}\n`)
   await ask("POST", `/sandboxes/${training}/execute`, { argv: ["mkdir", "-p", "/workspace/results"] })
   await ended(training, await start(training, "sh", "-c", "ls -la; wc -l data.csv"))
+  await ask("POST", `/sandboxes/${training}/snapshots`, { name: "before the second run" })
   await ask("POST", `/sandboxes/${training}/stop`)
   await ask("POST", `/sandboxes/${training}/start`)
   await becomes(training, "running")

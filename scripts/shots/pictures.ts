@@ -111,6 +111,7 @@ export const picturesOf = ({ sandboxId, operations }: Life): ReadonlyArray<Pictu
         await text("Keep this address like a password")(page)
       }
     },
+    { name: "snapshots", path: `${sandbox}/snapshots`, ready: text("before the second run") },
     {
       name: "resources",
       path: `${sandbox}/resources`,
@@ -131,6 +132,7 @@ export const picturesOf = ({ sandboxId, operations }: Life): ReadonlyArray<Pictu
         await life(page)
       }
     },
+    { name: "all-snapshots", path: "/snapshots", ready: text("before the second run") },
     { name: "workspaces", path: "/workspaces", ready: text("research") },
     {
       name: "machines",

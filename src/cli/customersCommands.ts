@@ -7,6 +7,8 @@ export const customersCommands: ReadonlySet<string> = new Set([
   "logout",
   "whoami",
   "sandbox",
+  "snapshots",
+  "fork",
   "run",
   "shell",
   "cp",

@@ -4,6 +4,7 @@ import type { Me } from "./generated/schemas.ts"
 import { descriptionVersion } from "./generated/schemas.ts"
 import { Transport } from "./http/Transport.ts"
 import { Sandboxes } from "./Sandboxes.ts"
+import { Snapshots } from "./Snapshots.ts"
 import { Usage } from "./Usage.ts"
 import { libraryVersion } from "./version.ts"
 import type { Waiting } from "./Waiting.ts"
@@ -37,6 +38,7 @@ const keyForm = /^[\x21-\x7e]+$/
 
 export class Atoll {
   readonly sandboxes: Sandboxes
+  readonly snapshots: Snapshots
   readonly workspaces: Workspaces
   readonly usage: Usage
   /** Every operation of the description, with the same retries after lost connections. */
@@ -57,6 +59,7 @@ export class Atoll {
     })
     this.workspaces = new Workspaces(this.api)
     this.sandboxes = new Sandboxes(this.api, this.workspaces)
+    this.snapshots = new Snapshots(this.api)
     this.usage = new Usage(this.api)
   }
 

@@ -3,8 +3,11 @@ import { ConnectionError, WaitTimeout } from "./errors.ts"
 import { type FollowEventsOptions, followEvents, type TransitionEvent } from "./events.ts"
 import { Files } from "./Files.ts"
 import type {
+  ForkRequest,
   LogEntry,
   Process,
+  RefusedFork,
+  SandboxLineage,
   Sandbox as SandboxRecord,
   SandboxStatus,
   Transition,
@@ -19,6 +22,7 @@ import type { TunnelStream } from "./node/TunnelStream.ts"
 import { Operation } from "./Operation.ts"
 import { Previews } from "./Previews.ts"
 import { type RunOptions, type RunResult, resultOf, type StartOptions, startBody } from "./run.ts"
+import { Snapshot, type SnapshotOptions } from "./Snapshots.ts"
 import { needNode } from "./socket/openSocket.ts"
 import { Terminal, type TerminalOptions } from "./Terminal.ts"
 import { Tunnels } from "./Tunnels.ts"
@@ -27,6 +31,22 @@ import type { Waiting } from "./Waiting.ts"
 export interface UntilRunning extends Waiting {
   /** By default 120. */
   readonly withinSeconds?: number | undefined
+}
+
+export interface ForkOptions extends UntilRunning, ForkRequest {
+  /** Names this fork: the same key returns the same Sandboxes, also from another process. By default a new key. */
+  readonly idempotencyKey?: string | undefined
+  /** False: returns pending Sandboxes. */
+  readonly untilRunning?: boolean | undefined
+}
+
+export interface Fork {
+  /** What they were made of. It is deleted after 24 hours, or at `expiresAt`. */
+  readonly snapshot: Snapshot
+  /** In order. */
+  readonly sandboxes: ReadonlyArray<Sandbox>
+  /** Those that a limit, the credit or the hosts refused. */
+  readonly refused: ReadonlyArray<RefusedFork>
 }
 
 /** The statuses of a Sandbox on its way to running. */
@@ -71,19 +91,23 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /** Waits while it is pending. Fails, with its status, if it will not run by itself. */
-  async untilRunning({ withinSeconds = 120, ...options }: UntilRunning = {}): Promise<this> {
-    for (const until = Date.now() + withinSeconds * 1000; onTheWay.has(this.status); ) {
-      if (Date.now() > until)
-        throw new WaitTimeout(`The Sandbox ${this.id} is ${this.status} after ${withinSeconds} s.`)
-      await sleep(lookEveryMs, options.signal)
-      await this.refresh(options)
-    }
+  async untilRunning(options: UntilRunning = {}): Promise<this> {
+    await this.#untilBooted(options)
     if (this.status !== "running" && this.status !== "sleeping") {
       const reason = this.#record.statusReason
       const why = reason === null ? "" : ` (${reason.code}: ${reason.message})`
       throw new WaitTimeout(`The Sandbox ${this.id} is ${this.status}${why}, and will not run by itself.`)
     }
     return this
+  }
+
+  async #untilBooted({ withinSeconds = 120, ...options }: UntilRunning): Promise<void> {
+    for (const until = Date.now() + withinSeconds * 1000; onTheWay.has(this.status); ) {
+      if (Date.now() > until)
+        throw new WaitTimeout(`The Sandbox ${this.id} is ${this.status} after ${withinSeconds} s.`)
+      await sleep(lookEveryMs, options.signal)
+      await this.refresh(options)
+    }
   }
 
   /** Boots it again (the service calls that a start) with its volume, and waits until it runs. */
@@ -126,6 +150,48 @@ export class Sandbox implements AsyncDisposable {
   /** `await using`: it is deleted at the end of the block. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.delete()
+  }
+
+  /** Keeps its volume as it is now, and waits until the image is ready. It outlives the Sandbox. */
+  async snapshot(options: SnapshotOptions = {}): Promise<Snapshot> {
+    const { idempotencyKey = randomKey(), untilReady = true, withinSeconds, signal, ...body } = options
+    const { snapshot: record } = await this.#transport.call("createSnapshot", {
+      parameters: { id: this.id, "Idempotency-Key": idempotencyKey },
+      body,
+      signal
+    })
+    const snapshot = new Snapshot(this.#transport, record)
+    return untilReady ? snapshot.untilReady({ withinSeconds, signal }) : snapshot
+  }
+
+  /**
+   * Makes copies of it that begin with one and the same volume, and waits until each runs or has failed, as its `status` says.
+   * `refused` has those that were not made.
+   */
+  async fork(options: ForkOptions = {}): Promise<Fork> {
+    const { idempotencyKey = randomKey(), untilRunning = true, withinSeconds = 120, signal, ...body } = options
+    const until = Date.now() + withinSeconds * 1000
+    const parameters = { id: this.id, "Idempotency-Key": idempotencyKey }
+    const made = await this.#transport.call("forkSandbox", { parameters, body, signal, attemptSeconds: 45 })
+    const sandboxes = made.sandboxes.map((record) => new Sandbox(this.#transport, record))
+    // One after the other: they boot meanwhile, and a hundred of them are few requests.
+    if (untilRunning)
+      for (const child of sandboxes) await child.#untilBooted({ withinSeconds: (until - Date.now()) / 1000, signal })
+    return { snapshot: new Snapshot(this.#transport, made.snapshot), sandboxes, refused: made.refused }
+  }
+
+  /** From which Sandboxes it comes, nearest first, and which come from it, newest first: each over a snapshot. */
+  async lineage(options: Waiting = {}): Promise<Pick<SandboxLineage, "parents" | "children">> {
+    const children: Array<SandboxLineage["children"][number]> = []
+    let parents: SandboxLineage["parents"] = []
+    const pages = paged((cursor) =>
+      this.#transport.call("readSandboxLineage", { parameters: { id: this.id, cursor }, ...options })
+    )
+    for await (const page of pages) {
+      parents = page.parents
+      children.push(...page.children)
+    }
+    return { parents, children }
   }
 
   /** Starts a command; it goes on if the caller ends. `argv` is a program and its arguments: no shell is involved. */

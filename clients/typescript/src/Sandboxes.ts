@@ -4,12 +4,15 @@ import { paged } from "./http/paged.ts"
 import { randomKey } from "./http/randomKey.ts"
 import type { Transport } from "./http/Transport.ts"
 import { Sandbox, type UntilRunning } from "./Sandbox.ts"
+import type { Snapshot } from "./Snapshots.ts"
 import type { Waiting } from "./Waiting.ts"
 import type { Workspaces } from "./Workspaces.ts"
 
 export interface CreateSandboxOptions extends UntilRunning, Omit<CreateSandboxRequest, "workspaceId"> {
   /** By default the account's first workspace, which is made if there is none. */
   readonly workspaceId?: string | undefined
+  /** Its volume begins as a copy of this one: a snapshot that is ready. The same as `snapshotId`. */
+  readonly snapshot?: Pick<Snapshot, "id"> | undefined
   /** Names this creation: the same key returns the same Sandbox, also from another process. By default a new key. */
   readonly idempotencyKey?: string | undefined
   /** False: returns a pending Sandbox. */
@@ -37,10 +40,11 @@ export class Sandboxes {
    * await using sandbox = await atoll.sandboxes.create()
    */
   async create(options: CreateSandboxOptions = {}): Promise<Sandbox> {
-    const { idempotencyKey = randomKey(), untilRunning = true, withinSeconds, signal, workspaceId, ...body } = options
+    const { idempotencyKey = randomKey(), untilRunning = true, withinSeconds, signal, ...asked } = options
+    const { workspaceId, snapshot, snapshotId = snapshot?.id, ...body } = asked
     const { sandbox: record } = await this.#transport.call("createSandbox", {
       parameters: { "Idempotency-Key": idempotencyKey, ...(untilRunning ? { wait: "running" as const } : {}) },
-      body: { ...body, workspaceId: workspaceId ?? (await this.#workspaces.first({ signal })).id },
+      body: { ...body, snapshotId, workspaceId: workspaceId ?? (await this.#workspaces.first({ signal })).id },
       signal,
       attemptSeconds: 45
     })

@@ -21,8 +21,15 @@ export type { OutputChunk, OutputFrom } from "./Output.ts"
 export type { PreviewSocket } from "./PreviewSocket.ts"
 export type { OpenPreviewOptions, Preview as OpenPreview, Previews } from "./Previews.ts"
 export type { RunOptions, RunResult, StartOptions } from "./run.ts"
-export type { Sandbox as SandboxHandle, UntilRunning } from "./Sandbox.ts"
+export type { Fork, ForkOptions, Sandbox as SandboxHandle, UntilRunning } from "./Sandbox.ts"
 export type { CreateSandboxOptions, ListSandboxesOptions, Sandboxes } from "./Sandboxes.ts"
+export type {
+  ListSnapshotsOptions,
+  Snapshot as SnapshotHandle,
+  SnapshotOptions,
+  Snapshots,
+  UntilReady
+} from "./Snapshots.ts"
 export type { Terminal, TerminalExit, TerminalOptions, TerminalSize } from "./Terminal.ts"
 export type { Usage as UsageReports, Window } from "./Usage.ts"
 export type { Waiting } from "./Waiting.ts"

@@ -1,2 +1,2 @@
 /** Of this library, as its package.json has it. */
-export const libraryVersion = "0.3.0"
+export const libraryVersion = "0.4.0"

@@ -4,12 +4,15 @@ import { commandTools } from "./commandTools.ts"
 import { fileTools } from "./fileTools.ts"
 import { previewTools } from "./previewTools.ts"
 import { sandboxTools } from "./sandboxTools.ts"
+import { snapshotTools } from "./snapshotTools.ts"
 import type { Tool } from "./Tool.ts"
 
 export class Tools extends Context.Service<Tools, ReadonlyArray<Tool>>()("atoll/api/mcp/Tools") {
-  /** Needs Sandboxes, Workspaces, Operations, Files and Previews. */
+  /** Needs Sandboxes, Snapshots, Workspaces, Operations, Files and Previews. */
   static readonly layer = Layer.effect(
     Tools,
-    Effect.map(Effect.all([sandboxTools, commandTools, fileTools, previewTools]), (groups) => groups.flat())
+    Effect.map(Effect.all([sandboxTools, snapshotTools, commandTools, fileTools, previewTools]), (groups) =>
+      groups.flat()
+    )
   )
 }

@@ -5,11 +5,12 @@ import { Effect, Schema } from "effect"
 import { NotFound } from "../../../schemas/Errors.ts"
 import { SandboxId } from "../../../schemas/Identifiers.ts"
 import { Cursor, NextCursor } from "../../../schemas/Query.ts"
-import { CreateSandboxRequest, Sandbox, SandboxStatus, sandboxStatuses } from "../../../schemas/Sandbox.ts"
+import { CreateSandboxRequest, SandboxStatus, sandboxStatuses } from "../../../schemas/Sandbox.ts"
 import { fingerprint } from "../../account/idempotency/Fingerprint.ts"
 import { Workspaces } from "../../account/workspace/Workspaces.ts"
 import { Sandboxes } from "../../sandbox/Sandboxes.ts"
 import { isBroken, isRemoved } from "../../sandbox/sandboxStates.ts"
+import { ShownSandbox, shownSandbox } from "./shownSandbox.ts"
 import { defineTool, type Tool, type ToolCaller } from "./Tool.ts"
 import { idempotencyKey } from "./toolFields.ts"
 
@@ -17,25 +18,7 @@ const listedDefault = 20
 const listedMax = 100
 const workspaceName = "Sandboxes of agents"
 
-/** The facts about a Sandbox that a model needs: each word costs tokens. */
-const Shown = Schema.Struct({
-  id: Sandbox.fields.id.annotate({ description: "The sandboxId of all other tools." }),
-  workspaceId: Sandbox.fields.workspaceId,
-  name: Sandbox.fields.name,
-  status: Sandbox.fields.status,
-  statusReason: Sandbox.fields.statusReason,
-  runtime: Sandbox.fields.runtime,
-  networkEnabled: Sandbox.fields.networkEnabled,
-  metadata: Sandbox.fields.metadata,
-  createdAt: Sandbox.fields.createdAt
-})
-
-const shown = (sandbox: Sandbox): typeof Shown.Type => {
-  const { id, workspaceId, name, status, statusReason, runtime, networkEnabled, metadata, createdAt } = sandbox
-  return { id, workspaceId, name, status, statusReason, runtime, networkEnabled, metadata, createdAt }
-}
-
-const One = Schema.Struct({ sandbox: Shown })
+const One = Schema.Struct({ sandbox: ShownSandbox })
 const sandboxInput = Schema.Struct({ sandboxId: SandboxId })
 
 const { workspaceId: _, ...createFields } = CreateSandboxRequest.fields
@@ -96,7 +79,7 @@ const createTool = (sandboxes: Sandboxes["Service"], workspaces: Workspaces["Ser
           wait: "running"
         })
         caller.made(sandbox.id)
-        return { sandbox: shown(sandbox) }
+        return { sandbox: shownSandbox(sandbox) }
       }).pipe(Effect.uninterruptible)
   })
 
@@ -120,7 +103,7 @@ const listTool = (sandboxes: Sandboxes["Service"]): Tool =>
       ),
       cursor: Schema.optionalKey(Cursor)
     }),
-    output: Schema.Struct({ sandboxes: Schema.Array(Shown), nextCursor: NextCursor }),
+    output: Schema.Struct({ sandboxes: Schema.Array(ShownSandbox), nextCursor: NextCursor }),
     call: ({ status, limit, cursor }, { accountId }) =>
       Effect.map(
         sandboxes.list(accountId, {
@@ -130,7 +113,7 @@ const listTool = (sandboxes: Sandboxes["Service"]): Tool =>
           limit: limit ?? listedDefault,
           cursor: cursor ?? null
         }),
-        (page) => ({ sandboxes: page.sandboxes.map(shown), nextCursor: page.nextCursor })
+        (page) => ({ sandboxes: page.sandboxes.map(shownSandbox), nextCursor: page.nextCursor })
       )
   })
 
@@ -146,7 +129,7 @@ const startTool = (sandboxes: Sandboxes["Service"]): Tool =>
     call: ({ sandboxId }, { accountId, requestId, exhaustedAt }) =>
       Effect.map(
         sandboxes.start(accountId, sandboxId, { requestId, exhaustedAt, idempotencyKey: null, wait: "running" }),
-        (sandbox) => ({ sandbox: shown(sandbox) })
+        (sandbox) => ({ sandbox: shownSandbox(sandbox) })
       ).pipe(Effect.uninterruptible)
   })
 
@@ -162,7 +145,7 @@ const stopTool = (sandboxes: Sandboxes["Service"]): Tool =>
     output: One,
     call: ({ sandboxId }, { accountId, requestId }) =>
       Effect.map(sandboxes.stop(accountId, sandboxId, { requestId }), (sandbox) => ({
-        sandbox: shown(sandbox)
+        sandbox: shownSandbox(sandbox)
       })).pipe(Effect.uninterruptible)
   })
 

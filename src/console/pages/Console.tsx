@@ -9,6 +9,7 @@ import { useValue } from "./useValue.ts"
 
 const Entrance = lazy("entrance", async () => (await import("./Entrance.tsx")).Entrance)
 const Sandboxes = lazy("sandboxes", async () => (await import("./Sandboxes.tsx")).Sandboxes)
+const Snapshots = lazy("snapshots", async () => (await import("./Snapshots.tsx")).Snapshots)
 const Workspaces = lazy("workspaces", async () => (await import("./Workspaces.tsx")).Workspaces)
 const Keys = lazy("keys", async () => (await import("./Keys.tsx")).Keys)
 const Usage = lazy("usage", async () => (await import("./Usage.tsx")).Usage)
@@ -31,6 +32,8 @@ const Page = () => {
   switch (here) {
     case "/":
       return <Sandboxes workspaceId={null} />
+    case "/snapshots":
+      return <Snapshots />
     case "/workspaces":
       return <Workspaces />
     case "/keys":

@@ -10,6 +10,7 @@ import { useValue } from "./useValue.ts"
 
 const pages: ReadonlyArray<readonly [path: string, name: string]> = [
   ["/", "Sandboxes"],
+  ["/snapshots", "Snapshots"],
   ["/workspaces", "Workspaces"],
   ["/machines", "Machines"],
   ["/keys", "Keys"],

@@ -10,6 +10,8 @@ const python = join(import.meta.dirname, "../../../clients/python/src/atoll")
 const typescriptClasses = [
   ["Atoll.ts", "Atoll", "atoll."],
   ["Sandboxes.ts", "Sandboxes", "atoll.sandboxes."],
+  ["Snapshots.ts", "Snapshots", "atoll.snapshots."],
+  ["Snapshots.ts", "Snapshot", "snapshot."],
   ["Workspaces.ts", "Workspaces", "atoll.workspaces."],
   ["Usage.ts", "Usage", "atoll.usage."],
   ["Sandbox.ts", "Sandbox", "sandbox."],
@@ -25,6 +27,8 @@ const typescriptClasses = [
 const pythonClasses = [
   ["client.py", "Atoll", "client."],
   ["sandboxes.py", "Sandboxes", "client.sandboxes."],
+  ["snapshots.py", "Snapshots", "client.snapshots."],
+  ["snapshots.py", "Snapshot", "snapshot."],
   ["workspaces.py", "Workspaces", "client.workspaces."],
   ["usage.py", "Usage", "client.usage."],
   ["sandbox.py", "Sandbox", "sandbox."],

@@ -34,7 +34,7 @@ const typescriptUser = async (folder: string): Promise<void> => {
   await runTsc(folder, ...options, ...types, ...readdirSync(folder).filter((file) => file.endsWith(".ts")))
 }
 
-type Example = "chart" | "devServer" | "build" | "agent" | "hundred"
+type Example = "chart" | "devServer" | "build" | "agent" | "hundred" | "forks"
 /** As many as simulated machines carry, and fewer real ones. */
 const atOnce = isOverAFleet ? 12 : 100
 
@@ -99,6 +99,14 @@ const tries: Readonly<Record<Example, (start: Starting, folder: string, atoll: A
     const said = await start("agent").ended
     assert.match(said, /attempt 1: FAILED.*\nattempt 2: FAILED.*\nattempt 3: OK\n/)
     assert.include(said, "return max(0, sum(prices) - discount)")
+  },
+  forks: async (start, _folder, atoll) => {
+    const said = await start("forks").ended
+    assert.lengthOf(said.match(/ fails\n/g)!, 4)
+    const [, id] = /kept (sbx_\w+):/.exec(said)!
+    const kept = await atoll.sandboxes.get(id!)
+    assert.include(await kept.files.readText("prices.py"), "return max(0, sum(prices) - discount)")
+    await kept.delete()
   },
   hundred: async (start) => {
     const sum = Array.from({ length: atOnce }, (_, n) => n * n).reduce((sum, square) => sum + square)

@@ -16,8 +16,9 @@ from ._async.forward import AsyncForward
 from ._async.operation import AsyncOperation
 from ._async.preview_socket import AsyncPreviewSocket
 from ._async.previews import AsyncPreview, AsyncPreviews
-from ._async.sandbox import AsyncSandbox
+from ._async.sandbox import AsyncFork, AsyncSandbox
 from ._async.sandboxes import AsyncSandboxes
+from ._async.snapshots import AsyncSnapshot, AsyncSnapshots
 from ._async.terminal import AsyncTerminal
 from ._async.tunnel import AsyncTunnel
 from ._async.usage import AsyncUsage
@@ -29,8 +30,9 @@ from ._sync.forward import Forward
 from ._sync.operation import Operation
 from ._sync.preview_socket import PreviewSocket
 from ._sync.previews import Preview, Previews
-from ._sync.sandbox import Sandbox
+from ._sync.sandbox import Fork, Sandbox
 from ._sync.sandboxes import Sandboxes
+from ._sync.snapshots import Snapshot, Snapshots
 from ._sync.terminal import Terminal
 from ._sync.tunnel import Tunnel
 from ._sync.usage import Usage
@@ -38,6 +40,7 @@ from ._sync.workspaces import Workspaces
 from ._unpack import Downloaded
 from ._version import __version__
 from .errors import AtollError, ConnectionError, ConnectionLost, Error, Outcome, UnreadableAnswer, WaitTimeout
+from .lineage import Lineage
 from .output_chunk import OutputChunk
 from .run_result import RunResult
 from .schemas import Lifetime
@@ -49,6 +52,7 @@ from .transition_event import TransitionEvent
 __all__ = [
     "AsyncAtoll",
     "AsyncFiles",
+    "AsyncFork",
     "AsyncForward",
     "AsyncOperation",
     "AsyncPreview",
@@ -56,6 +60,8 @@ __all__ = [
     "AsyncPreviews",
     "AsyncSandbox",
     "AsyncSandboxes",
+    "AsyncSnapshot",
+    "AsyncSnapshots",
     "AsyncTerminal",
     "AsyncTunnel",
     "AsyncUsage",
@@ -67,8 +73,10 @@ __all__ = [
     "Downloaded",
     "Error",
     "Files",
+    "Fork",
     "Forward",
     "Lifetime",
+    "Lineage",
     "Operation",
     "Outcome",
     "OutputChunk",
@@ -78,6 +86,8 @@ __all__ = [
     "RunResult",
     "Sandbox",
     "Sandboxes",
+    "Snapshot",
+    "Snapshots",
     "Terminal",
     "TerminalExit",
     "TransitionEvent",

@@ -3,6 +3,7 @@ import type { Command, CommandGroup } from "./Command.ts"
 import { completion } from "./completion/completion.ts"
 import { cp } from "./cp/cp.ts"
 import { events } from "./events.ts"
+import { fork } from "./fork.ts"
 import { forward } from "./forward.ts"
 import { login } from "./login.ts"
 import { logout } from "./logout.ts"
@@ -13,6 +14,7 @@ import { operation } from "./operation/operation.ts"
 import { run } from "./run/run.ts"
 import { sandbox } from "./sandbox/sandbox.ts"
 import { shell } from "./shell.ts"
+import { snapshots } from "./snapshots/snapshots.ts"
 import { ssh } from "./ssh.ts"
 import { usage } from "./usage.ts"
 import { whoami } from "./whoami.ts"
@@ -22,6 +24,8 @@ export const commands: ReadonlyArray<Command | CommandGroup> = [
   logout,
   whoami,
   sandbox,
+  snapshots,
+  fork,
   run,
   shell,
   cp,

@@ -19,15 +19,22 @@ export const duration = (option: string, text: string): number => {
   throw new WrongUsage(`${option} takes a time such as 90s, 15m, 2h or 7d, and not ${JSON.stringify(text)}.`)
 }
 
-/** RFC 3339 of an instant, or of an elapsed time: `2026-01-31T12:00:00Z`, `15m`. */
-export const instant = (option: string, text: string): string => {
-  if (/^\d{1,9}[smhd]$/.test(text)) return new Date(Date.now() - duration(option, text) * 1000).toISOString()
+/** RFC 3339 of an instant, or of one that is so long before or after now. */
+const instantFrom = (option: string, text: string, sign: 1 | -1, example: string): string => {
+  if (/^\d{1,9}[smhd]$/.test(text)) return new Date(Date.now() + sign * duration(option, text) * 1000).toISOString()
   const at = /^\d{4}-\d\d-\d\d(?:T.*(?:Z|[+-]\d\d:?\d\d))?$/.test(text) ? Date.parse(text) : Number.NaN
   if (!Number.isNaN(at)) return new Date(at).toISOString()
   throw new WrongUsage(
-    `${option} takes an instant such as 2026-01-31T12:00:00Z, or a time ago such as 15m, and not ${JSON.stringify(text)}.`
+    `${option} takes an instant such as 2026-01-31T12:00:00Z, or ${example}, and not ${JSON.stringify(text)}.`
   )
 }
+
+/** RFC 3339 of an instant, or of an elapsed time: `2026-01-31T12:00:00Z`, `15m`. */
+export const instant = (option: string, text: string): string => instantFrom(option, text, -1, "a time ago such as 15m")
+
+/** RFC 3339 of an instant, or of a time from now: `2026-01-31T12:00:00Z`, `7d`. */
+export const later = (option: string, text: string): string =>
+  instantFrom(option, text, 1, "a time from now such as 7d")
 
 export const oneOf = <const A extends string>(option: string, text: string, known: ReadonlyArray<A>): A => {
   const found = known.find((one) => one === text)

@@ -30,6 +30,11 @@ export const tabs: ReadonlyArray<Tab> = [
     Tab: lazy("previews", async () => (await import("./previews/Previews.tsx")).Previews)
   },
   {
+    name: "snapshots",
+    title: "Snapshots",
+    Tab: lazy("snapshots", async () => (await import("./snapshots/SandboxSnapshots.tsx")).SandboxSnapshots)
+  },
+  {
     name: "resources",
     title: "Resources",
     Tab: lazy("resources", async () => (await import("./resources/Resources.tsx")).Resources)

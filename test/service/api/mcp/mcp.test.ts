@@ -11,26 +11,11 @@ import {
   type Transport
 } from "../../../support/mcp/McpClients.ts"
 import { takesRelativePaths } from "../../../support/mcp/takesRelativePaths.ts"
+import { toolNames } from "../../../support/mcp/toolNames.ts"
 import { ServedAtoll } from "../../../support/ServedAtoll.ts"
 import { TestDatabase } from "../../../support/TestDatabase.ts"
 
 const small = { ATOLL_VOLUME_BYTES: String(128 * 1024 ** 2) }
-
-const all = [
-  "create_sandbox",
-  "list_sandboxes",
-  "start_sandbox",
-  "stop_sandbox",
-  "delete_sandbox",
-  "run",
-  "output",
-  "cancel",
-  "read_file",
-  "write_file",
-  "edit_file",
-  "list_files",
-  "open_preview"
-]
 
 const failed = async (call: Promise<unknown>): Promise<string> => {
   try {
@@ -105,7 +90,7 @@ describe.skipIf(skipped(unusable))("MCP", () => {
     ] as const) {
       it.effect(`does a whole job for a client of ${which} over ${transport}`, () =>
         withClient(make, transport, async (client) => {
-          assert.deepStrictEqual(await client.names(), all)
+          assert.deepStrictEqual(await client.names(), toolNames)
           assert.match(client.instructions() ?? "", /create_sandbox/)
 
           const key = randomBytes(8).toString("hex")
@@ -258,7 +243,7 @@ describe.skipIf(skipped(unusable))("MCP", () => {
         })
         const reader = await served.newKey(["sandbox:read"])
         const client = await presentClient(urlOf(served), reader.secret)
-        assert.deepStrictEqual(await client.names(), ["list_sandboxes", "read_file", "list_files"])
+        assert.deepStrictEqual(await client.names(), ["list_sandboxes", "list_snapshots", "read_file", "list_files"])
         assert.deepInclude(await refused(client, "run", { sandboxId, command: "true" }), {
           code: "SCOPE_REQUIRED",
           details: { scope: "sandbox:execute" }
@@ -327,7 +312,7 @@ describe.skipIf(skipped(unusable))("MCP", () => {
         }
         const plain = await ask(list)
         assert.strictEqual(plain.status, 200)
-        assert.lengthOf(plain.json.result.tools, all.length)
+        assert.lengthOf(plain.json.result.tools, toolNames.length)
 
         const anonymous = await ask(list, {}, null)
         assert.deepStrictEqual([anonymous.status, anonymous.json.code], [401, "UNAUTHENTICATED"])

@@ -26,6 +26,7 @@ import { ServiceProcess } from "../../../support/crash/ServiceProcess.ts"
 import { skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
 import { previewCases } from "./previewCases.ts"
 import { publicMethods } from "./publicMethods.ts"
+import { snapshotCases } from "./snapshotCases.ts"
 
 interface World {
   readonly atoll: Atoll
@@ -398,6 +399,7 @@ const cases: Readonly<Record<string, (world: World) => Promise<void>>> = {
   },
 
   ...previewCases,
+  ...snapshotCases,
   "Previews.open": async ({ sandbox, now }) => {
     await now()
     await doneOrUnknown(sandbox.previews.open(4000))

@@ -16,6 +16,7 @@ from ..transition_event import TransitionEvent
 from .api import AsyncApi
 from .events import follow_events
 from .sandboxes import AsyncSandboxes
+from .snapshots import AsyncSnapshots
 from .transport import AsyncTransport
 from .usage import AsyncUsage
 from .workspaces import AsyncWorkspaces
@@ -41,6 +42,7 @@ class AsyncAtoll:
     """
 
     sandboxes: AsyncSandboxes
+    snapshots: AsyncSnapshots
     workspaces: AsyncWorkspaces
     usage: AsyncUsage
     api: AsyncApi
@@ -81,6 +83,7 @@ class AsyncAtoll:
         self.api = AsyncApi(transport)
         self.workspaces = AsyncWorkspaces(self.api)
         self.sandboxes = AsyncSandboxes(self.api, self.workspaces)
+        self.snapshots = AsyncSnapshots(self.api)
         self.usage = AsyncUsage(self.api)
 
     async def me(self) -> Me:

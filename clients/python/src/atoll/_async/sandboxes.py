@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import AsyncIterator, Dict, Literal, Mapping, Optional, Sequence
+from typing import AsyncIterator, Dict, Literal, Mapping, Optional, Sequence, Union
 
 from .._given import unless_none
 from .._random_key import random_key
@@ -11,6 +11,7 @@ from .api import AsyncApi
 from .opening import opening
 from .paged import paged
 from .sandbox import AsyncSandbox
+from .snapshots import AsyncSnapshot
 from .workspaces import AsyncWorkspaces
 
 
@@ -30,6 +31,7 @@ class AsyncSandboxes:
         metadata: Optional[Mapping[str, str]] = None,
         env: Optional[Mapping[str, str]] = None,
         lifetime: Optional[Lifetime] = None,
+        snapshot: Union[AsyncSnapshot, str, None] = None,
         until_running: bool = True,
         within_seconds: float = 120,
         idempotency_key: Optional[str] = None,
@@ -43,6 +45,7 @@ class AsyncSandboxes:
         network_enabled: whether it reaches the internet and can have previews; by default it may.
         env: variables of every command in it. They are secret: answers have only their names.
         lifetime: what stops and deletes it by itself.
+        snapshot: its volume begins as a copy of this one: a snapshot that is ready, or its id. Its variables come along.
         until_running: False returns a pending Sandbox.
         within_seconds: how long to wait until it runs; then it fails with WaitTimeout.
         idempotency_key: names this creation: the same key returns the same Sandbox, also from another process. By default a new key.
@@ -58,6 +61,7 @@ class AsyncSandboxes:
             metadata=unless_none(_copied(metadata)),
             env=unless_none(_copied(env)),
             lifetime=unless_none(lifetime),
+            snapshot_id=unless_none(snapshot.id if isinstance(snapshot, AsyncSnapshot) else snapshot),
             attempt_seconds=45,
         )
         sandbox = AsyncSandbox(self._api, answer.sandbox)

@@ -17,6 +17,7 @@ from ..transition_event import TransitionEvent
 from .api import Api
 from .events import follow_events
 from .sandboxes import Sandboxes
+from .snapshots import Snapshots
 from .transport import Transport
 from .usage import Usage
 from .workspaces import Workspaces
@@ -42,6 +43,7 @@ class Atoll:
     """
 
     sandboxes: Sandboxes
+    snapshots: Snapshots
     workspaces: Workspaces
     usage: Usage
     api: Api
@@ -82,6 +84,7 @@ class Atoll:
         self.api = Api(transport)
         self.workspaces = Workspaces(self.api)
         self.sandboxes = Sandboxes(self.api, self.workspaces)
+        self.snapshots = Snapshots(self.api)
         self.usage = Usage(self.api)
 
     def me(self) -> Me:

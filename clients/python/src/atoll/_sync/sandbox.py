@@ -4,15 +4,26 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Callable, Generator, Iterator, List, Mapping, Optional, Sequence, Type, Union
 
-from .._given import UNSET, Given
+from .._given import UNSET, Given, unless_none
 from .._listens import listens_command
 from .._random_key import random_key
 from ..errors import ConnectionError, WaitTimeout
+from ..lineage import Lineage
 from ..run_result import KEEP_BYTES, Gathered, RunResult, stdin_fields
-from ..schemas import Lifetime, LogEntry, Process, SandboxStatus, Transition
+from ..schemas import (
+    LineageChild,
+    LineageParent,
+    Lifetime,
+    LogEntry,
+    Process,
+    RefusedFork,
+    SandboxStatus,
+    Transition,
+)
 from ..schemas import Sandbox as SandboxRecord
 from ..transition_event import TransitionEvent
 from .api import Api
@@ -22,11 +33,24 @@ from .forward import Forward
 from .operation import Operation
 from .paged import paged
 from .previews import Previews
+from .snapshots import Snapshot
 from .terminal import Terminal
 from .tunnel import Tunnel
 from .tunnels import Tunnels
 
 _LOOK_EVERY_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class Fork:
+    """What a fork made."""
+
+    snapshot: Snapshot
+    """What they were made of. It is deleted after 24 hours, or at `expires_at`."""
+    sandboxes: List[Sandbox]
+    """In order."""
+    refused: List[RefusedFork]
+    """Those that a limit, the credit or the hosts refused."""
 
 
 class Sandbox:
@@ -106,6 +130,87 @@ class Sandbox:
     def delete(self) -> None:
         """Permanently, with its volume."""
         self._api.delete_sandbox(self.id, attempt_seconds=45)
+
+    def snapshot(
+        self,
+        *,
+        name: Optional[str] = None,
+        memory: Optional[bool] = None,
+        expires_at: Optional[str] = None,
+        until_ready: bool = True,
+        within_seconds: float = 120,
+        idempotency_key: Optional[str] = None,
+    ) -> Snapshot:
+        """Keeps its volume as it is now, and waits until the image is ready. It outlives the Sandbox.
+
+        memory: with the running processes, where the runtime can do that.
+        expires_at: when it is deleted by itself, as RFC 3339; by default never.
+        until_ready: False returns a snapshot that its host may still be making.
+        within_seconds: how long to wait until it is ready; then it fails with WaitTimeout.
+        idempotency_key: names this snapshot: the same key returns the same one, also from another process. By default a new key.
+        """
+        answer = self._api.create_snapshot(
+            self.id,
+            idempotency_key=idempotency_key or random_key(),
+            name=unless_none(name),
+            memory=unless_none(memory),
+            expires_at=unless_none(expires_at),
+        )
+        snapshot = Snapshot(self._api, answer.snapshot)
+        return snapshot.until_ready(within_seconds=within_seconds) if until_ready else snapshot
+
+    def fork(
+        self,
+        count: int = 1,
+        *,
+        names: Optional[Sequence[Optional[str]]] = None,
+        memory: Optional[bool] = None,
+        metadata: Optional[Mapping[str, str]] = None,
+        lifetime: Optional[Lifetime] = None,
+        expires_at: Optional[str] = None,
+        until_running: bool = True,
+        within_seconds: float = 120,
+        idempotency_key: Optional[str] = None,
+    ) -> Fork:
+        """Makes copies of it that begin with one and the same volume, and waits until each runs or has failed, as its `status` says.
+
+        count: how many, at most 100.
+        names: theirs, in order; those without one are called as this Sandbox is.
+        memory: with the running processes, where the runtime can do that.
+        metadata, lifetime: of each; by default those of this Sandbox.
+        expires_at: when the snapshot is deleted, as RFC 3339; by default after 24 hours.
+        until_running: False returns pending Sandboxes.
+        within_seconds: how long to wait for all of them; then it fails with WaitTimeout.
+        idempotency_key: names this fork: the same key returns the same Sandboxes, also from another process. By default a new key.
+        """
+        until = time.monotonic() + within_seconds
+        answer = self._api.fork_sandbox(
+            self.id,
+            idempotency_key=idempotency_key or random_key(),
+            count=count,
+            names=UNSET if names is None else [*names],
+            memory=unless_none(memory),
+            metadata=UNSET if metadata is None else dict(metadata),
+            lifetime=unless_none(lifetime),
+            expires_at=unless_none(expires_at),
+            attempt_seconds=45,
+        )
+        sandboxes = [Sandbox(self._api, record) for record in answer.sandboxes]
+        if until_running:
+            # One after the other: they boot meanwhile, and a hundred of them are few requests.
+            for child in sandboxes:
+                child._while("pending", until - time.monotonic())
+        return Fork(Snapshot(self._api, answer.snapshot), sandboxes, answer.refused)
+
+    def lineage(self) -> Lineage:
+        """From which Sandboxes it comes, and which come from it."""
+        parents: List[LineageParent] = []
+        children: List[LineageChild] = []
+        ask = self._api.read_sandbox_lineage
+        for page in paged(lambda cursor: ask(self.id, cursor=cursor)):
+            parents = page.parents
+            children += page.children
+        return Lineage(parents, children)
 
     def __enter__(self) -> Sandbox:
         return self

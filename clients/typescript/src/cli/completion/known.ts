@@ -2,6 +2,7 @@
 import type { Atoll } from "../../Atoll.ts"
 import { connect, credentialsInUse } from "../connection.ts"
 import { namedSandbox, present } from "../namedSandbox.ts"
+import { kept } from "../namedSnapshot.ts"
 import type { Candidate, Known } from "./candidates.ts"
 
 const withinMs = 2_000
@@ -20,15 +21,28 @@ const briefly = async (
   }
 }
 
+/** Its name where a shell takes that as a word. */
+const candidate = ({
+  id,
+  name,
+  status
+}: {
+  readonly id: string
+  readonly name: string | null
+  readonly status: string
+}) => (name !== null && plainWord.test(name) ? { word: name, about: status } : { word: id, about: status })
+
 export const known: Known = {
   sandboxes: () =>
     briefly(async (atoll, signal) => {
       const found: Array<Candidate> = []
-      for await (const { record } of atoll.sandboxes.list({ status: present, signal })) {
-        const { id, name, status } = record
-        if (name !== null && plainWord.test(name)) found.push({ word: name, about: status })
-        else found.push({ word: id, about: status })
-      }
+      for await (const { record } of atoll.sandboxes.list({ status: present, signal })) found.push(candidate(record))
+      return found
+    }),
+  snapshots: () =>
+    briefly(async (atoll, signal) => {
+      const found: Array<Candidate> = []
+      for await (const { record } of atoll.snapshots.list({ status: kept, signal })) found.push(candidate(record))
       return found
     }),
   remotePaths: (typed) =>

@@ -1,6 +1,7 @@
 /** `atoll sandbox create` */
 import { command } from "../Command.ts"
 import { exitCodes } from "../failure.ts"
+import { namedSnapshot } from "../namedSnapshot.ts"
 import { namedWorkspace } from "../namedWorkspace.ts"
 import { answer, remark } from "../standardStreams.ts"
 import { duration, oneOf, pairs, variableOptions, variables } from "../values.ts"
@@ -38,6 +39,12 @@ export const create = command({
       value: "TIME",
       description: "Delete it when it has been stopped for so long; 0 for at once"
     },
+    snapshot: {
+      type: "string",
+      value: "SNAPSHOT",
+      description: "Begin with the files and variables of this one: name or id",
+      completes: "snapshot"
+    },
     runtime: { type: "string", value: "KIND", description: "vm or namespace; by default as the operator has chosen" },
     "no-network": { type: "boolean", description: "It reaches nothing, and has no previews" },
     "no-wait": { type: "boolean", description: "Do not wait until it runs" },
@@ -54,15 +61,17 @@ export const create = command({
       "sandbox create --env GITHUB_TOKEN --env CI=1 -m team=blue",
       "With a variable as it is here, one of its own, and a mark"
     ],
+    ["sandbox create --snapshot before-migration", "One with the files of a snapshot"],
     ['run --sandbox "$(atoll sandbox create)" -- uname -a', "The id is all that goes to stdout"]
   ],
   run: async (given) => {
     const { options } = given
     const atoll = given.connect(patienceSeconds)
-    const { workspace } = options
+    const { workspace, snapshot } = options
     const sandbox = await atoll.sandboxes.create({
       name: options.name,
       workspaceId: workspace === undefined ? undefined : (await namedWorkspace(atoll, workspace)).id,
+      snapshot: snapshot === undefined ? undefined : await namedSnapshot(atoll, snapshot),
       metadata: pairs("--metadata", options.metadata),
       env: variables(options),
       runtime: options.runtime === undefined ? undefined : oneOf("--runtime", options.runtime, ["vm", "namespace"]),

@@ -156,6 +156,85 @@ class Cases:
 
         await self.same(listed)
 
+    async def sandbox_snapshot(self) -> None:
+        await self.gate.passed()
+        made = await self.sandbox.snapshot(name=f"taken-{self.manner}")
+        assert made.status == "ready", made
+        found = [one.id async for one in self.client.snapshots.list() if one.record.name == f"taken-{self.manner}"]
+        assert found == [made.id], found
+        await made.delete()
+
+    async def sandbox_fork(self) -> None:
+        await self.gate.passed()
+        fork = await self.sandbox.fork(names=[f"fork-{self.manner}"])
+        assert [one.status for one in fork.sandboxes] == ["running"] and fork.refused == [], fork
+        found = [one.id async for one in self.client.sandboxes.list() if one.record.name == f"fork-{self.manner}"]
+        assert found == [one.id for one in fork.sandboxes], found
+        await fork.sandboxes[0].delete()
+        await fork.snapshot.delete()
+
+    async def sandbox_lineage(self) -> None:
+        async def parents() -> object:
+            return (await self.sandbox.lineage()).parents
+
+        await self.same(parents)
+
+    async def snapshots_get(self) -> None:
+        snapshot = await self.sandbox.snapshot()
+
+        async def id() -> object:
+            return (await self.client.snapshots.get(snapshot.id)).id
+
+        await self.same(id)
+        await snapshot.delete()
+
+    async def snapshots_list(self) -> None:
+        snapshot = await self.sandbox.snapshot()
+
+        async def listed() -> object:
+            return snapshot.id in [one.id async for one in self.client.snapshots.list()]
+
+        await self.same(listed)
+        await snapshot.delete()
+
+    async def snapshot_refresh(self) -> None:
+        snapshot = await self.sandbox.snapshot()
+
+        async def status() -> object:
+            return (await snapshot.refresh()).status
+
+        await self.same(status)
+        await snapshot.delete()
+
+    async def snapshot_until_ready(self) -> None:
+        snapshot = await self.sandbox.snapshot(until_ready=False)
+        await self.gate.passed()
+        assert (await snapshot.until_ready()).status == "ready"
+        await snapshot.delete()
+
+    async def snapshot_update(self) -> None:
+        snapshot = await self.sandbox.snapshot()
+        await self.gate.passed()
+        await done_or_unknown(lambda: snapshot.update(name="changed"))
+        await snapshot.refresh()
+        assert snapshot.record.name in (None, "changed")
+        await snapshot.delete()
+
+    async def snapshot_delete(self) -> None:
+        snapshot = await self.sandbox.snapshot()
+        await self.gate.passed()
+        await snapshot.delete()
+        assert (await snapshot.refresh()).status in ("deleting", "deleted"), snapshot
+
+    async def snapshot_transitions(self) -> None:
+        snapshot = await self.sandbox.snapshot()
+
+        async def revisions() -> object:
+            return [step.revision async for step in snapshot.transitions()]
+
+        await self.same(revisions)
+        await snapshot.delete()
+
     async def workspaces_list(self) -> None:
         async def listed() -> object:
             return self.sandbox.workspace_id in [one.id for one in await self.client.workspaces.list()]

@@ -360,6 +360,27 @@ async def life(client: AsyncAtoll, sandbox: AsyncSandbox) -> None:
     assert "grüße Ada" in "".join(entry.text for entry in await sandbox.logs())
 
 
+async def snapshots(client: AsyncAtoll, sandbox: AsyncSandbox) -> None:
+    await sandbox.files.write("kept.txt", MANNER)
+    snapshot = await sandbox.snapshot(name="kept", until_ready=False)
+    await snapshot.until_ready()
+    await snapshot.update(name=MANNER)
+    found = await client.snapshots.get(snapshot.id)
+    assert (await found.refresh()).record.name == MANNER, found.record
+    assert [one.id for one in await gathered(client.snapshots.list(sandbox_id=sandbox.id))] == [snapshot.id]
+    async with client.sandboxes.create(snapshot=snapshot) as made:
+        assert await made.files.read("kept.txt") == MANNER
+        await made.files.write("kept.txt", "other")
+        assert [one.sandbox_id for one in (await made.lineage()).parents] == [sandbox.id]
+    fork = await sandbox.fork(2)
+    assert [await one.files.read("kept.txt") for one in fork.sandboxes] == [MANNER, MANNER], fork
+    for child in fork.sandboxes:
+        await child.delete()
+    await snapshot.delete()
+    assert "ready" in [step.to async for step in found.transitions()]
+    await fork.snapshot.delete()
+
+
 async def events(client: AsyncAtoll, sandbox: AsyncSandbox) -> None:
     async def first() -> atoll.TransitionEvent:
         async for event in sandbox.events():
@@ -498,6 +519,7 @@ async def main() -> None:
         await terminals(sandbox)
         await tunnels(sandbox)
         await life(client, sandbox)
+        await snapshots(client, sandbox)
         await events(client, sandbox)
         await account(client)
         await errors(client)

@@ -1,0 +1,98 @@
+# Made by `npm run clients` from _async/snapshots.py. Not to be edited.
+"""Snapshots of an account: volumes of Sandboxes as they were at one instant."""
+
+from __future__ import annotations
+
+import time
+from typing import Iterator, Optional, Sequence
+
+from .._given import UNSET, Given
+from ..errors import WaitTimeout
+from ..schemas import Snapshot as SnapshotRecord
+from ..schemas import SnapshotStatus, Transition
+from .api import Api
+from .paged import paged
+
+_LOOK_EVERY_SECONDS = 0.1
+
+
+class Snapshot:
+    id: str
+    sandbox_id: str
+    """The Sandbox that it was taken of."""
+    record: SnapshotRecord
+    """As the service's last answer has it."""
+
+    def __init__(self, api: Api, record: SnapshotRecord) -> None:
+        self._api = api
+        self.record = record
+        self.id = record.id
+        self.sandbox_id = record.sandbox_id
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id} {self.status}>"
+
+    @property
+    def status(self) -> SnapshotStatus:
+        """As the service's last answer has it."""
+        return self.record.status
+
+    def refresh(self) -> Snapshot:
+        self.record = self._api.get_snapshot(self.id).snapshot
+        return self
+
+    def until_ready(self, *, within_seconds: float = 120) -> Snapshot:
+        """Waits while its host makes the image. Fails with WaitTimeout, and with its status if it will not be ready."""
+        until = time.monotonic() + within_seconds
+        while self.status == "creating":
+            if time.monotonic() > until:
+                raise WaitTimeout(f"The snapshot {self.id} is {self.status} after {within_seconds:g} s.")
+            time.sleep(_LOOK_EVERY_SECONDS)
+            self.refresh()
+        if self.status != "ready":
+            reason = self.record.status_reason
+            why = "" if reason is None else f" ({reason.code}: {reason.message})"
+            raise WaitTimeout(f"The snapshot {self.id} is {self.status}{why}, and will not be ready.")
+        return self
+
+    def update(
+        self, *, name: Given[Optional[str]] = UNSET, expires_at: Given[Optional[str]] = UNSET
+    ) -> Snapshot:
+        """Changes the given fields. None removes a field.
+
+        expires_at: when it is deleted by itself, as RFC 3339.
+        """
+        self.record = self._api.update_snapshot(self.id, name=name, expires_at=expires_at).snapshot
+        return self
+
+    def delete(self) -> None:
+        """Permanently. Sandboxes that were made of it keep their volumes."""
+        self._api.delete_snapshot(self.id, attempt_seconds=45)
+
+    def transitions(self) -> Iterator[Transition]:
+        """Its transitions, oldest first; requests the next page by itself."""
+        ask = self._api.list_snapshot_transitions
+        for page in paged(lambda cursor: ask(self.id, cursor=cursor)):
+            for transition in page.transitions:
+                yield transition
+
+
+class Snapshots:
+    def __init__(self, api: Api) -> None:
+        self._api = api
+
+    def get(self, id: str) -> Snapshot:
+        return Snapshot(self._api, self._api.get_snapshot(id).snapshot)
+
+    def list(
+        self, *, sandbox_id: Optional[str] = None, status: Optional[Sequence[SnapshotStatus]] = None
+    ) -> Iterator[Snapshot]:
+        """Newest first, deleted ones included unless `status` says otherwise; requests the next page by itself.
+
+        sandbox_id: only those that were taken of this Sandbox.
+        """
+        states = None if status is None else [*status]
+        ask = self._api.list_snapshots
+        for page in paged(lambda cursor: ask(sandbox_id=sandbox_id, status=states, cursor=cursor)):
+            for record in page.snapshots:
+                yield Snapshot(self._api, record)

@@ -1,0 +1,27 @@
+/** Snapshots, forks and lineage of the Python library, in both manners, against the real service on simulated machines. */
+import { describe, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { scopes } from "../../../../schemas/Access.ts"
+import { isOverAFleet } from "../../../support/fleet/isOverAFleet.ts"
+import { skipped } from "../../../support/host/namespace/TestHost.ts"
+import { TestApi } from "../../../support/http/TestApi.ts"
+import { testFolder } from "../../../support/testFolder.ts"
+import { pythonObstacle, runPython, writeProgram } from "./Python.ts"
+
+const settings = { ATOLL_SANDBOXES_PER_ACCOUNT: "4", ATOLL_VOLUME_BYTES: "1048576" }
+
+describe.skipIf(isOverAFleet || skipped(pythonObstacle))("the Python library", () => {
+  layer(TestApi.layer(settings), { excludeTestServices: true })((it) => {
+    it.effect("takes snapshots, makes Sandboxes of them, forks, and knows what came from what, in both manners", () =>
+      Effect.gen(function* () {
+        const { newKey, port } = yield* TestApi
+        const folder = yield* testFolder
+        const programs = Object.values(writeProgram(folder, "snapshots")).map(async (path) => {
+          const { secret } = await newKey(scopes, crypto.randomUUID())
+          return runPython(path, { ATOLL_URL: `http://127.0.0.1:${port}`, ATOLL_API_KEY: secret }).ended
+        })
+        yield* Effect.promise(() => Promise.all(programs))
+      })
+    )
+  })
+})

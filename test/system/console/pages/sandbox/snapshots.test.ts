@@ -1,0 +1,85 @@
+/** Snapshots, forks and lineage in the console, in a real Chromium. */
+import { assert, layer } from "@effect/vitest"
+import type { Page } from "playwright-core"
+import { violations } from "../../../../support/console/pages/axe.ts"
+import { noChromium } from "../../../../support/console/pages/TestBrowser.ts"
+import { asOwner, atRest, goTo, heading, tooWide } from "../../../../support/console/pages/visits.ts"
+import { TestApi } from "../../../../support/http/TestApi.ts"
+import { untilSeen } from "../../../../support/until.ts"
+
+const settings = { ATOLL_SANDBOXES_PER_ACCOUNT: "3", ATOLL_VOLUME_BYTES: "1048576" }
+
+const assertAccessible = async (page: Page, where: string) => {
+  assert.deepStrictEqual(await violations(page), [], where)
+  const size = page.viewportSize()!
+  await page.setViewportSize({ width: 360, height: 700 })
+  assert.isAtMost(await tooWide(page), 0, `${where} is wider than a narrow screen`)
+  await page.setViewportSize(size)
+}
+
+layer(TestApi.layer(settings), { excludeTestServices: true })("snapshots in a browser", (it) => {
+  it.effect.skipIf(noChromium !== null)(
+    "are taken, listed live, made into Sandboxes and deleted; a fork names what was refused; the lineage shows both",
+    () =>
+      asOwner(async ({ page }, api) => {
+        const source = await api.newSandbox(await api.newWorkspace())
+        await page.goto(`/console/sandboxes/${source}/snapshots`)
+        await page.getByText("There are no snapshots of this Sandbox.").waitFor()
+        await page.getByText("It comes from no other Sandbox").waitFor()
+        await page.getByRole("button", { name: "Take a snapshot" }).click()
+        const dialog = page.getByRole("dialog")
+        await dialog.getByLabel("Name").fill("before")
+        await dialog.getByLabel("Delete after").fill("soon")
+        await dialog.getByRole("button", { name: "Take" }).click()
+        await dialog.getByText("“soon” is not a time").waitFor()
+        await dialog.getByLabel("Delete after").fill("7 d")
+        await dialog.getByRole("button", { name: "Take" }).click()
+        const row = page.locator("[data-snapshot]").filter({ hasText: "before" })
+        await row.locator('[data-status="ready"]').waitFor()
+        assert.match(await row.textContent(), /4 MiB of 4 MiB/)
+        await atRest(page)
+        await assertAccessible(page, "the part of a Sandbox")
+
+        await page.getByRole("button", { name: "Fork" }).click()
+        await dialog.getByLabel("Copies").fill("0")
+        await dialog.getByRole("button", { name: "Fork" }).click()
+        await dialog.getByText("A number from 1 to 100.").waitFor()
+        await dialog.getByLabel("Copies").fill("3")
+        await dialog.getByRole("button", { name: "Fork" }).click()
+        await dialog.getByText("These copies begin with the files as they were").waitFor()
+        assert.strictEqual(await dialog.getByRole("link").count(), 2)
+        await dialog.getByText("Copy 3 was refused").waitFor()
+        await dialog.getByRole("button", { name: "Close" }).click()
+        const lineage = page.getByRole("list", { name: "Lineage" }).getByRole("listitem")
+        await untilSeen(
+          () => lineage.allInnerTexts(),
+          (texts) => texts.length === 2 && texts.every((text) => text.startsWith("to sbx_"))
+        )
+
+        await goTo(page, "Snapshots")
+        await heading(page, "Snapshots").waitFor()
+        await page.getByRole("link", { name: source }).first().waitFor()
+        await assertAccessible(page, "all snapshots")
+        await page.getByRole("button", { name: "New Sandbox from before" }).click()
+        await dialog.getByLabel("Name").fill("restored")
+        // Of the three that the account may have, one makes room.
+        const [child] = (await api.send("GET", `/api/v2/sandboxes/${source}/lineage`)).json.children
+        await api.send("DELETE", `/api/v2/sandboxes/${child.sandboxId}`)
+        await dialog.getByRole("button", { name: "Create" }).click()
+        await heading(page, "restored").waitFor()
+        await page.locator(".page-head .status").getByText("running").waitFor()
+        await page.getByRole("link", { name: "Snapshots", exact: true }).last().click()
+        await page.getByRole("list", { name: "Lineage" }).getByText("from").waitFor()
+
+        await goTo(page, "Snapshots")
+        await page.getByRole("button", { name: "Delete before" }).click()
+        await dialog.getByRole("button", { name: "Delete" }).click()
+        await dialog.waitFor({ state: "detached" })
+        await row.waitFor({ state: "detached" })
+        // One that is taken elsewhere appears by itself.
+        const body = { name: "from elsewhere" }
+        await api.send("POST", `/api/v2/sandboxes/${source}/snapshots`, { body })
+        await page.getByText("from elsewhere").waitFor()
+      })
+  )
+})
