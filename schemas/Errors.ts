@@ -7,13 +7,12 @@
  * @source contract-details.md "Errors"
  */
 import { Effect, Schema, SchemaAST } from "effect"
-
-const nullDefault = Effect.succeed(null)
+import { MemoryInUse } from "./SandboxProfile.ts"
 
 /** Codes whose `details` have no separate shape. */
 const plain = (message: string) => ({
   message: Schema.String.pipe(Schema.withConstructorDefault(Effect.succeed(message))),
-  details: Schema.Null.pipe(Schema.withConstructorDefault(nullDefault))
+  details: Schema.Null.pipe(Schema.withConstructorDefault(Effect.succeed(null)))
 })
 
 const withDetails = <const F extends Schema.Struct.Fields>(message: string, details: F) => ({
@@ -288,7 +287,7 @@ const outcomeDetails = Schema.NullOr(
   Schema.Struct({
     outcome: Schema.Literal("unknown").annotate({ description: "It may have been done: look before you repeat it." })
   })
-).pipe(Schema.withConstructorDefault(nullDefault))
+).pipe(Schema.withConstructorDefault(Effect.succeed(null)))
 
 /** Never carries a cause: the log has it, under the request id. */
 export class Internal extends Schema.TaggedError<Internal>()(
@@ -372,6 +371,7 @@ export const errors = {
   IDEMPOTENCY_CONFLICT: IdempotencyConflict,
   WORKSPACE_QUOTA_EXCEEDED: WorkspaceQuotaExceeded,
   WORKSPACE_NOT_EMPTY: WorkspaceNotEmpty,
+  MEMORY_IN_USE: MemoryInUse,
   PREVIEW_EXISTS: PreviewExists,
   CURSOR_STALE: CursorStale,
   TEXT_NOT_FOUND: TextNotFound,

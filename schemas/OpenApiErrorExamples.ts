@@ -15,6 +15,7 @@ const details: Partial<Record<ErrorCode, unknown>> = {
   EXECUTION_TIMEOUT: { ...(written["ExecutionResult"] as Json), exitCode: null, signal: "SIGKILL", stdout: "" },
   WORKSPACE_QUOTA_EXCEEDED: { limit: 10 },
   WORKSPACE_NOT_EMPTY: { sandboxCount: 2 },
+  MEMORY_IN_USE: { usedBytes: 419_430_400 },
   TEXT_AMBIGUOUS: { occurrences: 3 },
   PRECONDITION_FAILED: { actualSha256: sha256 },
   PAYLOAD_TOO_LARGE: { limitBytes: 131_072 },

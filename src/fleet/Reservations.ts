@@ -70,6 +70,11 @@ export class Reservations extends Context.Service<
      * another host, or is settled. "soon": no host has capacity now, but perhaps in a moment. Null: no host has capacity. With the latter two it stays.
      */
     readonly move: (spec: SandboxSpec, from: string) => Effect.Effect<"moved" | "soon" | null>
+    /** Reserves other sizes on the Sandbox's host, in the caller's transaction. False: the host has no room for what is more. */
+    readonly resize: (
+      sandboxId: string,
+      sizes: Pick<Asked, "vcpus" | "memoryBytes" | "diskBytes">
+    ) => Effect.Effect<boolean>
     /** Frees vCPUs and memory after the Sandbox stopped in this generation. Frees nothing if it was started again since. */
     readonly lower: (sandboxId: string, generation: number) => Effect.Effect<void>
     /** Deletes the reservation: nothing is left of the Sandbox. */
@@ -144,6 +149,7 @@ export class Reservations extends Context.Service<
             return isSettled
           }),
         move,
+        resize: reservations.resize,
         lower: reservations.lower,
         release: (sandboxId) =>
           Effect.suspend(() => {

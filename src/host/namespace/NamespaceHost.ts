@@ -11,7 +11,7 @@ import { join } from "node:path"
 import { Effect } from "effect"
 import { Semaphore } from "../../platform/concurrency/Semaphore.ts"
 import type { Guest } from "../../runtime/Guest.ts"
-import type { InventoryEntry, ResourceSample, RuntimeDown, SandboxSpec } from "../../runtime/Runtime.ts"
+import type { InventoryEntry, ResourceSample, RuntimeDown, RuntimeSizes, SandboxSpec } from "../../runtime/Runtime.ts"
 import { type CgroupHost, detectCgroups, NO_CGROUPS, releaseCgroups } from "../linux/cgroups.ts"
 import { HostMutex, heldTooLong } from "../linux/HostMutex.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
@@ -28,6 +28,7 @@ import { absentlyEnded, type LiveSandbox, LiveSandboxes } from "./LiveSandboxes.
 import { SANDBOX_USERS } from "./markedProcesses.ts"
 import { mendNetworks } from "./mendNetworks.ts"
 import type { NamespaceOptions } from "./NamespaceOptions.ts"
+import { resizeRunning } from "./resizeRunning.ts"
 import { isUp, type SandboxState } from "./SandboxState.ts"
 import { SPARE_GENERATION, SpareSandboxes, type SpareShape, type StartedSandbox } from "./SpareSandboxes.ts"
 import { unixAgent } from "./unixAgent.ts"
@@ -140,6 +141,8 @@ export class NamespaceHost {
           if (record.generation > generation) return
           if (record.generation === generation) {
             const live = this.live.get(sandboxId) ?? this.live.adopt(sandboxId, record)
+            // Asked for while it booted; the volume is the next boot's where this fails.
+            await this.resized(state, spec).catch(() => {})
             await agentAnswers(this.options.run, live.session, generation)
             return
           }
@@ -195,7 +198,7 @@ export class NamespaceHost {
     const known = state.spec()
     const uid = known?.uid ?? (await this.users.take(spec.sandboxId))
     await this.admissions.run(async () => {
-      if (known === null) await this.admit(spec, uid)
+      if ((known?.volumeBytes ?? 0) < spec.volumeBytes) await this.admit(spec, uid, known?.volumeBytes)
       await state.writeSpec({ ...known, uid, volumeBytes: spec.volumeBytes })
     })
     const started = await this.starts.run(() => {
@@ -214,6 +217,20 @@ export class NamespaceHost {
       await state.writeSpec({ uid, volumeBytes: shape.volumeBytes, name })
     })
     return await this.starts.runIfFree(() => this.start(state, spec, uid))
+  }
+
+  /** Does nothing to another generation. */
+  resize(sandboxId: string, generation: number, sizes: RuntimeSizes): Promise<void> {
+    return this.turns.pass(sandboxId, async () => {
+      const state = this.layout.state(sandboxId)
+      const record = state.runtime()
+      if (record?.generation === generation && isUp(record)) await this.resized(state, sizes)
+    })
+  }
+
+  private resized(state: SandboxState, sizes: RuntimeSizes): Promise<void> {
+    const { layout, cgroups, admissions, options } = this
+    return resizeRunning({ layout, cgroups, admissions, reserveBytes: options.diskReserveBytes }, state, sizes)
   }
 
   stop(sandboxId: string, generation: number): Promise<void> {
@@ -299,11 +316,12 @@ export class NamespaceHost {
     return () => this.watchers.delete(wake)
   }
 
-  private async admit({ sandboxId, volumeBytes }: SandboxSpec, uid: number | null): Promise<void> {
+  /** @param held Bytes that its volume has already. */
+  private async admit({ sandboxId, volumeBytes }: SandboxSpec, uid: number | null, held = 0): Promise<void> {
     try {
-      await admitVolume(this.layout, volumeBytes, this.options.diskReserveBytes)
+      await admitVolume(this.layout, volumeBytes - held, this.options.diskReserveBytes)
     } catch (cause) {
-      if (cause instanceof DiskPromised) await this.users.release(uid, sandboxId)
+      if (cause instanceof DiskPromised && held === 0) await this.users.release(uid, sandboxId)
       throw cause
     }
   }

@@ -15,7 +15,7 @@ import { mountedByProgram } from "../linux/mountImage.ts"
 import { openTo } from "../linux/openTo.ts"
 import type { Trash } from "../linux/Trash.ts"
 import { removeTree, type TreeRemoval } from "../linux/treeRemoval.ts"
-import { ensureVolumeImage } from "../linux/volumeImage.ts"
+import { ensureVolumeImage, growVolumeImage } from "../linux/volumeImage.ts"
 import { thawAbandoned } from "./volumeHold.ts"
 
 export interface VolumePlace {
@@ -81,12 +81,13 @@ const isEmptied = (path: string): Promise<boolean> =>
     () => false
   )
 
-/** Creates the volume if it is missing, and mounts it if it is not mounted. Safe to repeat after a crash at any point. */
+/** Creates the volume if it is missing, grows one that is smaller, and mounts it if it is not mounted. Safe to repeat after a crash at any point. */
 export const openVolume = async (place: VolumePlace, sizeBytes: number, owner: number | null): Promise<void> => {
   await mkdir(place.folder, { recursive: true, mode: 0o700 })
   if (place.image !== null) {
     await ensureVolumeImage({ path: place.image, bytes: sizeBytes, owner: null, extended: PREZEROED, isEmpty: false })
     if (!isMounted(place.folder)) await letGo(place.image)
+    if (!isMounted(place.folder)) await growVolumeImage(place.image, sizeBytes, null)
     if (!isMounted(place.folder)) await mountImage(place.image, place.folder)
   }
   // The folder is now the root of the mounted image.

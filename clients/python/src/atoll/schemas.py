@@ -2196,6 +2196,20 @@ class WorkspaceNotEmptyErrorDetails:
 
 
 @dataclass(frozen=True)
+class MemoryInUseErrorDetails:
+    """What a program needs beside the code."""
+
+    used_bytes: int
+    """How much memory it has in use."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "MemoryInUseErrorDetails":
+        return cls(
+            used_bytes=data["usedBytes"],
+        )
+
+
+@dataclass(frozen=True)
 class TextAmbiguousErrorDetails:
     """What a program needs beside the code."""
 
@@ -2371,10 +2385,6 @@ class ServiceUnavailableErrorDetails:
 
 @dataclass(frozen=True)
 class Profile:
-    """Its sizes; each is within the bounds in `GET /me`, else 400 with the bounds. Absent or null, as each part of it:
-    as the operator has chosen.
-    """
-
     vcpus: Given[Optional[float]] = UNSET
     """Virtual CPUs, in steps of 0.1."""
     memory_bytes: Given[Optional[int]] = UNSET
@@ -2464,6 +2474,7 @@ __all__ = [
     "MeAccount",
     "MeApiKey",
     "MeLimits",
+    "MemoryInUseErrorDetails",
     "MermaidMachine",
     "Metadata",
     "MethodNotAllowedErrorDetails",

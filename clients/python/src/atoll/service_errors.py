@@ -11,6 +11,7 @@ from .schemas import (
     ExecutionResult,
     InternalErrorDetails,
     InvalidRequestErrorDetails,
+    MemoryInUseErrorDetails,
     MethodNotAllowedErrorDetails,
     PayloadTooLargeErrorDetails,
     PreconditionFailedErrorDetails,
@@ -123,6 +124,13 @@ class WorkspaceNotEmptyError(AtollError):
 
     code: Literal["WORKSPACE_NOT_EMPTY"]
     details: WorkspaceNotEmptyErrorDetails
+
+
+class MemoryInUseError(AtollError):
+    """`MEMORY_IN_USE`"""
+
+    code: Literal["MEMORY_IN_USE"]
+    details: MemoryInUseErrorDetails
 
 
 class PreviewExistsError(AtollError):
@@ -308,6 +316,7 @@ BY_CODE: Dict[str, Tuple[Type[AtollError], Callable[[Any], Any]]] = {
     "IDEMPOTENCY_CONFLICT": (IdempotencyConflictError, lambda details: None),
     "WORKSPACE_QUOTA_EXCEEDED": (WorkspaceQuotaExceededError, lambda details: WorkspaceQuotaExceededErrorDetails.from_json(details)),
     "WORKSPACE_NOT_EMPTY": (WorkspaceNotEmptyError, lambda details: WorkspaceNotEmptyErrorDetails.from_json(details)),
+    "MEMORY_IN_USE": (MemoryInUseError, lambda details: MemoryInUseErrorDetails.from_json(details)),
     "PREVIEW_EXISTS": (PreviewExistsError, lambda details: None),
     "CURSOR_STALE": (CursorStaleError, lambda details: None),
     "TEXT_NOT_FOUND": (TextNotFoundError, lambda details: None),
@@ -351,6 +360,7 @@ __all__ = [
     "InvalidPathError",
     "InvalidRequestError",
     "IsADirectoryError",
+    "MemoryInUseError",
     "MethodNotAllowedError",
     "NetworkDisabledError",
     "NotADirectoryError",

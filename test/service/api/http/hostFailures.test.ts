@@ -26,6 +26,7 @@ const failing: Readonly<Record<Exclude<SimulatedCall, "capture" | "removeSnapsho
   stop: 2,
   destroy: 2,
   suspend: 2,
+  resize: 2,
   inventory: 9,
   guest: 9,
   start: 3,
@@ -72,6 +73,9 @@ const told = async (api: TestApi["Service"], call: keyof typeof failing) => {
     await send("POST", `${path}/operations/${operation.id}/cancel`)
     await has("TREE_SETTLED")
   }
+  await send("PATCH", path, { profile: { vcpus: 0.5 } })
+  // No event shows that.
+  if (call === "resize") await untilFound(() => left < failing[call])
   if (call === "suspend") await has("SUSPEND_FAILED")
   // It fails when the reconciler next asks, which no event shows.
   if (call === "inventory") await untilFound(() => left < failing[call])
