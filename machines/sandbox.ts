@@ -42,15 +42,23 @@ const ofOneHost = { ...startedEmpty, hostId: null }
 /** What a context of version 1 did not have. */
 const unlimited = { ...ofOneHost, env: null, lifetime: null, upAt: null, idleStopAt: null, edition: 1, madeWith: null }
 
+/** Before version 4 a change left its sizes as they were made. */
+const madeWithSizes = (context: SandboxContext): SandboxContext =>
+  context.madeWith === null || context.madeWith.profile !== undefined
+    ? context
+    : { ...context, madeWith: { ...context.madeWith, profile: context.profile } }
+
 /** A context as it is stored, brought to this version; one of this version stays as it is. */
 export const ofThisVersion = (value: string, context: SandboxContext): SandboxContext =>
   context.edition === undefined
     ? { ...unlimited, ...context, upAt: value === "running" || value === "sleeping" ? context.startedAt : null }
-    : context.hostId === undefined
-      ? { ...ofOneHost, ...context }
-      : context.snapshotId === undefined
-        ? { ...startedEmpty, ...context }
-        : context
+    : madeWithSizes(
+        context.hostId === undefined
+          ? { ...ofOneHost, ...context }
+          : context.snapshotId === undefined
+            ? { ...startedEmpty, ...context }
+            : context
+      )
 
 /** The input that it was made from, by its context: a fold of its log begins with that. */
 export const inputOf = (context: SandboxContext): SandboxInput => ({
@@ -107,7 +115,7 @@ export type SandboxEvent =
   | { readonly type: "STOP"; readonly at: number; readonly reason?: PublicReason }
   /** A client asks to end the Sandbox and its volume. */
   | { readonly type: "DELETE"; readonly at: number }
-  /** A client changes what it is called, labelled, given or ended by; what is absent stays. It speaks of the edition that it saw. */
+  /** A client changes what it is called, labelled, given, allotted or ended by; what is absent stays. It speaks of the edition that it saw. */
   | { readonly type: "CHANGED"; readonly at: number; readonly edition: number; readonly changes: Partial<Changeable> }
   /** It has run for as long as its lifetime says. */
   | { readonly type: "STOP_DUE"; readonly at: number }
@@ -291,12 +299,15 @@ const lost = [
 const changed = { guard: "isOfEdition", actions: ["noteChanges"], description: "A client changes it." } as const
 const changedWhileUp = { ...changed, actions: [...changed.actions, stopDeadline, idleStopDeadline] } as const
 const changedWhileDown = { ...changed, actions: [...changed.actions, deletionDeadline] } as const
+/** The same, with other sizes: they cost from this commit on. */
+const resized = { guard: "isResized", description: "A client changes its sizes; a later boot has them." } as const
+const resizedWhileUp = { ...resized, actions: [...changedWhileUp.actions, { type: "meter" }] } as const
+const resizedWhileDown = { ...resized, actions: [...changedWhileDown.actions, { type: "meter" }] } as const
 
 const stopDue = { guard: "hasStop", target: "stopping", actions: ["noteTime", "noteRunEnd"] } as const
 
 /** While the runtime exists and can be idle. */
 const watchedForIdleness = {
-  CHANGED: changedWhileUp,
   IDLE_STOP_DUE: {
     guard: "hasIdleStop",
     actions: [{ type: "lookAtIdleness", params: ({ context }: OfContext) => ({ idleStopAt: context.idleStopAt }) }],
@@ -317,7 +328,7 @@ const watchedForIdleness = {
 
 /** While only the volume exists. */
 const keptWithoutRuntime = {
-  CHANGED: changedWhileDown,
+  CHANGED: [resizedWhileDown, changedWhileDown],
   RUNTIME_FOUND: {
     actions: [{ type: "stopRuntime", params: ofGeneration }],
     description: "None should run: it is ended."
@@ -359,6 +370,9 @@ export const sandboxMachine = setup({
       context.startRequested && event.type === "STOP" && event.reason !== undefined,
     /** It speaks of what it is at present. */
     isOfEdition: ({ context, event }) => event.type === "CHANGED" && event.edition === context.edition,
+    /** The same, and its sizes become others. Without changes: a reader asks what the state takes. */
+    isResized: ({ context, event }) =>
+      event.type === "CHANGED" && event.edition === context.edition && event.changes?.profile !== undefined,
     /** Its lifetime ends its running. */
     hasStop: ({ context }) => stopsAt(context) !== null,
     /** Its lifetime ends its idleness. */
@@ -377,6 +391,8 @@ export const sandboxMachine = setup({
     provision: (_, _params: { readonly generation: number }) => {},
     /** Command: end the runtime, keep the volume. Answers RUNTIME_STOPPED. */
     stopRuntime: (_, _params: { readonly generation: number }) => {},
+    /** Command: give the runtime its present sizes, as far as it takes them while it runs. Answers nothing. */
+    resizeRuntime: (_, _params: { readonly generation: number }) => {},
     /** Command: whatever was being done to the runtime is given up, and its host's vCPUs and memory are free. Answers nothing. */
     leaveRuntime: (_, _params: { readonly generation: number }) => {},
     /** Command: see when the Sandbox was last used. Answers IN_USE, SLEEP, or nothing where Sandboxes do not sleep. */
@@ -438,7 +454,7 @@ export const sandboxMachine = setup({
     }),
     noteChanges: assign(({ context, event }) => {
       if (event.type !== "CHANGED") return {}
-      const { name, metadata, env, lifetime, upAt, edition, madeWith } = context
+      const { name, metadata, env, lifetime, profile, upAt, edition, madeWith } = context
       const idle = event.changes.lifetime
       return {
         ...event.changes,
@@ -446,7 +462,7 @@ export const sandboxMachine = setup({
           ? {}
           : { idleStopAt: after(upAt === null ? null : event.at, idle?.stopAfterIdleSeconds) }),
         edition: edition + 1,
-        madeWith: madeWith ?? { name, metadata, env, lifetime }
+        madeWith: madeWith ?? { name, metadata, env, lifetime, profile }
       }
     }),
     noteUse: assign({
@@ -592,7 +608,14 @@ export const sandboxMachine = setup({
             description: "Its host is lost; the volume waits there."
           }
         ],
-        CHANGED: changedWhileUp,
+        CHANGED: [
+          {
+            ...resizedWhileUp,
+            actions: [...resizedWhileUp.actions, { type: "provision", params: ofGeneration }],
+            description: "A client changes its sizes: the boot goes on with these."
+          },
+          changedWhileUp
+        ],
         STOP_DUE: { ...stopDue, description: "It had run for long enough before it was woken." },
         STOP: { target: "stopping", actions: ["noteTime", "noteReason"], description: "Stopped while it booted." },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted while it booted." }
@@ -612,6 +635,14 @@ export const sandboxMachine = setup({
           description: "A client stops it, or the service, which says why."
         },
         ...watchedForIdleness,
+        CHANGED: [
+          {
+            ...resizedWhileUp,
+            actions: [...resizedWhileUp.actions, { type: "resizeRuntime", params: ofGeneration }],
+            description: "A client changes its sizes: the runtime gets them as far as it takes them while it runs."
+          },
+          changedWhileUp
+        ],
         STOP_DUE: { ...stopDue, description: "It has run for long enough." },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "A client deletes it." },
         SLEEP: { target: "sleeping", actions: ["noteTime"], description: "It was idle long enough." },
@@ -664,6 +695,7 @@ export const sandboxMachine = setup({
       on: {
         START: { target: "pending", actions: ["noteTime", "noteNoReason"], description: "Woken." },
         ...watchedForIdleness,
+        CHANGED: [resizedWhileUp, changedWhileUp],
         STOP_DUE: { ...stopDue, description: "It has run, and slept, for long enough." },
         RUNTIME_FOUND: {
           actions: [{ type: "suspendRuntime", params: ofGeneration }],
@@ -711,7 +743,7 @@ export const sandboxMachine = setup({
         ...runOver
       ],
       on: {
-        CHANGED: changed,
+        CHANGED: [{ ...resized, actions: [...changed.actions, { type: "meter" }] }, changed],
         RUNTIME_STOPPED: [
           {
             guard: "restartsAfterStop",

@@ -77,6 +77,10 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     cause: "The account has reached its number of workspaces, which is `details.limit`.",
     next: "Delete an empty workspace, or ask the operator for a higher limit."
   },
+  MEMORY_IN_USE: {
+    cause: "PATCH asks for less memory than the running Sandbox has in use; details.usedBytes says how much that is.",
+    next: "End processes in it, or stop it first: at its next start it has the memory that you asked for."
+  },
   WORKSPACE_NOT_EMPTY: {
     cause: "The workspace still has Sandboxes: `details.sandboxCount` of them.",
     next: "Delete these Sandboxes, then the workspace. A deletion takes a moment: repeat the call until it succeeds."

@@ -7,7 +7,8 @@
  * @source contract-details.md "Errors"
  */
 import { Effect, Schema, SchemaAST } from "effect"
-import { nullDefault, plain, withDetails } from "./ErrorShape.ts"
+import { plain, withDetails } from "./ErrorShape.ts"
+import { MemoryInUse } from "./SandboxProfile.ts"
 import { MemoryNotSupported, SandboxNotCapturable, SnapshotLimitReached, SnapshotNotReady } from "./SnapshotErrors.ts"
 
 /** One fault of a request. `path` starts at the body's root, or names the header or parameter. */
@@ -277,7 +278,7 @@ const outcomeDetails = Schema.NullOr(
   Schema.Struct({
     outcome: Schema.Literal("unknown").annotate({ description: "It may have been done: look before you repeat it." })
   })
-).pipe(Schema.withConstructorDefault(nullDefault))
+).pipe(Schema.withConstructorDefault(Effect.succeed(null)))
 
 /** Never carries a cause: the log has it, under the request id. */
 export class Internal extends Schema.TaggedError<Internal>()(
@@ -364,6 +365,7 @@ export const errors = {
   MEMORY_NOT_SUPPORTED: MemoryNotSupported,
   WORKSPACE_QUOTA_EXCEEDED: WorkspaceQuotaExceeded,
   WORKSPACE_NOT_EMPTY: WorkspaceNotEmpty,
+  MEMORY_IN_USE: MemoryInUse,
   PREVIEW_EXISTS: PreviewExists,
   CURSOR_STALE: CursorStale,
   TEXT_NOT_FOUND: TextNotFound,

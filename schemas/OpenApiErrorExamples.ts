@@ -17,6 +17,7 @@ const details: Partial<Record<ErrorCode, unknown>> = {
   WORKSPACE_NOT_EMPTY: { sandboxCount: 2 },
   SNAPSHOT_NOT_READY: { status: "creating" },
   SANDBOX_NOT_CAPTURABLE: { status: "pending" },
+  MEMORY_IN_USE: { usedBytes: 419_430_400 },
   TEXT_AMBIGUOUS: { occurrences: 3 },
   PRECONDITION_FAILED: { actualSha256: sha256 },
   PAYLOAD_TOO_LARGE: { limitBytes: 131_072 },

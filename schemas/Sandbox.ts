@@ -33,7 +33,7 @@ import {
 import { oneOf } from "./OneOf.ts"
 import { orNull, withDefault } from "./Optional.ts"
 import { Cursor, integer, NextCursor, page, several } from "./Query.ts"
-import { profileOfCreate, SandboxProfile } from "./SandboxProfile.ts"
+import { MemoryInUse, profileOfCreate, profileOfUpdate, SandboxProfile } from "./SandboxProfile.ts"
 import { SnapshotNotReady } from "./SnapshotErrors.ts"
 import { isCharactersBetween, isMatching, isPlainText, Timestamp } from "./Text.ts"
 import { SandboxHistory, TransitionList } from "./Transition.ts"
@@ -189,6 +189,7 @@ export const UpdateSandboxRequest = Schema.Struct({
     envPairs(Schema.NullOr(Schema.String.check(isPlainText))),
     `${envMeaning} By name: one that is not named stays, one with null is removed. null: all are. Commands that begin afterwards get the new ones. At most ${sandboxEnvMaxPairs} in the end.`
   ),
+  profile: profileOfUpdate,
   lifetime: changed(
     GivenLifetime,
     "By part: one that is absent stays, one with null is removed. null: all are. Time counts from the boot (stopAfterSeconds) and from the stop (deleteAfterStoppedSeconds), not from this change: an instant that has passed already takes effect immediately. An idle time counts from this change at the earliest."
@@ -310,15 +311,15 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
       params: sandboxParams,
       payload: UpdateSandboxRequest,
       success: SandboxResponse,
-      error: [...jsonBody, ScopeRequired, ...reached]
+      error: [...jsonBody, ScopeRequired, SandboxLimitReached, StorageLimitReached, MemoryInUse, ...reached]
     })
       .annotate(RequiredScope, "sandbox:create")
       .annotateMerge(
         OpenApi.annotations({
           identifier: "updateSandbox",
-          summary: "Change a Sandbox's name, metadata, variables or lifetime",
+          summary: "Change a Sandbox's name, metadata, variables, sizes or lifetime",
           description:
-            "All of it or nothing, in every state except deleting, deleted and expired. Changes of several callers are applied one after the other, each by key. To set deleteAfterStoppedSeconds the key also needs the scope `sandbox:delete`. Repeated: the same. deleting, expired: 502."
+            "All of it or nothing, in every state except deleting, deleted and expired. Changes of several callers are applied one after the other, each by key. To set deleteAfterStoppedSeconds the key also needs the scope `sandbox:delete`. A larger volume must fit the workspace's storage, else 429. Repeated: the same. deleting, expired: 502."
         })
       ),
     HttpApiEndpoint.delete("deleteSandbox", "/sandboxes/:id", { params: sandboxParams, error: reached })

@@ -1,5 +1,5 @@
 /** What a Sandbox is allotted, as a request names it and as it is shown. */
-import { Schema } from "effect"
+import { Effect, Schema } from "effect"
 
 const mebibyte = 1024 ** 2
 const mebibytesMax = Math.floor(Number.MAX_SAFE_INTEGER / mebibyte)
@@ -36,6 +36,11 @@ export const profileOfCreate = given(
   "Its sizes; each is within the bounds in `GET /me`, else 400 with the bounds. Absent or null, as each part of it: with a snapshotId as the snapshot has it, else as the operator has chosen."
 )
 
+export const profileOfUpdate = given(
+  GivenProfile,
+  "Its sizes, by part: one that is absent or null stays. Each is within the bounds in `GET /me`, and diskBytes never shrinks, else 400. A namespace Sandbox that runs gets them immediately, and a virtual machine at its next start; it costs what they say from this change on. Less memory than a running namespace Sandbox has in use: 409 MEMORY_IN_USE. A volume that cannot grow while it is in use grows at the next start."
+)
+
 export const SandboxProfile = Schema.Struct({
   vcpus: Schema.Finite.annotate({ description: "Virtual CPUs, with tenths." }),
   memoryBytes: Schema.Int.annotate({ description: "Memory." }),
@@ -56,3 +61,19 @@ export const ProfileBounds = Schema.Struct({
   diskBytes: bounds("The size of a volume.")
 }).annotate({ identifier: "ProfileBounds", description: "The sizes that a Sandbox may have." })
 export interface ProfileBounds extends Schema.Schema.Type<typeof ProfileBounds> {}
+
+/** A running Sandbox would have less memory than it uses. */
+export class MemoryInUse extends Schema.TaggedError<MemoryInUse>()(
+  "MEMORY_IN_USE",
+  {
+    message: Schema.String.pipe(
+      Schema.withConstructorDefault(
+        Effect.succeed("The Sandbox has more memory in use. End processes in it, or stop it before it gets less.")
+      )
+    ),
+    details: Schema.Struct({
+      usedBytes: Schema.Int.annotate({ description: "How much memory it has in use." })
+    })
+  },
+  { httpApiStatus: 409 }
+) {}

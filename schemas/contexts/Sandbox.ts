@@ -17,11 +17,15 @@ export const Lifetime = Schema.Struct({
 })
 export interface Lifetime extends Schema.Schema.Type<typeof Lifetime> {}
 
+/** What it is allotted; vCPUs with tenths. */
+const Profile = Schema.Struct({ vcpus: Schema.Number, memoryBytes: Schema.Number, diskBytes: Schema.Number })
+
 const changeable = {
   name: Schema.NullOr(Schema.String),
   metadata: Schema.Record(Schema.String, Schema.String),
   env: Schema.NullOr(KeptEnv),
-  lifetime: Schema.NullOr(Lifetime)
+  lifetime: Schema.NullOr(Lifetime),
+  profile: Profile
 }
 
 /** What a client may change later. */
@@ -37,7 +41,6 @@ export const SandboxContext = Schema.Struct({
   hostId: Schema.NullOr(Schema.String),
   ...changeable,
   runtime: Schema.Literals(["vm", "namespace"]),
-  profile: Schema.Struct({ vcpus: Schema.Number, memoryBytes: Schema.Number, diskBytes: Schema.Number }),
   networkEnabled: Schema.Boolean,
   /** How long one boot may take before it counts as failed; the wait for its turn at the host is not counted. */
   bootTimeoutMs: Schema.Number,

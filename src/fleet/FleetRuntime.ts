@@ -172,6 +172,8 @@ export const FleetRuntime = {
           yield* host.destroy(sandboxId)
           yield* reservations.release(sandboxId)
         }),
+        resize: (sandboxId, generation, sizes) =>
+          Effect.flatMap(there(sandboxId), (host) => host.resize(sandboxId, generation, sizes)),
         suspend: (sandboxId, generation) =>
           Effect.flatMap(there(sandboxId), (host) => host.suspend(sandboxId, generation)),
         snapshots: fleetSnapshots(links, reservations),

@@ -72,6 +72,11 @@ export class Reservations extends Context.Service<
     readonly move: (spec: SandboxSpec, from: string) => Effect.Effect<"moved" | "soon" | null>
     /** The operator took that host out of the fleet, with all that it had. */
     readonly isRemovedHost: (hostId: string) => Effect.Effect<boolean>
+    /** Reserves other sizes on the Sandbox's host, in the caller's transaction. False: the host has no room for what is more. */
+    readonly resize: (
+      sandboxId: string,
+      sizes: Pick<Asked, "vcpus" | "memoryBytes" | "diskBytes">
+    ) => Effect.Effect<boolean>
     /** Frees vCPUs and memory after the Sandbox stopped in this generation. Frees nothing if it was started again since. */
     readonly lower: (sandboxId: string, generation: number) => Effect.Effect<void>
     /** Deletes the reservation: nothing is left of the Sandbox. */
@@ -150,6 +155,7 @@ export class Reservations extends Context.Service<
           }),
         move,
         isRemovedHost: reservations.isRemovedHost,
+        resize: reservations.resize,
         lower: reservations.lower,
         release: (sandboxId) =>
           Effect.suspend(() => {

@@ -71,6 +71,36 @@ const hostStatements = (sql: SqlClient.SqlClient) => {
   }
 }
 
+/** Reserves other sizes. False: the host has no room for what is more; what is less is always taken. A Sandbox without a host gets them with its host. */
+const resizeReservation = (sql: SqlClient.SqlClient) => {
+  const resize = (sandboxId: string, vcpus: number, memoryBytes: bigint, diskBytes: bigint) => sql`
+    with held as (
+      select host_id, case when is_up then ${vcpus}::int4 - vcpus else 0 end as vcpus,
+        case when is_up then ${memoryBytes}::int8 - memory_bytes else 0 end as memory, ${diskBytes}::int8 - disk_bytes as disk
+      from host_promises where sandbox_id = ${sandboxId} for no key update),
+    taken as (
+      update hosts h set vcpus_promised = h.vcpus_promised + d.vcpus, memory_promised = h.memory_promised + d.memory,
+        disk_promised = h.disk_promised + d.disk
+      from held d
+      where h.id = d.host_id and (d.vcpus <= 0 or h.vcpus_promised + d.vcpus <= h.vcpus)
+        and (d.memory <= 0 or h.memory_promised + d.memory <= h.memory_bytes)
+        and (d.disk <= 0 or h.disk_promised + d.disk <= h.disk_bytes)
+      returning h.id),
+    resized as (
+      update host_promises p set vcpus = ${vcpus}::int4, memory_bytes = ${memoryBytes}::int8, disk_bytes = ${diskBytes}::int8
+      from taken where p.sandbox_id = ${sandboxId})
+    select 1 from held where not exists (select 1 from taken)`
+
+  return (
+    sandboxId: string,
+    { vcpus, memoryBytes, diskBytes }: { vcpus: number; memoryBytes: number; diskBytes: number }
+  ): Effect.Effect<boolean> =>
+    Effect.map(
+      Effect.orDie(resize(sandboxId, Math.ceil(vcpus), BigInt(memoryBytes), BigInt(diskBytes))),
+      (refused) => refused.length === 0
+    )
+}
+
 export const reservationStatements = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { raiseReservation, findReservation } = raiseStatements(sql)
@@ -116,6 +146,7 @@ export const reservationStatements = Effect.gen(function* () {
     from lowered l where h.id = l.host_id`
 
   return {
+    resize: resizeReservation(sql),
     /** Null: the Sandbox has no host. */
     findHost: (sandboxId: string) => Effect.map(Effect.orDie(findHost(sandboxId)), Option.getOrNull),
     /** Reserves vCPUs and memory, if the host has them. Null: the Sandbox has no host. */

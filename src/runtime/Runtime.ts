@@ -54,6 +54,9 @@ export interface SandboxSpec {
   readonly snapshotId?: string
 }
 
+/** What a running Sandbox may get other values of. */
+export type RuntimeSizes = Pick<SandboxSpec, "vcpus" | "memoryBytes" | "volumeBytes">
+
 /** What a host keeps of a snapshot. */
 export interface CapturedSnapshot {
   /** The host that has it; null: the service's only host. */
@@ -151,6 +154,15 @@ export class Runtime extends Context.Service<
       spec: SandboxSpec,
       turn?: () => void
     ) => Effect.Effect<void, RuntimeRefused | RuntimeUnavailable>
+    /**
+     * Gives a running generation other sizes, as far as it takes them while it runs; `provision` gives the next one the rest. The volume never
+     * shrinks. Does nothing to another generation.
+     */
+    readonly resize: (
+      sandboxId: string,
+      generation: number,
+      sizes: RuntimeSizes
+    ) => Effect.Effect<void, RuntimeUnavailable>
     /** Ends the runtime of this generation, or of an older one, and everything in it; keeps the volume. Leaves a newer running one alone. */
     readonly stop: (sandboxId: string, generation: number) => Effect.Effect<void, RuntimeUnavailable>
     /** Ends the runtime and removes its volume. */

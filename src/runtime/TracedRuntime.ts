@@ -71,6 +71,8 @@ const tracedRuntime = (runtime: Runtime["Service"]): Runtime["Service"] => {
     provision: (spec, turn) => part("provision", spec.sandboxId, spec.generation)(runtime.provision(spec, turn)),
     stop: (sandboxId, generation) => part("stop", sandboxId, generation)(runtime.stop(sandboxId, generation)),
     destroy: (sandboxId) => part("destroy", sandboxId)(runtime.destroy(sandboxId)),
+    resize: (sandboxId, generation, sizes) =>
+      part("resize", sandboxId, generation)(runtime.resize(sandboxId, generation, sizes)),
     suspend: (sandboxId, generation) => part("suspend", sandboxId, generation)(runtime.suspend(sandboxId, generation)),
     snapshots: {
       ...runtime.snapshots,

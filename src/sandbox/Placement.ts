@@ -1,6 +1,7 @@
 /** The host of a Sandbox: chosen once, because the volume stays there. */
 import { Context, type Effect } from "effect"
 import type { UnsupportedByRuntime } from "../../schemas/Errors.ts"
+import type { SandboxProfile } from "../../schemas/SandboxProfile.ts"
 import type { LostHost } from "./hostLost.ts"
 
 export interface Wanted {
@@ -31,6 +32,8 @@ export class Placement extends Context.Service<
     readonly usual: "vm" | "namespace" | null
     /** Called in the transaction of a create: a rollback frees the capacity. */
     readonly place: (wanted: Wanted) => Effect.Effect<Place, UnsupportedByRuntime>
+    /** Called in the transaction of a change of its sizes. False: its host has no room for these. */
+    readonly resize: (sandboxId: string, profile: SandboxProfile) => Effect.Effect<boolean>
     /** Why a Sandbox cannot be started on its host now, as one sentence; null: no known reason. */
     readonly obstacle: (sandboxId: string) => Effect.Effect<string | null>
     /** Called after a command failed at the Sandbox's host. */

@@ -11,6 +11,7 @@ import { bootMetrics } from "./bootMetrics.ts"
 import { bootSandbox } from "./bootSandbox.ts"
 import { Dependents } from "./Dependents.ts"
 import { Placement } from "./Placement.ts"
+import { resizeRuntime } from "./resizeRuntime.ts"
 import { sandboxEnd } from "./sandboxEnd.ts"
 import { sandboxIdleness } from "./sandboxIdleness.ts"
 
@@ -21,6 +22,7 @@ export const sandboxDefinition = Effect.gen(function* () {
   const wallets = yield* WalletActors
   const measured = yield* bootMetrics((yield* Settings).parallelStarts)
   const boot = yield* bootSandbox
+  const resize = yield* resizeRuntime
   const { stopRuntime, destroyRuntime } = yield* sandboxEnd
   const { lookAtUse, lookAtIdleness, suspendRuntime } = yield* sandboxIdleness
 
@@ -52,6 +54,11 @@ export const sandboxDefinition = Effect.gen(function* () {
       suspendRuntime: {
         lane: "runtime",
         run: (scope, { generation }) => Effect.suspend(() => suspendRuntime(scope.state().context, generation))
+      },
+      // Beside the lane "runtime", which a change of sizes must not hold up; it reads the latest sizes.
+      resizeRuntime: {
+        lane: "sizes",
+        run: (scope, { generation }) => Effect.suspend(() => resize(scope.state().context, generation))
       },
       lookAtUse: { lane: "runtime", run: (scope) => lookAtUse(scope.state().context) },
       lookAtIdleness: {

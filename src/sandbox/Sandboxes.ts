@@ -26,6 +26,7 @@ import type {
   SandboxStatus,
   UpdateSandboxRequest
 } from "../../schemas/Sandbox.ts"
+import type { MemoryInUse } from "../../schemas/SandboxProfile.ts"
 import type { SnapshotNotReady } from "../../schemas/SnapshotErrors.ts"
 import type { SandboxHistory, TransitionList } from "../../schemas/Transition.ts"
 
@@ -88,7 +89,10 @@ export class Sandboxes extends Context.Service<
         /** Whether the caller may delete Sandboxes, and so set when they are deleted. */
         readonly mayDelete: boolean
       }
-    ) => Effect.Effect<Sandbox, Unreachable | InvalidRequest | ScopeRequired>
+    ) => Effect.Effect<
+      Sandbox,
+      Unreachable | InvalidRequest | ScopeRequired | SandboxLimitReached | StorageLimitReached | MemoryInUse
+    >
     readonly start: (
       accountId: string,
       sandboxId: string,

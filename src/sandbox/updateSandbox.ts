@@ -1,4 +1,4 @@
-/** PATCH: changes name, metadata, env and lifetime of a Sandbox, all of them or none. */
+/** PATCH: changes name, metadata, env, sizes and lifetime of a Sandbox, all of them or none. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { ofThisVersion, sandboxMachine } from "../../machines/sandbox.ts"
@@ -10,10 +10,12 @@ import { Actors } from "../store/Actors.ts"
 import { asked, refusals } from "./askSandbox.ts"
 import { ownChange, type SentChange } from "./ownChange.ts"
 import { ownSandbox, type SandboxRecord } from "./ownSandbox.ts"
+import { resizeQuota } from "./resizeQuota.ts"
 import { SandboxEnvs } from "./SandboxEnvs.ts"
 import type { Sandboxes } from "./Sandboxes.ts"
 import { recordView, sandboxView } from "./SandboxView.ts"
 import { envAfter, lifetimeOf, metadataAfter } from "./sandboxChanges.ts"
+import { sandboxResize } from "./sandboxResize.ts"
 import { isGone } from "./sandboxStates.ts"
 
 type Update = Sandboxes["Service"]["update"]
@@ -23,6 +25,8 @@ export const updateSandbox = Effect.gen(function* () {
   const actors = yield* Actors
   const envs = yield* SandboxEnvs
   const sql = yield* SqlClient.SqlClient
+  const sizesAfter = yield* sandboxResize
+  const withinRoom = yield* resizeQuota
 
   /** The state that this change led to, if it is the present one. Null: it was not committed; who came first is not known to the caller. */
   const committed = Effect.fnUntraced(function* (record: SandboxRecord, sent: SentChange) {
@@ -38,6 +42,7 @@ export const updateSandbox = Effect.gen(function* () {
   const change = Effect.fnUntraced(function* (record: SandboxRecord, { request, requestId }: Parameters<Update>[2]) {
     const context = ofThisVersion(record.status, record.context)
     const { name, metadata, env, lifetime } = request
+    const profile = yield* sizesAfter(record, context, request.profile)
     const before = context.env
     const variables =
       env === undefined ? null : yield* envAfter(yield* envs.read(record.id, before?.version ?? null), env)
@@ -46,22 +51,25 @@ export const updateSandbox = Effect.gen(function* () {
       ...(name === undefined ? {} : { name }),
       ...(metadata === undefined ? {} : { metadata: yield* metadataAfter(context, metadata) }),
       ...(variables === null ? {} : { env: kept }),
-      ...(lifetime === undefined ? {} : { lifetime: lifetimeOf(context.lifetime, lifetime) })
+      ...(lifetime === undefined ? {} : { lifetime: lifetimeOf(context.lifetime, lifetime) }),
+      ...(profile === null ? {} : { profile })
     }
+    // The sizes that it has already.
+    if (Object.keys(changes).length === 0) return { value: record.status, context }
     const isNew = variables !== null && kept !== null
     if (isNew) yield* envs.keep(record.id, kept, variables)
     const sent = { edition: context.edition, changes, requestId }
     const forgotten = isNew ? envs.forget(record.id, kept.version) : Effect.void
-    const state = yield* host
+    const made = host
       .send(sandboxMachine, record.id, { type: "CHANGED", edition: context.edition, changes }, asked(record, requestId))
       .pipe(
         Effect.catchIf(
           (error) => error._tag === "EventRefused" && error.code === "STALE_CHANGE",
           () => Effect.tap(committed(record, sent), (done) => (done === null ? forgotten : Effect.void))
         ),
-        Effect.tapError(() => forgotten),
         Effect.catchTags(refusals)
       )
+    const state = yield* Effect.tapError(profile === null ? made : withinRoom(context, profile, made), () => forgotten)
     if (state !== null && variables !== null && before !== null) yield* envs.forget(record.id, before.version)
     return state
   })

@@ -31,6 +31,22 @@ export const sandboxes: Section = {
       heldBy: "account/limits.test.ts#of a workspace's storage hold at creates, and are the limits that workspaces show"
     },
     {
+      rule: "A Sandbox has the sizes that its request names, within the operator's bounds, else 400 with the bounds.",
+      decidedBy: "src/sandbox/sandboxSizes.ts#profileWith",
+      heldBy:
+        "http/sizes.test.ts#beyond the operator's bounds are refused with the field and the bounds, which /me shows"
+    },
+    {
+      rule: "Sizes change by PATCH, and cost what they are from that commit on.",
+      decidedBy: "machines/sandbox.ts#sandboxMachine.running.CHANGED",
+      heldBy: "http/sizes.test.ts#cost what they are from their change on"
+    },
+    {
+      rule: "A volume never shrinks, and grows only within the workspace's storage, also by concurrent changes.",
+      decidedBy: "src/sandbox/resizeQuota.ts#resizeQuota.requireStorage",
+      heldBy: "http/sizes.test.ts#of concurrent changes never exceed the workspace's storage"
+    },
+    {
       rule: "A limit that is found while provisioning makes the Sandbox `expired`, and a replay is 429 with the reason.",
       decidedBy: "machines/sandbox.ts#sandboxMachine.pending.RUNTIME_REFUSED",
       heldBy:

@@ -149,6 +149,7 @@ const handlersOf = (
           )
         )
       ),
+    Resize: (asked) => ours(asked, runtime.resize(asked.sandboxId, asked.generation, asked)),
     Suspend: (asked) => ours(asked, runtime.suspend(asked.sandboxId, asked.generation)),
     Inventory: (asked) => ours(asked, runtime.inventory),
     CaptureSnapshot: (asked) => ours(asked, runtime.snapshots.capture(asked.snapshotId, asked.sandboxId)),

@@ -330,6 +330,35 @@ export const cgroupMemoryBytes = (host: CgroupHost, name: string): number | null
   return total === null ? null : Math.max(0, total - (field(join(folder, "memory.stat"), inactive) ?? 0))
 }
 
+/**
+ * Gives running processes other limits of memory and processors. Rejects when they use more memory: version 2 would kill processes for it.
+ */
+export const resizeCgroups = async (
+  host: CgroupHost,
+  name: string,
+  { memoryBytes, vcpus }: Omit<CgroupLimits, "processes">
+): Promise<void> => {
+  const used = cgroupMemoryBytes(host, name)
+  if (used !== null && used > memoryBytes) {
+    throw new Error(`it has ${used} bytes of memory in use, and would have ${memoryBytes}`)
+  }
+  const write = (folder: string | undefined | null, file: string, value: string | number): void => {
+    const path = join(folder ?? "", name, file)
+    if (folder !== undefined && folder !== null && existsSync(path)) writeFileSync(path, String(value))
+  }
+  const { memory, cpu } = host.v1
+  const before = memory === undefined ? null : number(join(memory, name, "memory.limit_in_bytes"))
+  // Memory with swap is never less than memory.
+  const limits = ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"]
+  for (const file of before !== null && before < memoryBytes ? limits.toReversed() : limits) {
+    write(memory, file, memoryBytes)
+  }
+  write(memory, "memory.kmem.tcp.limit_in_bytes", Math.floor(memoryBytes / SOCKET_BUFFERS_DIVISOR))
+  write(cpu, "cpu.cfs_quota_us", Math.round(vcpus * CFS_PERIOD_US))
+  if (host.v2Controllers.has("memory")) write(host.v2, "memory.max", memoryBytes)
+  if (host.v2Controllers.has("cpu")) write(host.v2, "cpu.max", `${Math.round(vcpus * CFS_PERIOD_US)} ${CFS_PERIOD_US}`)
+}
+
 /** How many of the Sandbox's processes the kernel killed because memory ran out. */
 export const cgroupOomKills = (host: CgroupHost, name: string): number =>
   (host.v1.memory === undefined

@@ -2,8 +2,9 @@
  * A Sandbox's volume as a file: a sparse image with an ext4 file system, created without mounting anything. The image's size bounds the volume; it
  * takes space on the host's disk as the Sandbox writes.
  */
-import { chmod, chown, open, rename, rm, stat } from "node:fs/promises"
-import { mustRun } from "./hostCommand.ts"
+import { existsSync } from "node:fs"
+import { chmod, chown, open, rename, rm, stat, truncate, writeFile } from "node:fs/promises"
+import { hostCommand, mustRun } from "./hostCommand.ts"
 
 export interface VolumeImage {
   readonly path: string
@@ -42,3 +43,36 @@ export const ensureVolumeImage = async (image: VolumeImage): Promise<void> => {
   if (image.owner !== null) await chown(partial, image.owner, image.owner)
   await rename(partial, image.path)
 }
+
+/** e2fsck corrected something, and all is well. @source e2fsck(8) */
+const CORRECTED = 1
+
+/**
+ * Makes the file larger, then its file system by `grow`. A crash, a failure or `false` in between leaves a marker, and the next call goes on. Does
+ * nothing to an image of this size or a larger one.
+ */
+export const growVolumeFile = async (path: string, bytes: number, grow: () => Promise<boolean>): Promise<void> => {
+  const marker = `${path}.growing`
+  if (!existsSync(marker)) {
+    if ((await stat(path)).size >= bytes) return
+    await writeFile(marker, "")
+  }
+  if ((await stat(path)).size < bytes) await truncate(path, bytes)
+  if (await grow()) await rm(marker)
+}
+
+/**
+ * Grows an image that nothing has mounted.
+ * @param as A guest may have written any bytes into it: the programs that read these run as this user; null: as this process's own.
+ */
+export const growVolumeImage = (path: string, bytes: number, as: number | null): Promise<void> =>
+  growVolumeFile(path, bytes, async () => {
+    const user = ["setpriv", `--reuid=${as}`, `--regid=${as}`, "--clear-groups", "--no-new-privs"] as const
+    const run = (argv: readonly [string, ...ReadonlyArray<string>]) =>
+      hostCommand(as === null ? argv : [...user, ...argv])
+    const checked = await run(["e2fsck", "-f", "-y", path])
+    if (checked.code === null || checked.code > CORRECTED) throw new Error(`e2fsck ended with ${checked.code}`)
+    const grown = await run(["resize2fs", path])
+    if (grown.code !== 0) throw new Error(`resize2fs ended with ${grown.code}`)
+    return true
+  })

@@ -11,7 +11,7 @@ import { join } from "node:path"
 import { Effect } from "effect"
 import { Semaphore } from "../../platform/concurrency/Semaphore.ts"
 import type { Guest } from "../../runtime/Guest.ts"
-import type { InventoryEntry, ResourceSample, RuntimeDown, SandboxSpec } from "../../runtime/Runtime.ts"
+import type { InventoryEntry, ResourceSample, RuntimeDown, RuntimeSizes, SandboxSpec } from "../../runtime/Runtime.ts"
 import { type CgroupHost, detectCgroups, NO_CGROUPS, releaseCgroups } from "../linux/cgroups.ts"
 import { HostMutex, heldTooLong } from "../linux/HostMutex.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
@@ -29,6 +29,7 @@ import { absentlyEnded, type LiveSandbox, LiveSandboxes } from "./LiveSandboxes.
 import { SANDBOX_USERS } from "./markedProcesses.ts"
 import { mendNetworks } from "./mendNetworks.ts"
 import type { NamespaceOptions } from "./NamespaceOptions.ts"
+import { resizeRunning } from "./resizeRunning.ts"
 import { isUp, type SandboxState } from "./SandboxState.ts"
 import { SPARE_GENERATION, SpareSandboxes, type SpareShape, type StartedSandbox } from "./SpareSandboxes.ts"
 import { unixAgent } from "./unixAgent.ts"
@@ -146,6 +147,8 @@ export class NamespaceHost {
           if (record.generation > generation) return
           if (record.generation === generation) {
             const live = this.live.get(sandboxId) ?? this.live.adopt(sandboxId, record)
+            // Asked for while it booted; the volume is the next boot's where this fails.
+            await this.resized(state, spec).catch(() => {})
             await agentAnswers(this.options.run, live.session, generation)
             return
           }
@@ -203,9 +206,9 @@ export class NamespaceHost {
     const known = state.spec()
     const origin = await this.snapshots.originOf(state, spec.snapshotId)
     const uid = known?.uid ?? (await this.users.take(spec.sandboxId))
-    const volumeBytes = origin?.sizeBytes ?? spec.volumeBytes
+    const volumeBytes = Math.max(spec.volumeBytes, origin?.sizeBytes ?? 0)
     const record = { ...known, uid, volumeBytes, ...(origin === null ? {} : copiedFrom(origin)) }
-    await this.admission.volume(known === null ? volumeBytes : null, state, record)
+    await this.admission.volume(known, state, record)
     // Before its turn: other boots need not wait for it.
     if (origin !== null && !(await this.snapshots.copyTo(state, origin))) {
       await state.writeSpec({ ...record, sharedBytes: 0 })
@@ -221,8 +224,22 @@ export class NamespaceHost {
   private async startSpare(name: string, shape: SpareShape, uid: number | null): Promise<StartedSandbox | null> {
     const state = this.layout.state(name)
     const spec = { ...shape, sandboxId: name, generation: SPARE_GENERATION }
-    await this.admission.volume(shape.volumeBytes, state, { uid, volumeBytes: shape.volumeBytes, name })
+    await this.admission.volume(null, state, { uid, volumeBytes: shape.volumeBytes, name })
     return await this.starts.runIfFree(() => this.start(state, spec, uid))
+  }
+
+  /** Does nothing to another generation. */
+  resize(sandboxId: string, generation: number, sizes: RuntimeSizes): Promise<void> {
+    return this.turns.pass(sandboxId, async () => {
+      const state = this.layout.state(sandboxId)
+      const record = state.runtime()
+      if (record?.generation === generation && isUp(record)) await this.resized(state, sizes)
+    })
+  }
+
+  private resized(state: SandboxState, sizes: RuntimeSizes): Promise<void> {
+    const { layout, cgroups, admission } = this
+    return resizeRunning({ layout, cgroups, admission }, state, sizes)
   }
 
   stop(sandboxId: string, generation: number): Promise<void> {

@@ -219,6 +219,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
       },
       provision: (spec, turn) => Effect.catch(provision(host, spec, turn), refused),
       stop: (sandboxId, generation) => attempt(() => host.stop(sandboxId, generation)),
+      resize: (sandboxId, generation, sizes) => attempt(() => host.resize(sandboxId, generation, sizes)),
       destroy: (sandboxId) => attempt(() => host.destroy(sandboxId)),
       suspend: () => Effect.fail(new RuntimeUnsupported({ message: "Namespaces cannot be suspended" })),
       snapshots: snapshotsOf(host),

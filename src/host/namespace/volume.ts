@@ -17,7 +17,7 @@ import { mountOptionsOf } from "../linux/mountTable.ts"
 import { openTo } from "../linux/openTo.ts"
 import type { Trash } from "../linux/Trash.ts"
 import { removeTree, type TreeRemoval } from "../linux/treeRemoval.ts"
-import { ensureVolumeImage } from "../linux/volumeImage.ts"
+import { ensureVolumeImage, growVolumeImage } from "../linux/volumeImage.ts"
 import { thawAbandoned } from "./volumeHold.ts"
 
 export interface VolumePlace {
@@ -84,7 +84,7 @@ const isEmptied = (path: string): Promise<boolean> =>
   )
 
 /**
- * Creates the volume if it is missing, and mounts it if it is not mounted. Safe to repeat after a crash at any point.
+ * Creates the volume if it is missing, grows one that is smaller, and mounts it if it is not mounted. Safe to repeat after a crash at any point.
  *
  * @param filesOf The user of its files on the disk, where that is not the owner: the volume is a copy of another Sandbox's. Resolves with who that is now.
  */
@@ -98,6 +98,7 @@ export const openVolume = async (
   if (place.image !== null) {
     await ensureVolumeImage({ path: place.image, bytes: sizeBytes, owner: null, extended: PREZEROED, isEmpty: false })
     if (!isMounted(place.folder)) await letGo(place.image)
+    if (!isMounted(place.folder)) await growVolumeImage(place.image, sizeBytes, null)
     if (!isMounted(place.folder)) await mountImage(place.image, place.folder)
   }
   const isOther = place.image !== null && owner !== null && filesOf !== null

@@ -30,16 +30,17 @@ export class VolumeAdmission {
   }
 
   /**
-   * Records the Sandbox, whose volume's room is taken from then on. Rejects with DiskPromised, and then frees its user id.
+   * Records the Sandbox, whose volume's room is taken from then on. Rejects with DiskPromised, and then frees the user id of a new one.
    *
-   * @param volumeBytes Null: the room is taken already.
+   * @param known What was recorded of it, and whose room is taken already; null: it is new.
    */
-  volume(volumeBytes: number | null, state: SandboxState, record: SandboxRecord): Promise<void> {
+  volume(known: SandboxRecord | null, state: SandboxState, record: SandboxRecord): Promise<void> {
     return this.#checks.run(async () => {
+      const more = record.volumeBytes - (known?.volumeBytes ?? 0)
       try {
-        if (volumeBytes !== null) await this.#check(volumeBytes)
+        if (known === null || more > 0) await this.#check(more)
       } catch (cause) {
-        if (cause instanceof DiskPromised) await this.#users.release(record.uid, state.sandboxId)
+        if (cause instanceof DiskPromised && known === null) await this.#users.release(record.uid, state.sandboxId)
         throw cause
       }
       await state.writeSpec(record)

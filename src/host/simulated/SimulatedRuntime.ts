@@ -1,7 +1,13 @@
 /** An in-memory, deterministic runtime with faults on demand: for tests and benches only, refused in production. */
 import { Effect, Layer, Stream } from "effect"
 import { GuestUnavailable } from "../../runtime/Guest.ts"
-import { type ResourceSample, Runtime, RuntimeUnavailable, type SandboxSpec } from "../../runtime/Runtime.ts"
+import {
+  type ResourceSample,
+  Runtime,
+  type RuntimeSizes,
+  RuntimeUnavailable,
+  type SandboxSpec
+} from "../../runtime/Runtime.ts"
 import { onlyUnavailable } from "./onlyUnavailable.ts"
 import { simulatedGuest } from "./SimulatedGuest.ts"
 import { type SimulatedMachine, SimulatedWorld } from "./SimulatedWorld.ts"
@@ -14,6 +20,19 @@ const notMeasured: ResourceSample = {
   networkRxBytes: null,
   networkTxBytes: null
 }
+
+const resized = (machine: SimulatedMachine, { vcpus, memoryBytes, volumeBytes }: RuntimeSizes): void => {
+  machine.spec = { ...machine.spec, vcpus, memoryBytes, volumeBytes }
+}
+
+const resizing =
+  (world: SimulatedWorld): Runtime["Service"]["resize"] =>
+  (sandboxId, generation, sizes) =>
+    Effect.gen(function* () {
+      yield* Effect.mapError(world.intercept("resize", sandboxId), onlyUnavailable)
+      const machine = world.machines.get(sandboxId)
+      if (machine?.spec.generation === generation) resized(machine, sizes)
+    })
 
 const bootedMachine = (spec: SandboxSpec): SimulatedMachine => ({
   spec,
@@ -50,6 +69,7 @@ export const simulatedRuntime = (world: SimulatedWorld) =>
       world.volumes.add(spec.sandboxId)
       if (running?.spec.generation === spec.generation) {
         running.state = "running"
+        resized(running, spec)
         return
       }
       world.end(spec.sandboxId)
@@ -77,6 +97,7 @@ export const simulatedRuntime = (world: SimulatedWorld) =>
           })
         )
       ),
+    resize: resizing(world),
     suspend: (sandboxId, generation) =>
       world.intercept("suspend", sandboxId).pipe(
         Effect.mapError(onlyUnavailable),

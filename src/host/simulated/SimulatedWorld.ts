@@ -24,6 +24,7 @@ export type SimulatedCall =
   | "stop"
   | "destroy"
   | "suspend"
+  | "resize"
   | "inventory"
   | "capture"
   | "removeSnapshot"
@@ -133,7 +134,7 @@ export class SimulatedProcess {
 }
 
 export interface SimulatedMachine {
-  readonly spec: SandboxSpec
+  spec: SandboxSpec
   state: "running" | "suspended"
   readonly processes: Map<string, SimulatedProcess>
   /** Starts that reached the guest, by key. A second start for the same key violates at-most-once. */

@@ -182,6 +182,7 @@ const nothingRuns = Layer.succeed(
     provision: () => Effect.never,
     stop: () => Effect.void,
     destroy: () => Effect.never,
+    resize: () => Effect.never,
     suspend: () => Effect.never,
     snapshots: noSnapshots,
     inventory: Effect.fail(new RuntimeUnavailable({ message: "Nothing was started yet." })),

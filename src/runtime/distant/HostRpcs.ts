@@ -77,6 +77,11 @@ export const HostRpcs = RpcGroup.make(
     error: Schema.Union([RuntimeRefused, RuntimeUnavailable]),
     stream: true
   }),
+  /** A host of an older version does not know it: its Sandboxes get other sizes at their next boot. */
+  Rpc.make("Resize", {
+    payload: { ...runtime, vcpus: Vcpus, memoryBytes: Count, volumeBytes: Count },
+    error: RuntimeUnavailable
+  }),
   Rpc.make("Stop", { payload: runtime, error: RuntimeUnavailable }),
   Rpc.make("Destroy", { payload: sandbox, error: RuntimeUnavailable }),
   Rpc.make("Suspend", { payload: runtime, error: Schema.Union([RuntimeUnavailable, RuntimeUnsupported]) }),

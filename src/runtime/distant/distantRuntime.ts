@@ -42,6 +42,7 @@ const changes = ({ hostId, calls, connections, guests, scope, described }: Host)
           Effect.tap(() => Effect.forkIn(Effect.ignore(guests.guest(sandboxId, generation)), scope))
         )
       }),
+    resize: (sandboxId, generation, sizes) => asked(calls.Resize({ hostId, sandboxId, generation, ...sizes })),
     stop: (sandboxId, generation) =>
       Effect.tap(asked(calls.Stop({ hostId, sandboxId, generation })), () =>
         Effect.sync(() => guests.end(sandboxId, generation))

@@ -157,6 +157,8 @@ export const sandboxCommands: Table = {
   leaveRuntime: { lane: "runtime", outcomes: () => [{ label: "frees its room" }], isUrgent: true },
   destroyRuntime: { lane: "runtime", outcomes: destroys },
   suspendRuntime: { lane: "runtime", outcomes: suspends },
+  // It asks the host, and answers nothing.
+  resizeRuntime: { lane: "sizes", outcomes: () => [{ label: "gives it its sizes" }], isUrgent: true },
   lookAtUse: { lane: "runtime", outcomes: looksAtUse },
   lookAtIdleness: { lane: "idleness", outcomes: looksAtIdleness },
   meter: { lane: null, outcomes: meters, isUrgent: true },

@@ -1,9 +1,10 @@
 /** A change whose first answer was lost on the way from its owner: the message is sent again, and finds the Sandbox changed by itself. */
 import { assert, layer } from "@effect/vitest"
-import { Cause, Effect, Exit } from "effect"
+import { Cause, Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { OwnerAway } from "../../../src/engine/ActorError.ts"
 import { ActorHost } from "../../../src/engine/ActorHost.ts"
+import { layerWorld } from "../../../src/host/simulated/SimulatedRuntime.ts"
 import { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
 import { SandboxEnvs } from "../../../src/sandbox/SandboxEnvs.ts"
 import { Sandboxes } from "../../../src/sandbox/Sandboxes.ts"
@@ -11,6 +12,7 @@ import { updateSandbox } from "../../../src/sandbox/updateSandbox.ts"
 import { newAccount, testAtoll } from "../../support/TestAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { createIn } from "../../support/TestSandboxes.ts"
+import { testSettings } from "../../support/TestSettings.ts"
 
 const stage = Effect.gen(function* () {
   const account = yield* newAccount
@@ -45,7 +47,9 @@ const stage = Effect.gen(function* () {
 })
 
 const served = <A, E, R>(body: Effect.Effect<A, E, R>) =>
-  Effect.flatMap(SimulatedWorld.make, (world) => Effect.provide(body, testAtoll(world)))
+  Effect.flatMap(SimulatedWorld.make, (world) =>
+    Effect.provide(body, Layer.mergeAll(testAtoll(world), layerWorld(world), testSettings()))
+  )
 
 layer(TestDatabase.layer, { excludeTestServices: true })("a change that is sent again", (it) => {
   it.effect("is made once, and answered with what it led to, its variables included", () =>

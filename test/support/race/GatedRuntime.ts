@@ -48,6 +48,7 @@ export class GatedRuntime {
         ),
       stop: (sandboxId, generation) => after("stop")(runtime.stop(sandboxId, generation)),
       destroy: (sandboxId) => after("destroy")(runtime.destroy(sandboxId)),
+      resize: (sandboxId, generation, sizes) => after("resize")(runtime.resize(sandboxId, generation, sizes)),
       suspend: (sandboxId, generation) => after("suspend")(runtime.suspend(sandboxId, generation)),
       guest: (sandboxId, generation) =>
         Effect.map(runtime.guest(sandboxId, generation), (guest) => {

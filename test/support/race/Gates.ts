@@ -10,6 +10,7 @@ export const runtimeCalls = [
   "stop",
   "destroy",
   "suspend",
+  "resize",
   "inventory",
   "start",
   "attach",

@@ -123,15 +123,16 @@ describe("the Sandbox machine", () => {
     assert.isAbove(overruled, 0)
   })
 
-  it("is metered whenever it begins or ends to run, and when it is deleted", () => {
+  it("is metered whenever it begins or ends to run, gets other sizes, and when it is deleted", () => {
     let metered = 0
     for (const { snapshot, steps } of reached) {
-      for (const { verdict } of steps) {
+      for (const { event, verdict } of steps) {
         if (verdict.type !== "accepted") continue
+        const isResized = (event["changes"] as { readonly profile?: unknown } | undefined)?.profile !== undefined
         const [from, to] = [snapshot.value, verdict.snapshot.value]
         const isWanted = (from === "running") !== (to === "running") || (to === "deleted" && from !== "deleted")
         const times = verdict.commands.filter(({ type }) => type === "meter").length
-        assert.strictEqual(times, isWanted ? 1 : 0, `${from} ${to}`)
+        assert.strictEqual(times, isWanted || isResized ? 1 : 0, `${from} ${to}`)
         metered += times
       }
     }
@@ -203,8 +204,8 @@ describe("the Sandbox machine", () => {
       const context = verdict.snapshot.context as SandboxContext
       assert.deepStrictEqual([verdict.snapshot.value, event["edition"]], [state, before.edition])
       assert.deepInclude(context, { ...(event["changes"] as object), edition: before.edition + 1 })
-      const { name, metadata, env, lifetime } = inputOf(before)
-      assert.deepStrictEqual(context.madeWith, { name, metadata, env, lifetime })
+      const { name, metadata, env, lifetime, profile } = inputOf(before)
+      assert.deepStrictEqual(context.madeWith, { name, metadata, env, lifetime, profile })
       assert.strictEqual(context.updatedAt, before.updatedAt)
       taken++
     }

@@ -2426,6 +2426,20 @@ class WorkspaceNotEmptyErrorDetails:
 
 
 @dataclass(frozen=True)
+class MemoryInUseErrorDetails:
+    """What a program needs beside the code."""
+
+    used_bytes: int
+    """How much memory it has in use."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "MemoryInUseErrorDetails":
+        return cls(
+            used_bytes=data["usedBytes"],
+        )
+
+
+@dataclass(frozen=True)
 class TextAmbiguousErrorDetails:
     """What a program needs beside the code."""
 
@@ -2615,10 +2629,6 @@ class ServiceUnavailableErrorDetails:
 
 @dataclass(frozen=True)
 class Profile:
-    """Its sizes; each is within the bounds in `GET /me`, else 400 with the bounds. Absent or null, as each part of it:
-    with a snapshotId as the snapshot has it, else as the operator has chosen.
-    """
-
     vcpus: Given[Optional[float]] = UNSET
     """Virtual CPUs, in steps of 0.1."""
     memory_bytes: Given[Optional[int]] = UNSET
@@ -2711,6 +2721,7 @@ __all__ = [
     "MeAccount",
     "MeApiKey",
     "MeLimits",
+    "MemoryInUseErrorDetails",
     "MermaidMachine",
     "Metadata",
     "MethodNotAllowedErrorDetails",

@@ -11,6 +11,7 @@ from .schemas import (
     ExecutionResult,
     InternalErrorDetails,
     InvalidRequestErrorDetails,
+    MemoryInUseErrorDetails,
     MethodNotAllowedErrorDetails,
     PayloadTooLargeErrorDetails,
     PreconditionFailedErrorDetails,
@@ -147,6 +148,13 @@ class WorkspaceNotEmptyError(AtollError):
 
     code: Literal["WORKSPACE_NOT_EMPTY"]
     details: WorkspaceNotEmptyErrorDetails
+
+
+class MemoryInUseError(AtollError):
+    """`MEMORY_IN_USE`"""
+
+    code: Literal["MEMORY_IN_USE"]
+    details: MemoryInUseErrorDetails
 
 
 class PreviewExistsError(AtollError):
@@ -342,6 +350,7 @@ BY_CODE: Dict[str, Tuple[Type[AtollError], Callable[[Any], Any]]] = {
     "MEMORY_NOT_SUPPORTED": (MemoryNotSupportedError, lambda details: None),
     "WORKSPACE_QUOTA_EXCEEDED": (WorkspaceQuotaExceededError, lambda details: WorkspaceQuotaExceededErrorDetails.from_json(details)),
     "WORKSPACE_NOT_EMPTY": (WorkspaceNotEmptyError, lambda details: WorkspaceNotEmptyErrorDetails.from_json(details)),
+    "MEMORY_IN_USE": (MemoryInUseError, lambda details: MemoryInUseErrorDetails.from_json(details)),
     "PREVIEW_EXISTS": (PreviewExistsError, lambda details: None),
     "CURSOR_STALE": (CursorStaleError, lambda details: None),
     "TEXT_NOT_FOUND": (TextNotFoundError, lambda details: None),
@@ -386,6 +395,7 @@ __all__ = [
     "InvalidPathError",
     "InvalidRequestError",
     "IsADirectoryError",
+    "MemoryInUseError",
     "MemoryNotSupportedError",
     "MethodNotAllowedError",
     "NetworkDisabledError",

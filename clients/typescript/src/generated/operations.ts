@@ -176,7 +176,7 @@ export interface Operations {
     }
     readonly answer: SandboxResponse
   }
-  /** Change a Sandbox's name, metadata, variables or lifetime. Scope: sandbox:create. */
+  /** Change a Sandbox's name, metadata, variables, sizes or lifetime. Scope: sandbox:create. */
   readonly updateSandbox: {
     readonly path: {
       readonly id: SandboxId

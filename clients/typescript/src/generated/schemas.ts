@@ -548,6 +548,7 @@ export type EndpointId = string
  * | `MEMORY_NOT_SUPPORTED` | 422 |  |
  * | `WORKSPACE_QUOTA_EXCEEDED` | 409 | limit |
  * | `WORKSPACE_NOT_EMPTY` | 409 | sandboxCount |
+ * | `MEMORY_IN_USE` | 409 | usedBytes |
  * | `PREVIEW_EXISTS` | 409 |  |
  * | `CURSOR_STALE` | 409 |  |
  * | `TEXT_NOT_FOUND` | 409 |  |
@@ -574,7 +575,7 @@ export type EndpointId = string
  * | `PREVIEW_TRANSPORT_UNAVAILABLE` | 503 |  |
  * | `CLEANUP_PENDING` | 503 |  |
  */
-export type Error = InvalidRequestError | InvalidPathError | NetworkDisabledError | UnauthenticatedError | CreditExhaustedError | ScopeRequiredError | AccountSuspendedError | CrossSiteRequestError | NotFoundError | MethodNotAllowedError | ExecutionTimeoutError | IdempotencyConflictError | SnapshotNotReadyError | SandboxNotCapturableError | MemoryNotSupportedError | WorkspaceQuotaExceededError | WorkspaceNotEmptyError | PreviewExistsError | CursorStaleError | TextNotFoundError | TextAmbiguousError | DestinationExistsError | DirectoryNotEmptyError | NotADirectoryError | IsADirectoryError | AlreadyExistsError | ArchiveIncompleteError | PreconditionFailedError | PayloadTooLargeError | StorageFullError | UnsupportedMediaTypeError | SandboxLimitReachedError | StorageLimitReachedError | SnapshotLimitReachedError | RateLimitedError | InternalError | UnsupportedByRuntimeError | SandboxUnavailableError | ServiceUnavailableError | RuntimeUnavailableError | PreviewTransportUnavailableError | CleanupPendingError
+export type Error = InvalidRequestError | InvalidPathError | NetworkDisabledError | UnauthenticatedError | CreditExhaustedError | ScopeRequiredError | AccountSuspendedError | CrossSiteRequestError | NotFoundError | MethodNotAllowedError | ExecutionTimeoutError | IdempotencyConflictError | SnapshotNotReadyError | SandboxNotCapturableError | MemoryNotSupportedError | WorkspaceQuotaExceededError | WorkspaceNotEmptyError | MemoryInUseError | PreviewExistsError | CursorStaleError | TextNotFoundError | TextAmbiguousError | DestinationExistsError | DirectoryNotEmptyError | NotADirectoryError | IsADirectoryError | AlreadyExistsError | ArchiveIncompleteError | PreconditionFailedError | PayloadTooLargeError | StorageFullError | UnsupportedMediaTypeError | SandboxLimitReachedError | StorageLimitReachedError | SnapshotLimitReachedError | RateLimitedError | InternalError | UnsupportedByRuntimeError | SandboxUnavailableError | ServiceUnavailableError | RuntimeUnavailableError | PreviewTransportUnavailableError | CleanupPendingError
 
 /** A command to run and to wait for. */
 export interface ExecuteRequest {
@@ -1072,6 +1073,27 @@ export interface Me {
     /** Most that the volumes of one workspace are together. */
     readonly workspaceStorageBytes: number
     readonly profile: ProfileBounds
+  }
+}
+
+/**
+ * 409. The Sandbox has more memory in use. End processes in it, or stop it before it gets less.
+ *
+ * Cause: PATCH asks for less memory than the running Sandbox has in use; details.usedBytes says how much that is.
+ *
+ * Next step: End processes in it, or stop it first: at its next start it has the memory that you asked for.
+ */
+export interface MemoryInUseError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "MEMORY_IN_USE"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** How much memory it has in use. */
+    readonly usedBytes: number
   }
 }
 
@@ -2209,6 +2231,20 @@ export interface UpdateSandboxRequest {
    */
   readonly env?: { readonly [name: string]: string | null } | null | undefined
   /**
+   * Its sizes, by part: one that is absent or null stays. Each is within the bounds in `GET /me`, and diskBytes never
+   * shrinks, else 400. A namespace Sandbox that runs gets them immediately, and a virtual machine at its next start; it
+   * costs what they say from this change on. Less memory than a running namespace Sandbox has in use: 409
+   * MEMORY_IN_USE. A volume that cannot grow while it is in use grows at the next start.
+   */
+  readonly profile?: {
+    /** Virtual CPUs, in steps of 0.1. */
+    readonly vcpus?: number | null | undefined
+    /** Memory, in whole MiB. */
+    readonly memoryBytes?: number | null | undefined
+    /** The size of its volume, in whole MiB. */
+    readonly diskBytes?: number | null | undefined
+  } | null | undefined
+  /**
    * By part: one that is absent stays, one with null is removed. null: all are. Time counts from the boot
    * (stopAfterSeconds) and from the stop (deleteAfterStoppedSeconds), not from this change: an instant that has passed
    * already takes effect immediately. An idle time counts from this change at the earliest.
@@ -2423,6 +2459,7 @@ export interface ErrorByCode {
   readonly MEMORY_NOT_SUPPORTED: MemoryNotSupportedError
   readonly WORKSPACE_QUOTA_EXCEEDED: WorkspaceQuotaExceededError
   readonly WORKSPACE_NOT_EMPTY: WorkspaceNotEmptyError
+  readonly MEMORY_IN_USE: MemoryInUseError
   readonly PREVIEW_EXISTS: PreviewExistsError
   readonly CURSOR_STALE: CursorStaleError
   readonly TEXT_NOT_FOUND: TextNotFoundError

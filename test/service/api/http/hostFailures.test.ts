@@ -26,6 +26,7 @@ const failing: Readonly<Record<SimulatedCall, number>> = {
   stop: 2,
   destroy: 2,
   suspend: 2,
+  resize: 2,
   inventory: 9,
   capture: 9,
   removeSnapshot: 2,
@@ -85,6 +86,9 @@ const told = async (api: TestApi["Service"], call: keyof typeof failing) => {
     await events.until(() => events.transitions.some(({ data }) => data.to === "deleted"))
     await send("GET", `/snapshots/${snapshot.id}/transitions`)
   }
+  await send("PATCH", path, { profile: { vcpus: 0.5 } })
+  // No event shows that.
+  if (call === "resize") await untilFound(() => left < failing[call])
   if (call === "suspend") await has("SUSPEND_FAILED")
   // It fails when the reconciler next asks, which no event shows.
   if (call === "inventory") await untilFound(() => left < failing[call])

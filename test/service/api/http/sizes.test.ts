@@ -1,9 +1,12 @@
 /** Sizes that a request names: their bounds, their quota, and what they cost. */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Deferred, Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { scopes } from "../../../../schemas/Access.ts"
+import { verifyUsage } from "../../../../src/wallet/verify/verifyUsage.ts"
 import { TestApi } from "../../../support/http/TestApi.ts"
+import { untilFound } from "../../../support/until.ts"
 
 const MiB = 1024 ** 2
 const GiB = 1024 ** 3
@@ -25,7 +28,10 @@ const newTenant = async (api: TestApi["Service"]) => {
     api.send("POST", `/api/v2${path}`, { key, body, headers: { "idempotency-key": idempotencyKey } })
   const workspaceId = (await post("/workspaces", { name: "w" })).json.workspace.id
   return {
+    send: (method: string, path: string, body?: unknown) =>
+      api.send(method, `/api/v2${path}`, { key, ...(body === undefined ? {} : { body }) }),
     get: (path: string) => api.send("GET", `/api/v2${path}`, { key }),
+    begin: (profile: unknown) => post("/sandboxes", { workspaceId, networkEnabled: false, profile }),
     create: (profile: unknown, idempotencyKey?: string) =>
       post("/sandboxes?wait=running", { workspaceId, networkEnabled: false, profile }, idempotencyKey)
   }
@@ -113,6 +119,127 @@ layer(TestApi.layer(settings), { excludeTestServices: true })("a Sandbox's sizes
       const refused = await create({ diskBytes: GiB + MiB })
       assert.deepStrictEqual([refused.status, refused.json.code], [429, "STORAGE_LIMIT_REACHED"])
       assert.strictEqual((await create({ diskBytes: GiB })).status, 201)
+    })
+  )
+
+  const resized = (tenant: Awaited<ReturnType<typeof newTenant>>, id: string, profile: unknown) =>
+    tenant.send("PATCH", `/sandboxes/${id}`, { profile })
+
+  it.effect("change by part, in the transition log and on the host while it runs; the same again changes nothing", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi
+      const tenant = yield* Effect.promise(() => newTenant(api))
+      yield* Effect.promise(async () => {
+        const { id } = (await tenant.create({ diskBytes: GiB })).json.sandbox
+        const larger = { vcpus: 2.1, memoryBytes: 512 * MiB, diskBytes: 2 * GiB }
+        const { status, json } = await resized(tenant, id, { vcpus: 2.1, diskBytes: 2 * GiB, memoryBytes: null })
+        assert.deepStrictEqual([status, json.sandbox.profile], [200, larger])
+        assert.strictEqual(json.sandbox.volume.sizeBytes, 2 * GiB)
+        await untilFound(() => {
+          const spec = api.world.machines.get(id)?.spec
+          return spec?.vcpus === 2.1 && spec.volumeBytes === 2 * GiB
+        })
+        assert.deepStrictEqual((await resized(tenant, id, { vcpus: 2.1 })).json.sandbox.profile, larger)
+        const { transitions } = (await tenant.get(`/sandboxes/${id}/transitions`)).json
+        assert.deepStrictEqual(
+          (transitions as ReadonlyArray<{ event: { type: string; changes?: unknown } }>)
+            .filter(({ event }) => event.type === "CHANGED")
+            .map(({ event }) => event.changes),
+          [{ profile: larger }]
+        )
+      })
+    })
+  )
+
+  it.effect("change while it is stopped, and are those of its next boot", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi
+      const tenant = yield* Effect.promise(() => newTenant(api))
+      yield* Effect.promise(async () => {
+        const { id } = (await tenant.create({})).json.sandbox
+        await tenant.send("POST", `/sandboxes/${id}/stop`)
+        const { json } = await resized(tenant, id, { memoryBytes: GiB })
+        assert.deepStrictEqual([json.sandbox.status, json.sandbox.profile.memoryBytes], ["stopped", GiB])
+        await tenant.send("POST", `/sandboxes/${id}/start?wait=running`)
+        assert.strictEqual(api.world.machines.get(id)?.spec.memoryBytes, GiB)
+        await tenant.send("DELETE", `/sandboxes/${id}`)
+        assert.strictEqual((await resized(tenant, id, { vcpus: 1 })).status, 404)
+      })
+    })
+  )
+
+  it.effect("are those of a boot that they change under", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi
+      const tenant = yield* Effect.promise(() => newTenant(api))
+      const held = yield* Deferred.make<void>()
+      let arrivals = 0
+      api.world.intercept = (call) =>
+        Effect.suspend(() => (call === "provision" && ++arrivals === 1 ? Deferred.await(held) : Effect.void))
+      yield* Effect.promise(async () => {
+        const { id } = (await tenant.begin({})).json.sandbox
+        await untilFound(() => arrivals > 0)
+        const { json } = await resized(tenant, id, { vcpus: 1.5 })
+        assert.deepStrictEqual([json.sandbox.status, json.sandbox.profile.vcpus], ["pending", 1.5])
+        Effect.runSync(Deferred.succeed(held, undefined))
+        await untilFound(async () => (await tenant.get(`/sandboxes/${id}`)).json.sandbox.status === "running")
+        assert.strictEqual(api.world.machines.get(id)?.spec.vcpus, 1.5)
+        api.world.intercept = () => Effect.void
+      })
+    })
+  )
+
+  it.effect("beyond bounds, beyond the workspace's storage or smaller for a volume change nothing", () =>
+    withTenant(async (tenant) => {
+      const { id, profile } = (await tenant.create({ diskBytes: 2 * GiB })).json.sandbox
+      const shrunk = await resized(tenant, id, { vcpus: 1, diskBytes: GiB })
+      assert.deepStrictEqual(
+        [shrunk.status, shrunk.json.details.issues],
+        [400, [{ path: ["profile", "diskBytes"], message: `A volume never shrinks: this one has ${2 * GiB} bytes.` }]]
+      )
+      const most = await resized(tenant, id, { vcpus: 3 })
+      assert.deepStrictEqual([most.status, most.json.details.issues[0].path], [400, ["profile", "vcpus"]])
+      assert.strictEqual((await tenant.create({ diskBytes: 2 * GiB })).status, 201)
+      const full = await resized(tenant, id, { diskBytes: 3 * GiB + MiB })
+      assert.deepStrictEqual([full.status, full.json.code], [429, "STORAGE_LIMIT_REACHED"])
+      assert.deepStrictEqual((await tenant.get(`/sandboxes/${id}`)).json.sandbox.profile, profile)
+      assert.strictEqual((await resized(tenant, id, { diskBytes: 3 * GiB })).status, 200)
+    })
+  )
+
+  it.effect("of concurrent changes never exceed the workspace's storage", () =>
+    withTenant(async (tenant) => {
+      const made = await Promise.all([1, 2, 3].map(() => tenant.create({ diskBytes: GiB })))
+      const answers = await Promise.all(
+        made.map(({ json }) => resized(tenant, json.sandbox.id, { diskBytes: 2 * GiB, vcpus: 1 }))
+      )
+      assert.deepStrictEqual(answers.map(({ status }) => status).toSorted(), [200, 200, 429])
+    })
+  )
+
+  it.effect("cost what they are from their change on", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const api = yield* TestApi
+      const tenant = yield* Effect.promise(() => newTenant(api))
+      const id = yield* Effect.promise(async () => {
+        const { id } = (await tenant.create({ vcpus: 0.3, diskBytes: GiB })).json.sandbox
+        await resized(tenant, id, { vcpus: 2.5, diskBytes: 2 * GiB })
+        await tenant.send("POST", `/sandboxes/${id}/stop`)
+        await resized(tenant, id, { diskBytes: 3 * GiB })
+        await tenant.send("DELETE", `/sandboxes/${id}`)
+        return id as string
+      })
+      const posted = sql<{ at: string }>`select 1 from meters where sandbox_id = ${id} and closed_at is not null`
+      yield* Effect.promise(() => untilFound(async () => (await Effect.runPromise(posted)).length > 0))
+      const segments = yield* sql<{ sizes: string }>`
+        select distinct case when is_running then milli_vcpus end || ' ' || volume_bytes / ${BigInt(GiB)} as sizes from segments
+        where sandbox_id = ${id} and sign = 1 order by 1`
+      assert.deepStrictEqual(
+        segments.map(({ sizes }) => sizes),
+        ["2500 2", "300 1", null]
+      )
+      assert.deepStrictEqual((yield* verifyUsage(sql, null)).differences, [])
     })
   )
 })

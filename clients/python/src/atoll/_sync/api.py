@@ -241,10 +241,11 @@ class Api:
         name: Given[Optional[str]] = UNSET,
         metadata: Given[Optional[Dict[str, Optional[str]]]] = UNSET,
         env: Given[Optional[Dict[str, Optional[str]]]] = UNSET,
+        profile: Given[Optional[Profile]] = UNSET,
         lifetime: Given[Optional[Lifetime]] = UNSET,
         attempt_seconds: Optional[float] = None,
     ) -> SandboxResponse:
-        """Change a Sandbox's name, metadata, variables or lifetime. Scope: sandbox:create.
+        """Change a Sandbox's name, metadata, variables, sizes or lifetime. Scope: sandbox:create.
 
         name: null: none.
         metadata: By key: a key that is not named stays, one with null is removed. null: all are. At most 32 pairs in
@@ -253,6 +254,10 @@ class Api:
         They are secrets: stored sealed, and answered by name only. At most 65536 bytes of UTF-8 together; values
         contain no NUL. By name: one that is not named stays, one with null is removed. null: all are. Commands that
         begin afterwards get the new ones. At most 128 in the end.
+        profile: Its sizes, by part: one that is absent or null stays. Each is within the bounds in `GET /me`, and
+        diskBytes never shrinks, else 400. A namespace Sandbox that runs gets them immediately, and a virtual machine
+        at its next start; it costs what they say from this change on. Less memory than a running namespace Sandbox
+        has in use: 409 MEMORY_IN_USE. A volume that cannot grow while it is in use grows at the next start.
         lifetime: By part: one that is absent stays, one with null is removed. null: all are. Time counts from the
         boot (stopAfterSeconds) and from the stop (deleteAfterStoppedSeconds), not from this change: an instant that
         has passed already takes effect immediately. An idle time counts from this change at the earliest.
@@ -262,7 +267,7 @@ class Api:
             "PATCH",
             "/api/v2/sandboxes/{id}",
             path={"id": id},
-            json={"name": name, "metadata": metadata, "env": env, "lifetime": lifetime},
+            json={"name": name, "metadata": metadata, "env": env, "profile": profile, "lifetime": lifetime},
         )
         return self.transport.json(request, SandboxResponse.from_json, attempt_seconds)
 
