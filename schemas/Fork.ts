@@ -68,7 +68,7 @@ export interface ForkResponse extends Schema.Schema.Type<typeof ForkResponse> {}
 
 export const LineageParent = Schema.Struct({
   snapshotId: SnapshotId,
-  sandboxId: SandboxId.annotate({ description: "The Sandbox that the snapshot was taken of." })
+  sandboxId: SandboxId
 }).annotate({
   identifier: "LineageParent",
   description: "One step back: a snapshot, and the Sandbox that it was taken of."
@@ -76,9 +76,12 @@ export const LineageParent = Schema.Struct({
 
 export const LineageChild = Schema.Struct({
   snapshotId: SnapshotId,
-  sandboxId: SandboxId.annotate({ description: "The Sandbox that was made of the snapshot." }),
+  sandboxId: SandboxId,
   createdAt: Timestamp.annotate({ description: "When it was made." })
-}).annotate({ identifier: "LineageChild", description: "A Sandbox that was made of a snapshot of this one." })
+}).annotate({
+  identifier: "LineageChild",
+  description: "A Sandbox (sandboxId) that was made of a snapshot of this one."
+})
 
 export const SandboxLineage = Schema.Struct({
   parents: Schema.Array(LineageParent).annotate({

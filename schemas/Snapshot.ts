@@ -54,7 +54,7 @@ export const SnapshotList = Schema.Struct({
 export interface SnapshotList extends Schema.Schema.Type<typeof SnapshotList> {}
 
 const listQuery = {
-  sandboxId: Schema.optionalKey(SandboxId.annotate({ description: "Only those that were taken of this Sandbox." })),
+  sandboxId: Schema.optionalKey(SandboxId),
   status: Schema.optionalKey(
     several(SnapshotStatus, "Only those in one of these: the parameter repeated, or commas between them.")
   ),
@@ -105,7 +105,7 @@ const snapshotCalls = HttpApiGroup.make("snapshots").add(
       OpenApi.annotations({
         identifier: "listSnapshots",
         summary: "List snapshots",
-        description: "Filters are optional and all must match."
+        description: "Filters are optional and all must match. sandboxId: those that were taken of that Sandbox."
       })
     ),
   HttpApiEndpoint.get("getSnapshot", "/snapshots/:id", { params, success: SnapshotResponse, error: NotFound })

@@ -19,7 +19,7 @@ const untilReady = (description: string) =>
 
 export const Snapshot = Schema.Struct({
   id: SnapshotId,
-  sandboxId: SandboxId.annotate({ description: "The Sandbox that it was taken of; that may be deleted meanwhile." }),
+  sandboxId: SandboxId,
   workspaceId: WorkspaceId,
   sandboxRevision: Schema.Int.annotate({
     description: "The revision of the Sandbox's transition log at which it was asked for."
@@ -51,7 +51,7 @@ export const Snapshot = Schema.Struct({
   deletedAt: Schema.NullOr(Timestamp).annotate({ description: "When it was deleted; null: it is not." })
 }).annotate({
   identifier: "Snapshot",
-  description: "The volume of a Sandbox as it was at one instant. It outlives the Sandbox."
+  description: "The volume of a Sandbox (sandboxId) as it was at one instant. It outlives the Sandbox."
 })
 export interface Snapshot extends Schema.Schema.Type<typeof Snapshot> {}
 

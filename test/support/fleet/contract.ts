@@ -137,5 +137,9 @@ export const inProcess: Readonly<Record<string, string>> = {
     "crashes simulated machines between any two steps, and counts in the service what is open",
   "test/service/access/serviceAccess/tunnel.test.ts":
     "the gateway alone: simulated programs that hold or break off, whose connections it counts",
+  "test/service/snapshot/captures.test.ts": "holds up and fails simulated captures in its process",
+  "test/service/snapshot/forks.test.ts": "holds up and fails simulated captures in its process",
+  "test/service/snapshot/snapshotLimits.test.ts": "counts the bytes of simulated images",
+  "test/service/snapshot/snapshots.test.ts": "looks at simulated images, and holds up simulated boots",
   "test/service/wallet/openWays.test.ts": "puts simulated machines to sleep, and counts in the service what is open"
 }

@@ -51,6 +51,7 @@ ProcessId = str
 """The id of a process; opaque."""
 
 SandboxId = str
+"""The id of a Sandbox; ids sort by age."""
 
 SandboxStatus = Literal["pending", "running", "stopping", "stopped", "sleeping", "deleting", "deleted", "expired", "failed"]
 """What it does now. deleted, expired (a limit refused it) and failed are final; stopped and sleeping ones can be
@@ -707,7 +708,7 @@ class Issue:
 
 @dataclass(frozen=True)
 class LineageChild:
-    """A Sandbox that was made of a snapshot of this one."""
+    """A Sandbox (sandboxId) that was made of a snapshot of this one."""
 
     snapshot_id: SnapshotId
     sandbox_id: SandboxId
@@ -1799,7 +1800,7 @@ class ServiceAccessRevoke:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The volume of a Sandbox as it was at one instant. It outlives the Sandbox."""
+    """The volume of a Sandbox (sandboxId) as it was at one instant. It outlives the Sandbox."""
 
     id: SnapshotId
     sandbox_id: SandboxId

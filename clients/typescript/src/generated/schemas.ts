@@ -872,7 +872,7 @@ export interface Issue {
   readonly message: string
 }
 
-/** A Sandbox that was made of a snapshot of this one. */
+/** A Sandbox (sandboxId) that was made of a snapshot of this one. */
 export interface LineageChild {
   readonly snapshotId: SnapshotId
   readonly sandboxId: SandboxId
@@ -1591,6 +1591,7 @@ export interface SandboxHistory {
   readonly nextCursor: string | null
 }
 
+/** The id of a Sandbox; ids sort by age. */
 export type SandboxId = string
 
 /**
@@ -1817,7 +1818,7 @@ export interface ServiceUnavailableError {
   } | null
 }
 
-/** The volume of a Sandbox as it was at one instant. It outlives the Sandbox. */
+/** The volume of a Sandbox (sandboxId) as it was at one instant. It outlives the Sandbox. */
 export interface Snapshot {
   readonly id: SnapshotId
   readonly sandboxId: SandboxId

@@ -210,6 +210,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
         operations.filter(({ responses }) => status in responses).map(({ operationId }) => operationId)
       assert.sameMembers(having("402"), [
         "createSandbox",
+        "createSnapshot",
+        "forkSandbox",
         "startSandbox",
         "execute",
         "startOperation",

@@ -268,15 +268,17 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
       await held("waitOperation", "POST", `${started}/wait`, { body: { timeoutSeconds: 1 } })
       await held("cancelOperation", "POST", `${started}/cancel`)
       await held("createPreview", "POST", `${sandbox}/previews`, { body: { port: 3000 } })
+      const { snapshot } = await held("createSnapshot", "POST", `${sandbox}/snapshots`)
+      await held("updateSnapshot", "PATCH", `/snapshots/${snapshot.id}`, { body: { name: "c" } })
+      await held("forkSandbox", "POST", `${sandbox}/fork`, { body: { count: 1 }, headers: headers() })
+      const idIn = (path: string) =>
+        path.includes("/workspaces/") ? workspaceId : path.includes("/snapshots/") ? snapshot.id : id
       // Simulated machines cannot answer it, or its answer does not end.
       const others = ["getOpenApi", "openTerminal", "openTunnel", "statFile", "listFiles", "listProcesses"]
       for (const { path, method, operation: one } of operationsOf(document)) {
         if (method !== "GET" || others.includes(one.operationId)) continue
         if (!("application/json" in (one.responses["200"]?.content ?? {}))) continue
-        const at = path
-          .slice("/api/v2".length)
-          .replace("{operationId}", operation.id)
-          .replace("{id}", path.includes("/workspaces/") ? workspaceId : id)
+        const at = path.slice("/api/v2".length).replace("{operationId}", operation.id).replace("{id}", idIn(path))
         await held(
           one.operationId,
           method,
