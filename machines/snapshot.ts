@@ -73,6 +73,8 @@ type Tag =
   | "usable"
   /** Its host shall have nothing of it, or nothing much longer. */
   | "removed"
+  /** There is no image, and none comes: what its host still has of it is removed. */
+  | "imageless"
   /** Nothing but its record is left. */
   | "gone"
 
@@ -216,7 +218,7 @@ export const snapshotMachine = setup({
     },
     failed: {
       description: "There is no image. The record tells why until it is deleted.",
-      tags: ["counted"],
+      tags: ["counted", "imageless"],
       meta: {
         // The removal that this state asked for.
         unchanged: ["IMAGE_GONE"],
@@ -235,7 +237,7 @@ export const snapshotMachine = setup({
     deleted: {
       type: "final",
       description: "Gone. The record and its log stay readable for the retention time.",
-      tags: ["removed", "gone"],
+      tags: ["removed", "imageless", "gone"],
       meta: { unchanged: ["DELETE"], refuses: { ...ending, IMAGE_GONE: "SNAPSHOT_DELETED" } }
     }
   }

@@ -1,6 +1,6 @@
 /** The image that a first boot needs: it waits until the Sandbox's snapshot is made, or says why there will be none. */
 import { Effect } from "effect"
-import { hasNeverRun } from "../../machines/sandbox.ts"
+import { hasNeverRun, originOf } from "../../machines/sandbox.ts"
 import { snapshotMachine, wasReady } from "../../machines/snapshot.ts"
 import type { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import type { SnapshotContext } from "../../schemas/contexts/Snapshot.ts"
@@ -42,12 +42,13 @@ export const bootImage = Effect.gen(function* () {
       Effect.provideContext(services)
     )
 
-  /** A later boot leaves it to the host: the volume may be there already. */
-  return (context: SandboxContext): Effect.Effect<void, RuntimeRefused> =>
-    context.snapshotId === null || !hasNeverRun(context)
-      ? Effect.void
-      : Effect.flatMap(made(context.snapshotId), (snapshot) => {
-          const message = lackOf(snapshot)
-          return message === null ? Effect.void : Effect.fail(new RuntimeRefused({ code: "SNAPSHOT_MISSING", message }))
-        })
+  /** After a stop before the first boot had ended, the host says whether the image is missing: the volume may be there already. */
+  return (context: SandboxContext): Effect.Effect<void, RuntimeRefused> => {
+    const snapshotId = originOf(context)
+    if (snapshotId === null) return Effect.void
+    return Effect.flatMap(made(snapshotId), (snapshot) => {
+      const message = hasNeverRun(context) ? lackOf(snapshot) : null
+      return message === null ? Effect.void : Effect.fail(new RuntimeRefused({ code: "SNAPSHOT_MISSING", message }))
+    })
+  }
 })

@@ -1,6 +1,6 @@
 /**
- * The reconciler of the snapshots of one host: removes images that no snapshot has, such as the unfinished one of a killed service, and tells snapshots
- * whose image the host does not have any more.
+ * The reconciler of the snapshots of one host: removes images that no snapshot has, such as the unfinished one of a killed service, or the late one of a
+ * capture that seemed to fail; and tells snapshots whose image the host does not have any more.
  */
 import { Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -10,7 +10,7 @@ import { ActorHost } from "../engine/ActorHost.ts"
 import type { RuntimeUnavailable, Snapshots } from "../runtime/Runtime.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
 import { fieldOf } from "../store/SnapshotFields.ts"
-import { isSnapshotGone, usableSnapshotStates } from "./snapshotStates.ts"
+import { isSnapshotImageless, usableSnapshotStates } from "./snapshotStates.ts"
 
 /** Log lines of one pass name at most so many images: the host decides how many it lists. */
 const namedMax = 64
@@ -45,9 +45,9 @@ export const snapshotPass = Effect.gen(function* () {
     const usable = yield* Effect.orDie(findUsable(hostId))
     const images = yield* snapshots.inventory
     const known = new Map((yield* Effect.orDie(findKnown(images))).map(({ id, status }) => [id, status]))
-    const orphans = images.filter((id) => !known.has(id) || isSnapshotGone(known.get(id)!))
+    const orphans = images.filter((id) => !known.has(id) || isSnapshotImageless(known.get(id)!))
     for (const [index, id] of orphans.entries()) {
-      if (index < namedMax) yield* Effect.logWarning(`Removing the image ${id}, which no snapshot has`)
+      if (index < namedMax) yield* Effect.logWarning(`Removing the image ${id}, which no snapshot needs`)
       // A failed removal must not block the others.
       yield* snapshots
         .remove(id, hostId)

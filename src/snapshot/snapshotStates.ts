@@ -8,3 +8,5 @@ export const countedSnapshotStates = taggedStates(snapshotMachine, "counted")
 export const usableSnapshotStates = taggedStates(snapshotMachine, "usable")
 /** Nothing but its record is left. */
 export const isSnapshotGone = isTagged(snapshotMachine, "gone")
+/** What its host has of it is removed. */
+export const isSnapshotImageless = isTagged(snapshotMachine, "imageless")

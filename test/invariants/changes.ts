@@ -42,7 +42,8 @@ export const generationsOnlyGrow: ChangeInvariant = {
 export const generationsOfDependentsStay: ChangeInvariant = {
   sentence: "What lives in a generation of a Sandbox never moves to another.",
   broken: (before, after) =>
-    !["sandbox", "host", "wallet"].includes(before.kind) && after.context.generation !== before.context.generation
+    !["sandbox", "host", "wallet", "snapshot"].includes(before.kind) &&
+    after.context.generation !== before.context.generation
       ? `${before.id} moved from generation ${before.context.generation} to ${after.context.generation}.`
       : null
 }

@@ -11,6 +11,7 @@ import { sandboxOf, type World } from "../proofs/product/World.ts"
 import { everyChange } from "./changes.ts"
 import { changesBetween } from "./Moment.ts"
 import { everyMoment } from "./moments.ts"
+import { snapshotEdges, snapshotLiveness, snapshotStates } from "./ofSnapshots.ts"
 
 type State = StateInvariant<World>
 type Edge = EdgeInvariant<World>
@@ -98,13 +99,19 @@ const ofChanges: ReadonlyArray<Edge> = everyChange.map((invariant) => ({
   broken: (before, _, after) => changesBetween(before, after, invariant)
 }))
 
-export const stateInvariants: ReadonlyArray<State> = [...ofMoments, theLedgerFollows, theWalletFollows]
+export const stateInvariants: ReadonlyArray<State> = [
+  ...ofMoments,
+  theLedgerFollows,
+  theWalletFollows,
+  ...snapshotStates
+]
 export const edgeInvariants: ReadonlyArray<Edge> = [
   ...ofChanges,
   deletesAreTaken,
   terminalsTakeNoResult,
   onlyItsGeneration,
-  oneStepAtATime
+  oneStepAtATime,
+  ...snapshotEdges
 ]
 
 /** By themselves: without a client, and without a fault. */
@@ -239,5 +246,6 @@ const always: ReadonlyArray<Goal> = [
 export const livenessOf = (kinds: ReadonlyArray<string>): ReadonlyArray<Goal> => [
   ...always,
   ...(kinds.includes("wallet") ? [creditHolds] : []),
-  ...(kinds.includes("host") ? [lostHostsEmpty] : [])
+  ...(kinds.includes("host") ? [lostHostsEmpty] : []),
+  ...(kinds.includes("snapshot") ? snapshotLiveness : [])
 ]

@@ -202,5 +202,64 @@ export const faults: ReadonlyArray<Fault> = [
     ({ states }) => {
       states["joining"]!.on["CANARY_PASSED"] = { target: "ready", actions: ["noteProven"], description: "Planted." }
     }
+  ),
+  fault(
+    "a failed capture that leaves its image",
+    "fork",
+    "snapshot",
+    "No image stays on the host that no snapshot has, or one that failed or is deleted.",
+    ({ states }) => {
+      states["failed"]!.tags = without(states["failed"]!.tags, "imageless")
+    },
+    { isPrompt: true }
+  ),
+  fault(
+    "a deletion that leaves the image",
+    "fork",
+    "snapshot",
+    "A deletion of a snapshot ends.",
+    ({ states }) => {
+      states["deleting"]!.entry = without(states["deleting"]!.entry, "removeSnapshot")
+    },
+    { isPrompt: true }
+  ),
+  fault(
+    "a snapshot that waits for the end of its capture before it is deleted",
+    "fork",
+    "snapshot",
+    "A client's DELETE of a snapshot is taken in every state.",
+    ({ states }) => {
+      withoutEvent(states["creating"]!, "DELETE")
+    },
+    { isPrompt: true }
+  ),
+  fault(
+    "a late capture that wins over a deletion",
+    "fork",
+    "snapshot",
+    "Delete wins: no snapshot comes back from its deletion, and none that failed becomes ready.",
+    ({ states }) => {
+      states["deleting"]!.on["CAPTURED"] = { target: "ready", actions: ["noteImage"], description: "Planted." }
+    }
+  ),
+  fault(
+    "a lost image that nothing is said of",
+    "fork",
+    "snapshot",
+    "A snapshot whose image is lost does not stay ready.",
+    ({ states }) => {
+      withoutEvent(states["ready"]!, "SNAPSHOT_LOST")
+    },
+    { isPrompt: true }
+  ),
+  fault(
+    "a snapshot that is ready before its host has the image",
+    "fork",
+    "snapshot",
+    "A snapshot is ready only with an image on its host, unless the host has lost it.",
+    ({ states }) => {
+      states["creating"]!.on["CAPTURE_FAILED"] = { target: "ready", description: "Planted." }
+    },
+    { isPrompt: true }
   )
 ]

@@ -5,6 +5,7 @@ import { type AnyStateMachine, createMachine } from "xstate"
 export interface StateConfig {
   entry?: Array<unknown>
   exit?: Array<unknown>
+  tags?: Array<unknown>
   on: Record<string, unknown>
 }
 

@@ -3,6 +3,23 @@
 import { NOW } from "../../../src/proofs/explore/canonical.ts"
 import type { ActorView, Happening, ProductView } from "../../../src/proofs/explore/Product.ts"
 
+/** What the host has of each snapshot, by its id. */
+export type Images = Readonly<
+  Record<
+    string,
+    {
+      /** lost: it was whole, and the host has lost it. */
+      readonly has: "none" | "whole" | "lost"
+      /** The host copies, perhaps for a command that was superseded. */
+      readonly isCopying: boolean
+      /** The copy was whole only when its snapshot did not wait for it any more. */
+      readonly isStray: boolean
+    }
+  >
+>
+
+export const noImage: Images[string] = { has: "none", isCopying: false, isStray: false }
+
 export interface World {
   /** The Sandbox's machine at its host. */
   readonly machine: { readonly generation: number; readonly isAsleep: boolean } | null
@@ -20,6 +37,11 @@ export interface World {
   readonly hasNews: boolean
   /** Whether the host's process, of that boot, is heard. */
   readonly host: { readonly boot: string; readonly isHeard: boolean }
+  readonly images: Images
+  /** A request has seen that the Sandbox can be captured, and has stored no snapshot yet. */
+  readonly isCapturing: boolean
+  /** Whose volume the snapshots have: the Sandbox's, or that of another one, which is there or not. */
+  readonly source: "sandbox" | "there" | "gone"
 }
 
 export const firstWorld: World = {
@@ -31,7 +53,10 @@ export const firstWorld: World = {
   money: "credit",
   isMetered: false,
   hasNews: false,
-  host: { boot: "boot-1", isHeard: true }
+  host: { boot: "boot-1", isHeard: true },
+  images: {},
+  isCapturing: false,
+  source: "sandbox"
 }
 
 export type View = ProductView<World>

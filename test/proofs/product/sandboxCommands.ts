@@ -5,6 +5,7 @@
 import { hasNeverRun } from "../../../machines/sandbox.ts"
 import { NOW } from "../../../src/proofs/explore/canonical.ts"
 import type { ActorKind, Outcome } from "../../../src/proofs/explore/Product.ts"
+import { bootsOf } from "./snapshots.ts"
 import { answers, reason, soon, standingOf, type View, type World } from "./World.ts"
 
 type Table = ActorKind<World>["commands"]
@@ -172,6 +173,12 @@ export const sandboxCommands: Table = {
 export const plainSandboxCommands: Table = {
   ...sandboxCommands,
   provision: { lane: "runtime", outcomes: bootsPlainly }
+}
+
+/** The same of a Sandbox that may be made of a snapshot. */
+export const copiedSandboxCommands: Table = {
+  ...sandboxCommands,
+  provision: { lane: "runtime", outcomes: bootsOf(bootsPlainly) }
 }
 
 /** Where a wallet hears of each post, its order matters. */

@@ -6,6 +6,7 @@ import { isSettled, operationMachine } from "../../../machines/operation.ts"
 import { previewMachine } from "../../../machines/preview.ts"
 import { sandboxMachine } from "../../../machines/sandbox.ts"
 import { serviceAccessMachine } from "../../../machines/serviceAccess.ts"
+import { snapshotMachine } from "../../../machines/snapshot.ts"
 import { walletMachine } from "../../../machines/wallet.ts"
 import { NOW } from "../../../src/proofs/explore/canonical.ts"
 import type { ActorKind, ActorView, Product } from "../../../src/proofs/explore/Product.ts"
@@ -27,8 +28,22 @@ import {
   retention,
   stalls
 } from "./happenings.ts"
-import { meteredSandboxCommands, plainSandboxCommands, sandboxCommands } from "./sandboxCommands.ts"
+import {
+  copiedSandboxCommands,
+  meteredSandboxCommands,
+  plainSandboxCommands,
+  sandboxCommands
+} from "./sandboxCommands.ts"
 import { hostCommands, walletCommands } from "./sharedCommands.ts"
+import {
+  clientsOfSnapshots,
+  hostsImages,
+  imagesReconciler,
+  snapshotCommands,
+  snapshotInput,
+  sourceGoes,
+  takesSnapshots
+} from "./snapshots.ts"
 import { firstWorld, type Happenings, type World } from "./World.ts"
 
 /** A product's machines by their ids: a test may put another in the place of one. */
@@ -41,7 +56,8 @@ export const ourMachines: Machines = {
   serviceAccess: serviceAccessMachine,
   connectionGrant: connectionGrantMachine,
   wallet: walletMachine,
-  host: hostMachine
+  host: hostMachine,
+  snapshot: snapshotMachine
 }
 
 interface Part {
@@ -150,11 +166,44 @@ const host: Part = {
   happenings: [hostsProcess, operatorOfHost]
 }
 
+const ofImages = [clientsOfSnapshots, hostsImages, imagesReconciler]
+
+/** Of the product's Sandbox, which a client asks for. */
+const snapshotsOfIt = (names: ReadonlyArray<string>): ReadonlyArray<Part> =>
+  names.map((name, index) => ({
+    // Each is a kind for itself: the world names them, so they are not alike.
+    kind: ({ snapshot }) => ({ machine: snapshot!, names: [name], commands: snapshotCommands }),
+    happenings: index === 0 ? [...ofImages, takesSnapshots(names)] : []
+  }))
+
+/** As a fork leaves them when it is accepted: the snapshot is being made, and the Sandbox waits for it. */
+const fork: ReadonlyArray<Part> = [
+  {
+    kind: ({ snapshot }) => ({
+      machine: snapshot!,
+      names: ["snapshot"],
+      input: snapshotInput("snapshot", "source"),
+      commands: snapshotCommands
+    }),
+    happenings: [...ofImages, sourceGoes]
+  },
+  {
+    kind: ({ sandbox }) => ({
+      machine: sandbox!,
+      names: ["sandbox"],
+      input: { ...sandboxInput, snapshotId: "snapshot" },
+      commands: copiedSandboxCommands
+    }),
+    happenings: [clientsOfSandbox, deaths, reconciler]
+  }
+]
+
 interface Scope {
   readonly sentence: string
   readonly parts: ReadonlyArray<Part>
   readonly more?: ReadonlyArray<Happenings>
   readonly lateMax: number
+  readonly world?: Partial<World>
 }
 
 const scopes = {
@@ -195,6 +244,17 @@ const scopes = {
     lateMax: 1
   },
   fleet: { sentence: "a Sandbox on a host of a fleet", parts: [plainSandbox, host], lateMax: 0 },
+  snapshots: {
+    sentence: "a Sandbox with two snapshots, and answers that are late",
+    parts: [plainSandbox, ...snapshotsOfIt(["snapshot1", "snapshot2"])],
+    lateMax: 1
+  },
+  fork: {
+    sentence: "a snapshot that is being made, a Sandbox of it, and answers that are late",
+    parts: fork,
+    lateMax: 1,
+    world: { source: "there" }
+  },
   whole: {
     sentence: "all of them together",
     parts: [
@@ -216,13 +276,13 @@ export const scopeNames = Object.keys(scopes) as ReadonlyArray<ScopeName>
 export const sentenceOf = (name: ScopeName): string => scopes[name].sentence
 
 export const productOf = (name: ScopeName, machines: Machines = ourMachines): Product<World> => {
-  const { parts, lateMax, ...rest } = scopes[name] as Scope
+  const { parts, lateMax, world, ...rest } = scopes[name] as Scope
   const happenings = [...parts.flatMap((part) => part.happenings), ...(rest.more ?? [])]
   const kinds = parts.map(({ kind }) => kind(machines))
   return {
     name,
     kinds,
-    world: firstWorld,
+    world: { ...firstWorld, ...world },
     happenings: (product) => happenings.flatMap((list) => list(product)),
     counters: ["generation", "edition"],
     lateMax,

@@ -1,7 +1,4 @@
-/**
- * What can come of each command of a wallet (`src/wallet/WalletDefinition.ts`), of a host (`src/fleet/HostDefinition.ts`) and of a snapshot
- * (`src/snapshot/SnapshotDefinition.ts`).
- */
+/** What can come of each command of a wallet (`src/wallet/WalletDefinition.ts`) and of a host (`src/fleet/HostDefinition.ts`). */
 import { mayGoOn } from "../../../machines/wallet.ts"
 import { NOW } from "../../../src/proofs/explore/canonical.ts"
 import type { ActorKind, ActorView, Outcome } from "../../../src/proofs/explore/Product.ts"
@@ -135,18 +132,4 @@ export const hostCommands: Table = {
         done: { label: "none runs", answer: { type: "DRAINED" } }
       })
   }
-}
-
-export const snapshotCommands: Table = {
-  captureSnapshot: {
-    lane: "image",
-    outcomes: ({ context }) => [
-      {
-        label: "copies the volume",
-        answer: { type: "CAPTURED", hostId: context.hostId, sizeBytes: 1, storedBytes: 1, pausedMs: 0 }
-      },
-      { label: "copies nothing", isFault: true, answer: { type: "CAPTURE_FAILED", reason } }
-    ]
-  },
-  removeSnapshot: { lane: "image", outcomes: () => [{ label: "removes the image", answer: { type: "IMAGE_GONE" } }] }
 }

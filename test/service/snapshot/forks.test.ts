@@ -95,6 +95,31 @@ describe.skipIf(isOverAFleet)("a fork", () => {
       })
     )
 
+    it.effect("one of its Sandboxes that is stopped and started while the snapshot is made waits for it again", () =>
+      withTenant(async ({ send, running, fork, untilIs }, api) => {
+        const source = await running()
+        const gate = Deferred.makeUnsafe<void>()
+        const booted: Array<string> = []
+        api.world.intercept = (call, id) => {
+          if (call === "provision") booted.push(id)
+          return call === "capture" ? Deferred.await(gate) : Effect.void
+        }
+        const { snapshot, sandboxes } = (await fork(source, { count: 1 })).json
+        const [{ id }] = sandboxes
+        assert.strictEqual((await send("POST", `/sandboxes/${id}/stop`)).json.sandbox.status, "stopped")
+        const started = send("POST", `/sandboxes/${id}/start`, { body: {}, headers: { "idempotency-key": "start" } })
+        await untilIs("sandbox", id, "pending")
+        // Another boot comes and goes meanwhile.
+        const other = await running()
+        assert.deepStrictEqual(booted, [other])
+        await Effect.runPromise(Deferred.succeed(gate, undefined))
+        assert.strictEqual((await started).json.sandbox.status, "running")
+        const { generation } = await untilIs("sandbox", id, "running")
+        assert.strictEqual(generation, 2)
+        assert.strictEqual(api.world.origins.get(id), snapshot.id)
+      })
+    )
+
     it.effect("its Sandboxes wait for the snapshot, and fail with its reason when it fails", () =>
       withTenant(async ({ send, running, fork, untilIs }, api) => {
         const source = await running()

@@ -1,7 +1,9 @@
 /** The host's images and the snapshots converge, also over a crash of the service. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
+import { publicText } from "../../../schemas/PublicText.ts"
 import { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
+import { RuntimeRefused } from "../../../src/runtime/Runtime.ts"
 import { Snapshots } from "../../../src/snapshot/Snapshots.ts"
 import { newAccount, testAtoll } from "../../support/TestAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
@@ -61,6 +63,36 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the reconciler of snap
         )
         assert.deepStrictEqual([...world.snapshots.keys()], [kept])
         assert.strictEqual((yield* snapshots.get(accountId, kept)).status, "ready")
+      }).pipe(Effect.provide(testAtoll(world, often)))
+    })
+  )
+
+  it.effect("removes the late image of a capture that seemed to fail, and leaves the record as it is", () =>
+    Effect.gen(function* () {
+      const world = yield* SimulatedWorld.make
+      yield* Effect.gen(function* () {
+        const snapshots = yield* Snapshots
+        const { accountId, workspaceId } = yield* newAccount
+        const sandboxId = yield* running({ accountId, workspaceId })
+        let removals = 0
+        world.intercept = (call) =>
+          call === "capture"
+            ? Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: publicText`The host has no room.` }))
+            : Effect.sync(() => {
+                if (call === "removeSnapshot") removals++
+              })
+        const { id } = yield* take(accountId, sandboxId)
+        yield* untilSnapshot(accountId, id, "failed")
+        yield* Effect.repeat(
+          Effect.sync(() => removals),
+          { schedule: Schedule.spaced(5), until: (count) => count === 1 }
+        )
+        world.snapshots.set(id, sandboxId)
+        yield* Effect.repeat(
+          Effect.sync(() => world.snapshots.has(id)),
+          { schedule: Schedule.spaced(5), until: (has) => !has }
+        )
+        assert.strictEqual((yield* snapshots.get(accountId, id)).status, "failed")
       }).pipe(Effect.provide(testAtoll(world, often)))
     })
   )

@@ -18,6 +18,13 @@ export class FileModel {
     this.#nodes = new Map([[root, { type: "directory" }]])
   }
 
+  /** Another one with the same files; a change of one is none of the other. */
+  copy(): FileModel {
+    const copy = new FileModel(this.#root)
+    for (const [path, node] of this.#nodes) copy.#nodes.set(path, { ...node })
+    return copy
+  }
+
   /** Everything below the root: `path/` or `path: content`. */
   tree(): ReadonlyArray<string> {
     return [...this.#nodes]

@@ -10,7 +10,8 @@ const scopesOf: Readonly<Record<string, ReadonlyArray<ScopeName>>> = {
   serviceAccess: ["access"],
   connectionGrant: ["access"],
   wallet: ["money"],
-  host: ["fleet"]
+  host: ["fleet"],
+  snapshot: ["snapshots", "fork"]
 }
 
 const depth = 7

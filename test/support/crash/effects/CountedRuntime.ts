@@ -3,7 +3,7 @@ import { Effect, Stream } from "effect"
 import { simulatedRuntime } from "../../../../src/host/simulated/SimulatedRuntime.ts"
 import type { SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts"
 import type { Guest, GuestFiles, GuestProcesses } from "../../../../src/runtime/Guest.ts"
-import type { Runtime } from "../../../../src/runtime/Runtime.ts"
+import type { Runtime, Snapshots } from "../../../../src/runtime/Runtime.ts"
 import { type ModelVolumes, modelFiles } from "./ModelVolumes.ts"
 
 /** Goes on, or never does. */
@@ -50,11 +50,40 @@ const countedGuest = (guest: Guest, files: GuestFiles, pass: Pass): Guest => ({
   dial: (port) => around(pass, "dial")(guest.dial(port))
 })
 
+const countedSnapshots = (snapshots: Snapshots, volumes: ModelVolumes, pass: Pass): Snapshots => ({
+  ...snapshots,
+  capture: (snapshotId, sandboxId) =>
+    around(
+      pass,
+      "capture"
+    )(
+      Effect.tap(snapshots.capture(snapshotId, sandboxId), () =>
+        Effect.sync(() => volumes.capture(snapshotId, sandboxId))
+      )
+    ),
+  remove: (snapshotId, hostId) =>
+    around(
+      pass,
+      "removal of an image"
+    )(Effect.tap(snapshots.remove(snapshotId, hostId), () => Effect.sync(() => volumes.forgetImage(snapshotId))))
+})
+
 export const countedRuntime = (world: SimulatedWorld, volumes: ModelVolumes, pass: Pass): Runtime["Service"] => {
   const runtime = simulatedRuntime(world)
   return {
     ...runtime,
-    provision: (spec, turn) => around(pass, "provision")(runtime.provision(spec, turn)),
+    provision: (spec, turn) =>
+      around(
+        pass,
+        "provision"
+      )(
+        Effect.tap(runtime.provision(spec, turn), () =>
+          Effect.sync(() => {
+            if (spec.snapshotId !== undefined) volumes.make(spec.sandboxId, spec.snapshotId)
+          })
+        )
+      ),
+    snapshots: countedSnapshots(runtime.snapshots, volumes, pass),
     stop: (sandboxId, generation) => around(pass, "stop")(runtime.stop(sandboxId, generation)),
     destroy: (sandboxId) =>
       around(

@@ -168,7 +168,9 @@ export class CrashRun {
     await this.#repeat()
     this.#place = "the deletion"
     for (const step of scenario.steps)
-      if (step.type === "ask" && step.path.startsWith("/sandboxes?")) await this.#delete(step)
+      if (step.type === "ask" && step.path.startsWith("/sandboxes?"))
+        await this.#delete(`/sandboxes/{${step.name}}`, step)
+    for (const path of scenario.leaves ?? []) await this.#delete(path, { name: path })
     result.afterDeletion = await this.#settle(reference?.afterDeletion ?? null)
     // Events of the audit log, and charges.
     await this.#pass(tailMs)
@@ -321,8 +323,7 @@ export class CrashRun {
     return answer
   }
 
-  async #delete({ name, as }: AskStep): Promise<void> {
-    const path = `/sandboxes/{${name}}`
+  async #delete(path: string, { name, as }: Pick<AskStep, "name" | "as">): Promise<void> {
     const who = as === undefined ? {} : { as }
     await this.#ask({
       type: "ask",

@@ -70,7 +70,7 @@ export class HostProgram {
   }
 
   /** Without canaries, which no row knows. They must be gone in the end: `endOf` lists the whole world. */
-  get sandboxes(): Pick<SimulatedWorld, "machines" | "volumes"> {
+  get sandboxes(): Pick<SimulatedWorld, "machines" | "volumes" | "snapshots"> {
     const [world, canaries] = [this.#world, this.#canaries]
     return {
       get machines() {
@@ -78,7 +78,8 @@ export class HostProgram {
       },
       get volumes() {
         return new Set([...world.volumes].filter((id) => !canaries.has(id)))
-      }
+      },
+      snapshots: world.snapshots
     }
   }
 

@@ -18,6 +18,8 @@ const root = "/workspace"
 
 export class ModelVolumes {
   readonly #models = new Map<string, FileModel>()
+  /** By the ids of their snapshots. */
+  readonly #images = new Map<string, FileModel>()
 
   of(sandboxId: string): FileModel {
     const model = this.#models.get(sandboxId) ?? new FileModel(root)
@@ -27,6 +29,21 @@ export class ModelVolumes {
 
   forget(sandboxId: string): void {
     this.#models.delete(sandboxId)
+  }
+
+  /** An image that is there stays as it is. */
+  capture(snapshotId: string, sandboxId: string): void {
+    if (!this.#images.has(snapshotId)) this.#images.set(snapshotId, this.of(sandboxId).copy())
+  }
+
+  /** The volume of a Sandbox that had none. */
+  make(sandboxId: string, snapshotId: string): void {
+    const image = this.#images.get(snapshotId)
+    if (!this.#models.has(sandboxId) && image !== undefined) this.#models.set(sandboxId, image.copy())
+  }
+
+  forgetImage(snapshotId: string): void {
+    this.#images.delete(snapshotId)
   }
 
   /** `sandboxId path: content` */

@@ -39,7 +39,9 @@ const lastingOf = ({ json }: Answer): string =>
     json?.capability,
     json?.code,
     json?.microUsd,
-    ...["sandbox", "operation", "workspace", "preview"].map((kind) =>
+    json?.refused,
+    json?.sandboxes?.map(({ id }: { readonly id: string }) => id),
+    ...["sandbox", "operation", "workspace", "preview", "snapshot"].map((kind) =>
       lasting.map((field) => (json?.[kind] as Readonly<Record<string, unknown>> | undefined)?.[field])
     )
   ])
@@ -53,7 +55,7 @@ export class RunChecks {
   readonly #answers = new Map<string, Answer>()
   readonly keyed: Array<{ readonly step: AskStep; readonly answer: Answer }> = []
   readonly #query: Query
-  readonly #world: Pick<SimulatedWorld, "machines" | "volumes">
+  readonly #world: Pick<SimulatedWorld, "machines" | "volumes" | "snapshots">
   readonly #told: Array<Told> = []
   /** `id state`, as clients were told. */
   readonly #states = new Set<string>()
@@ -62,7 +64,7 @@ export class RunChecks {
   #moment: Moment = { actors: [] }
   #revisions = new Map<string, number>()
 
-  constructor(query: Query, world: Pick<SimulatedWorld, "machines" | "volumes">) {
+  constructor(query: Query, world: Pick<SimulatedWorld, "machines" | "volumes" | "snapshots">) {
     this.#query = query
     this.#world = world
   }
@@ -70,7 +72,7 @@ export class RunChecks {
   /** An answer arrived at a client, a refusal included. */
   told(requestId: string, step: AskStep, name: string, { status, json }: Answer): void {
     this.#told.push({ requestId, step, name, status })
-    for (const one of [json?.sandbox, json?.operation]) {
+    for (const one of [json?.sandbox, json?.operation, json?.snapshot, ...(json?.sandboxes ?? [])]) {
       if (one !== undefined && status < 300) this.#states.add(`${one.id} ${one.status}`)
     }
   }
@@ -111,7 +113,7 @@ export class RunChecks {
     for (const { id, revision } of actors) {
       if (revision < (this.#revisions.get(id) ?? 0)) this.faults.push(`After ${after}: ${id} went back to ${revision}`)
     }
-    for (const id of [...this.#world.machines.keys(), ...this.#world.volumes]) {
+    for (const id of this.#hostHas()) {
       if (!known.has(id)) this.faults.push(`After ${after}: the host has ${id}, which no row knows`)
     }
     for (const machine of this.#world.machines.values()) this.#machines.add(machine)
@@ -119,20 +121,26 @@ export class RunChecks {
     this.#moment = now
   }
 
+  /** Sandboxes that have a machine or a volume there, and snapshots that have an image. */
+  #hostHas(): ReadonlyArray<string> {
+    const { machines, volumes, snapshots } = this.#world
+    return [...machines.keys(), ...volumes, ...snapshots.keys()]
+  }
+
   async isSettled(): Promise<boolean> {
     return (await this.#query(unsettledWallets)).length === 0
   }
 
-  /** After all Sandboxes were deleted. */
+  /** After all Sandboxes and snapshots were deleted. */
   async atTheEnd(nowMs: number, audited: ReadonlySet<string> | null): Promise<void> {
     for (const { id, kind, state, pending } of await this.#query(storedActors)) {
       // A host is attended for as long as it is there.
       if (pending.length > 0 && kind !== "host")
         this.faults.push(`${kind} ${id} is ${state} and still has ${pending.map(({ type }) => type)}`)
-      if (kind === "sandbox" && state !== "deleted") this.faults.push(`${id} was deleted and is ${state}`)
+      if (["sandbox", "snapshot"].includes(kind) && state !== "deleted")
+        this.faults.push(`${id} was deleted and is ${state}`)
     }
-    for (const id of [...this.#world.machines.keys(), ...this.#world.volumes])
-      this.faults.push(`${id} is deleted, and the host has it`)
+    for (const id of this.#hostHas()) this.faults.push(`${id} is deleted, and the host has it`)
     for (const { spec, starts } of this.#machines) {
       for (const [key, times] of starts)
         if (times > 1) this.faults.push(`${key} was started ${times} times in generation ${spec.generation}`)

@@ -67,6 +67,7 @@ const wordsOf = ({ kind, state, context, pending, argv }: StoredActor): string =
           generation: context.generation,
           metadata: context.metadata,
           lifetime: context.lifetime,
+          isCopy: context.snapshotId !== null,
           reason: context.reason?.code
         }
       : kind === "operation"
@@ -78,7 +79,16 @@ const wordsOf = ({ kind, state, context, pending, argv }: StoredActor): string =
             reason: context.reason?.code,
             tree: context.processTree
           }
-        : { port: context.port, generation: context.generation }
+        : kind === "snapshot"
+          ? {
+              name: context.name,
+              of: context.sandboxName,
+              generation: context.generation,
+              expires: context.expiresAt !== null,
+              wasReady: context.readyAt !== null,
+              reason: context.statusReason?.code
+            }
+          : { port: context.port, generation: context.generation }
   return `${kind} ${state} ${JSON.stringify(facts)} pending ${JSON.stringify(waits)}`
 }
 
@@ -108,11 +118,15 @@ export const endOf = (world: SimulatedWorld, volumes: ModelVolumes, told: Readon
       ...actors.map(wordsOf),
       ...[...texts].map(([name, text]) => `output of ${name}: ${text}`),
       ...(yield* workspaces).map(({ name }) => `workspace ${name}`),
-      ...(yield* keys).map(({ kind, key }) => `key ${kind.replace(/:.*/, "")} ${key}`),
+      ...(yield* keys).map(
+        ({ kind, key }) => `key ${kind.replace(/:.*/, "")} ${key.replace(/snp_\w+/, "of a snapshot")}`
+      ),
       ...[...world.machines.values()].map(
         ({ spec, state }) => `machine of ${nameOf(spec.sandboxId)} ${state} in generation ${spec.generation}`
       ),
       ...[...world.volumes].map((id) => `volume of ${nameOf(id)}`),
+      ...[...world.origins.keys()].map((id) => `volume of ${nameOf(id)} made of a snapshot`),
+      ...[...world.snapshots].map(([id, sandboxId]) => `image ${nameOf(id)} of ${nameOf(sandboxId)}`),
       ...volumes.files.map(([id, file]) => `file of ${nameOf(id)}: ${file}`),
       ...(yield* peopleLines(told))
     ].sort()
@@ -176,6 +190,7 @@ const cleared = [
   ...[
     "executions",
     "sandbox_envs",
+    "sandbox_origins",
     "sandbox_uses",
     "usage_hours",
     "audit_events",

@@ -9,7 +9,8 @@ import {
   previewCommands
 } from "../../../proofs/product/dependentCommands.ts"
 import { sandboxCommands } from "../../../proofs/product/sandboxCommands.ts"
-import { hostCommands, snapshotCommands, walletCommands } from "../../../proofs/product/sharedCommands.ts"
+import { hostCommands, walletCommands } from "../../../proofs/product/sharedCommands.ts"
+import { snapshotCommands } from "../../../proofs/product/snapshots.ts"
 
 const source = join(import.meta.dirname, "../../../../src")
 

@@ -76,6 +76,8 @@ export interface Scenario {
   /** Its Sandboxes live on a host, which is not there before it starts. */
   readonly isFleet?: boolean
   readonly steps: ReadonlyArray<ScenarioStep>
+  /** Paths of what is there in the end, besides the Sandboxes that its steps created: it is deleted before the last checks. */
+  readonly leaves?: ReadonlyArray<string>
   /** After the time after the last step, when a service that was frozen is awake: no strike happens in them. */
   readonly afterwards?: ReadonlyArray<ScenarioStep>
 }

@@ -1,4 +1,4 @@
-/** All scenarios. `test/unit/proofs/scenarios.test.ts` says which endpoints are in none. */
+/** All scenarios. `test/unit/proofs/crashScenarios.test.ts` says which endpoints are in none. */
 import { connectionScenarios } from "./connections.ts"
 import { fileScenarios } from "./files.ts"
 import { fleetScenarios } from "./fleet.ts"
@@ -7,9 +7,11 @@ import { operatorScenarios } from "./operator.ts"
 import { peopleScenarios } from "./people.ts"
 import type { Scenario } from "./Scenario.ts"
 import { sandboxScenarios } from "./sandboxes.ts"
+import { snapshotScenarios } from "./snapshots.ts"
 
 export const scenarios: ReadonlyArray<Scenario> = [
   ...sandboxScenarios,
+  ...snapshotScenarios,
   ...operationScenarios,
   ...connectionScenarios,
   ...fileScenarios,
