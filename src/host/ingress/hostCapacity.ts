@@ -22,7 +22,7 @@ const memoryBytes = (): number => {
 /** Disk space that volumes and the files beside them take now. */
 const takenBytes = async (dataDir: string): Promise<number> => {
   const runtime = join(dataDir, "runtime")
-  const drivers = await readdir(runtime).catch(() => [])
+  const drivers = (await readdir(runtime).catch(() => [])).filter((name) => !name.startsWith("."))
   let taken = 0
   for (const driver of drivers) {
     for (const sandboxId of sandboxIdsIn(join(runtime, driver))) {

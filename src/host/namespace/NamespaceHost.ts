@@ -18,6 +18,7 @@ import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { isSame, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
 import { Trash } from "../linux/Trash.ts"
 import { connectUnix } from "../linux/unixSocket.ts"
+import type { PoolChoice } from "../linux/volumePool.ts"
 import { agentAnswers } from "./agentAnswers.ts"
 import { BlankVolumes } from "./BlankVolumes.ts"
 import { boot } from "./boot.ts"
@@ -40,6 +41,7 @@ export interface NamespaceOptions {
   readonly parallelStarts: number
   /** This much of the disk stays free when every volume is full. */
   readonly diskReserveBytes: number
+  readonly volumePool?: PoolChoice
   /** How long a call waits for another process that is changing the same Sandbox; default 60 s. */
   readonly othersTimeoutMs?: number
   /** Sandboxes of each shape that are started ahead; default 0. */
@@ -108,7 +110,7 @@ export class NamespaceHost {
 
   /** Finds the Sandboxes that a previous service left running. */
   static async open(options: NamespaceOptions): Promise<NamespaceHost> {
-    const layout = await HostLayout.prepare(options.dataDir)
+    const layout = await HostLayout.prepare(options.dataDir, options.volumePool)
     const host = new NamespaceHost(options, layout)
     host.trash.empty()
     const sandboxIds = layout.sandboxIds()

@@ -6,11 +6,12 @@
  */
 
 import { randomUUID } from "node:crypto"
-import { existsSync, readFileSync, realpathSync, statfsSync, statSync } from "node:fs"
+import { existsSync, statfsSync, statSync } from "node:fs"
 import { chmod, chown, mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { letGo } from "../linux/holdMark.ts"
 import { hostCommand } from "../linux/hostCommand.ts"
+import { isMounted } from "../linux/isMounted.ts"
 import { mountedByProgram } from "../linux/mountImage.ts"
 import { openTo } from "../linux/openTo.ts"
 import type { Trash } from "../linux/Trash.ts"
@@ -150,13 +151,4 @@ const mountImage = async (image: string, folder: string): Promise<void> => {
   if (code === 0) return
   if (/loop device|could not find any free|failed to setup/i.test(stderr)) throw new LoopDevicesExhausted(stderr.trim())
   throw new Error(`mount ended with ${code}: ${stderr.trim()}`)
-}
-
-export const isMounted = (folder: string): boolean => {
-  const path = existsSync(folder) ? realpathSync(folder) : folder
-  // mountinfo writes spaces and similar characters in octal.
-  const written = path.replace(/[\s\\]/g, (it) => `\\${it.charCodeAt(0).toString(8).padStart(3, "0")}`)
-  return readFileSync("/proc/self/mountinfo", "utf8")
-    .split("\n")
-    .some((line) => line.split(" ")[4] === written)
 }

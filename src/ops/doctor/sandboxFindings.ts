@@ -11,6 +11,7 @@ import { emulationReason } from "../../host/qemu/Accelerator.ts"
 import { findBaseImage } from "../../host/qemu/image/BaseImage.ts"
 import { findQemu } from "../../host/qemu/QemuBuild.ts"
 import { type Finding, fine, limited, missing } from "./Finding.ts"
+import { poolFinding } from "./poolFinding.ts"
 
 const isUsable = (path: string): Promise<boolean> =>
   access(path, constants.R_OK | constants.W_OK).then(
@@ -126,6 +127,7 @@ export const sandboxFindings = Effect.fnUntraced(function* (settings: SettingsSh
     ...(machines === null ? [yield* Effect.promise(() => hardwareFinding(settings.vmDir))] : []),
     cgroupFinding(detectCgroups("atoll", false), isRoot),
     yield* Effect.promise(() => volumeFinding(isRoot)),
+    yield* Effect.promise(() => poolFinding(settings)),
     networkFinding(),
     viewFinding()
   ]
