@@ -64,9 +64,9 @@ const mebibytes = (bytes: number): string => `${Math.round(bytes / 1024 ** 2)} M
 /** Null when there is room; otherwise one sentence for the operator. */
 export const diskObstacle = async (question: DiskQuestion): Promise<string | null> => {
   const { folder, held, wanted, reserveBytes } = question
-  const free = Math.max(0, await freeFor(question))
+  const free = await freeFor(question)
   const owed = owedBytes(held)
   const needed = owedBytes(wanted)
   if (free - owed - needed >= reserveBytes) return null
-  return `The disk of ${folder} has ${mebibytes(free)} left. Of these, ${mebibytes(owed)} are reserved for Sandboxes and ${mebibytes(reserveBytes)} are kept for the host, and ${mebibytes(needed)} are needed: delete a Sandbox, or give ATOLL_DATA_DIR more room.`
+  return `The disk of ${folder} has ${mebibytes(Math.max(0, free))} left. Of these, ${mebibytes(owed)} are reserved for Sandboxes and ${mebibytes(reserveBytes)} are kept for the host, and ${mebibytes(needed)} are needed: delete a Sandbox, or give ATOLL_DATA_DIR more room.`
 }

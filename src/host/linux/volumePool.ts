@@ -37,6 +37,8 @@ const LOCK_WAIT_SECONDS = 30
 /** A process that reads a file there, such as a backup, may be ending. */
 const UNMOUNT_TRIES = 10
 const UNMOUNT_WAIT_MS = 20
+const LIVE_TRIES = 50
+const LIVE_WAIT_MS = 100
 /** What the driver makes again. */
 const DISPOSABLE = /^\.(users|etc|blank|trash|run|node-.*)$/
 
@@ -208,8 +210,22 @@ const openExisting = async (image: string, stateFolder: string): Promise<void> =
   const size = await sizeBeside(image)
   // The disk was given more room.
   if (size > (await stat(image)).size) await truncate(image, size)
-  await mount(image, stateFolder)
+  await mountLive(image, stateFolder)
   await hostCommand(["xfs_growfs", "-d", stateFolder])
+}
+
+/** Another mount namespace may still hold the file system that has shut down: for a moment, or for as long as a volume in it is mounted. */
+const mountLive = async (image: string, stateFolder: string): Promise<void> => {
+  for (let tries = 0; ; tries++) {
+    await mount(image, stateFolder)
+    if (!hasShutDown(stateFolder)) return
+    await mustRun(["umount", "-l", stateFolder])
+    if (tries >= LIVE_TRIES)
+      throw new Error(
+        `The volume pool ${image} cannot be mounted: it has shut down after a fault of its disk, and volumes in it are still mounted. Restart the host`
+      )
+    await sleep(LIVE_WAIT_MS)
+  }
 }
 
 const mount = async (image: string, stateFolder: string): Promise<void> => {

@@ -249,6 +249,40 @@ describe.skipIf(skipped(reason))("the volume pool", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("grows with its disk, and is not mounted beside a copy of it", () =>
+    Effect.gen(function* () {
+      const folder = yield* Effect.acquireRelease(Effect.sync(dataFolder), (path) =>
+        Effect.promise(() => rm(path, { recursive: true, force: true }))
+      )
+      const disk = yield* smallDisk(folder, 1100 * MiB)
+      const state = stateOf(disk)
+      yield* Effect.addFinalizer(() => Effect.promise(() => purgePool(state)))
+      const first = yield* started(disk, "one")
+      yield* killed(first.child)
+      const size = () => {
+        const { blocks, bsize } = statfsSync(state)
+        return blocks * bsize
+      }
+      const before = size()
+      execFileSync("umount", [state])
+      execFileSync("umount", [disk])
+      const file = join(folder, "disk")
+      execFileSync("truncate", ["--size", "+400M", file])
+      execFileSync("e2fsck", ["-fy", file], { stdio: "ignore" })
+      execFileSync("resize2fs", [file], { stdio: "ignore" })
+      execFileSync("mount", ["-o", "loop", file, disk])
+      const layout = yield* prepared(disk)
+      assert.deepStrictEqual(layout.sandboxIds(), ["one"])
+      assert.isAbove(size(), before + 300 * MiB)
+
+      const copy = join(disk, "copy")
+      mkdirSync(stateOf(copy), { recursive: true })
+      execFileSync("cp", ["--sparse=always", poolImageOf(state), poolImageOf(stateOf(copy))])
+      const refused = yield* Effect.promise(() => HostLayout.prepare(copy, "auto").catch((cause: unknown) => cause))
+      assert.match(String(refused), /The volume pool .* cannot be mounted/)
+    }).pipe(Effect.scoped)
+  )
+
   it.live("is mounted again after its file system shut down for a fault of the disk", () =>
     Effect.gen(function* () {
       const disk = yield* diskOf(2048 * MiB)
