@@ -11,7 +11,7 @@
  * @source mkfs.xfs(8), xfs_growfs(8), mount(8), mount_namespaces(7)
  */
 import { existsSync, statSync } from "node:fs"
-import { mkdir, open, readdir, rename, rm, stat, statfs, truncate } from "node:fs/promises"
+import { mkdir, open, readdir, rename, rm, rmdir, stat, statfs, truncate } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { FileLock } from "../../platform/fileLock/FileLock.ts"
@@ -146,6 +146,8 @@ export const openPool = async (
     await openExisting(image, stateFolder)
     return image
   }
+  // Of a process that was killed before it had made one.
+  await removeBarrier(stateFolder)
   if ((await poolObstacle(stateFolder, choice)) !== null || !(await isUnused(stateFolder))) return null
   return await make(image, stateFolder).then(
     () => image,
@@ -158,10 +160,18 @@ export const openPool = async (
 
 const partialOf = (image: string): string => `${image}.partial`
 
+/** Where the driver without a pool has a file. A process that does not know of the pool, such as an earlier version, ends when it wants to open that. */
+const barrierOf = (stateFolder: string): string => join(stateFolder, ".users")
+
+const removeBarrier = (stateFolder: string): Promise<void> =>
+  rmdir(barrierOf(stateFolder)).catch((cause: NodeJS.ErrnoException) => {
+    if (cause.code !== "ENOENT" && cause.code !== "ENOTDIR") throw cause
+  })
+
 /** Whether no process uses the folder as it is, without a pool. */
 const isUnused = async (stateFolder: string): Promise<boolean> => {
-  const path = join(stateFolder, ".users")
-  if (!(await stat(path).then((found) => found.isFile(), ifThere(false)))) return true
+  const path = barrierOf(stateFolder)
+  if (!existsSync(path)) return true
   const users = await FileLock.open(path)
   try {
     return await users.exclusive(0)
@@ -179,11 +189,10 @@ const make = async (image: string, stateFolder: string): Promise<void> => {
     await file.close()
     await mustRun(["mkfs.xfs", "-q", "-K", "-m", "reflink=1,rmapbt=0", "-l", "size=64m", partial])
     for (const name of await readdir(stateFolder)) await rm(join(stateFolder, name), { recursive: true, force: true })
-    // A process that does not know of the pool, such as an earlier version, ends here: it wants to open a file of this name.
-    await mkdir(join(stateFolder, ".users"))
+    await mkdir(barrierOf(stateFolder))
     await mount(partial, stateFolder)
   } catch (cause) {
-    await rm(join(stateFolder, ".users"), { recursive: true, force: true })
+    await removeBarrier(stateFolder)
     await rm(partial, { force: true })
     throw cause
   }
@@ -253,7 +262,7 @@ export const closePool = async (stateFolder: string): Promise<void> => {
 
 const removePool = async (image: string, stateFolder: string): Promise<void> => {
   if (isMounted(stateFolder)) return
-  await rm(join(stateFolder, ".users"), { recursive: true, force: true })
+  await removeBarrier(stateFolder)
   for (const file of [image, partialOf(image)]) await rm(file, { force: true })
 }
 

@@ -1,7 +1,16 @@
 /** The volume pool over starts, kills, mount namespaces and full disks. */
 import { execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
-import { constants, copyFileSync, existsSync, mkdirSync, readdirSync, statfsSync, statSync } from "node:fs"
+import {
+  constants,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statfsSync,
+  statSync,
+  writeFileSync
+} from "node:fs"
 import { rm } from "node:fs/promises"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
@@ -246,6 +255,42 @@ describe.skipIf(skipped(reason))("the volume pool", () => {
         })
       )
       assert.isFalse(existsSync(image))
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("is made, or not, by the start after a process that was killed at any step of making it", () =>
+    Effect.gen(function* () {
+      const disk = yield* diskOf(2048 * MiB)
+      const state = stateOf(disk)
+      const image = poolImageOf(state)
+      const partial = `${image}.partial`
+      const begun = () => {
+        mkdirSync(state, { recursive: true })
+        writeFileSync(partial, "")
+      }
+      const closedToOthers = () => {
+        begun()
+        execFileSync("truncate", ["--size", "1G", partial])
+        execFileSync("mkfs.xfs", ["-q", "-f", partial])
+        mkdirSync(join(state, ".users"))
+      }
+      const mounted = () => {
+        closedToOthers()
+        execFileSync("mount", ["-t", "xfs", "-o", "loop", partial, state])
+      }
+      const poolFrom = (step: () => void, choice: "auto" | "off") =>
+        Effect.sync(step).pipe(
+          Effect.andThen(Effect.scoped(Effect.map(prepared(disk, choice), ({ pool }) => pool))),
+          Effect.ensuring(Effect.promise(() => purgePool(state)))
+        )
+      for (const step of [begun, closedToOthers, mounted])
+        assert.deepStrictEqual([yield* poolFrom(step, "auto"), existsSync(partial)], [image, false], step.name)
+      for (const step of [begun, closedToOthers]) {
+        assert.isNull(yield* poolFrom(step, "off"), step.name)
+        yield* Effect.promise(() => rm(state, { recursive: true }))
+      }
+      // It may have been in use already.
+      assert.strictEqual(yield* poolFrom(mounted, "off"), image)
     }).pipe(Effect.scoped)
   )
 
