@@ -191,7 +191,7 @@ export const importTable: ReadonlyArray<Place> = [
     ]
   },
   /** Runs on the machine that carries Sandboxes. What both drivers need of Linux stands once, in linux/. */
-  { path: "src/host/linux/", places: ["src/runtime/", concurrency, spawner, "schemas/", config] },
+  { path: "src/host/linux/", places: ["src/runtime/", concurrency, fileLock, spawner, "schemas/", config] },
   { path: "src/host/simulated/", places: ["src/runtime/", "schemas/", config] },
   {
     path: "src/host/namespace/",
