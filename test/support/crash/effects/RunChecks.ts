@@ -39,7 +39,7 @@ const lastingOf = ({ json }: Answer): string =>
     json?.capability,
     json?.code,
     json?.microUsd,
-    ...["sandbox", "operation", "workspace", "preview"].map((kind) =>
+    ...["sandbox", "operation", "workspace", "preview", "snapshot"].map((kind) =>
       lasting.map((field) => (json?.[kind] as Readonly<Record<string, unknown>> | undefined)?.[field])
     )
   ])

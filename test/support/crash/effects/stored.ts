@@ -78,7 +78,9 @@ const wordsOf = ({ kind, state, context, pending, argv }: StoredActor): string =
             reason: context.reason?.code,
             tree: context.processTree
           }
-        : { port: context.port, generation: context.generation }
+        : kind === "snapshot"
+          ? { name: context.name, reason: context.statusReason?.code }
+          : { port: context.port, generation: context.generation }
   return `${kind} ${state} ${JSON.stringify(facts)} pending ${JSON.stringify(waits)}`
 }
 
@@ -108,11 +110,14 @@ export const endOf = (world: SimulatedWorld, volumes: ModelVolumes, told: Readon
       ...actors.map(wordsOf),
       ...[...texts].map(([name, text]) => `output of ${name}: ${text}`),
       ...(yield* workspaces).map(({ name }) => `workspace ${name}`),
-      ...(yield* keys).map(({ kind, key }) => `key ${kind.replace(/:.*/, "")} ${key}`),
+      ...(yield* keys).map(
+        ({ kind, key }) => `key ${kind.replace(/:.*/, "")} ${key.replace(/^snp_\w+/, "of a snapshot")}`
+      ),
       ...[...world.machines.values()].map(
         ({ spec, state }) => `machine of ${nameOf(spec.sandboxId)} ${state} in generation ${spec.generation}`
       ),
       ...[...world.volumes].map((id) => `volume of ${nameOf(id)}`),
+      ...[...world.snapshots.keys()].map((id) => `image of ${nameOf(id)}`),
       ...volumes.files.map(([id, file]) => `file of ${nameOf(id)}: ${file}`),
       ...(yield* peopleLines(told))
     ].sort()
