@@ -341,6 +341,7 @@ export interface CreateSnapshotRequest {
    * `false`.
    */
   readonly memory?: boolean | null | undefined
+  /** When it is deleted by itself: an instant in the future. Absent or null: never. */
   readonly expiresAt?: string | null | undefined
 }
 
@@ -727,6 +728,7 @@ export interface ForkRequest {
      */
     readonly deleteAfterStoppedSeconds?: number | null | undefined
   } | null | undefined
+  /** When the snapshot is deleted: an instant in the future. Absent or null: 24 hours after this call. */
   readonly expiresAt?: string | null | undefined
 }
 
@@ -2274,6 +2276,7 @@ export interface UpdateSandboxRequest {
 export interface UpdateSnapshotRequest {
   /** null: none. */
   readonly name?: string | null | undefined
+  /** When it is deleted by itself: an instant in the future. null: never. */
   readonly expiresAt?: string | null | undefined
 }
 
