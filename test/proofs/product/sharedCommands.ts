@@ -148,5 +148,15 @@ export const snapshotCommands: Table = {
       { label: "copies nothing", isFault: true, answer: { type: "CAPTURE_FAILED", reason } }
     ]
   },
-  removeSnapshot: { lane: "image", outcomes: () => [{ label: "removes the image", answer: { type: "IMAGE_GONE" } }] }
+  removeSnapshot: { lane: "image", outcomes: () => [{ label: "removes the image", answer: { type: "IMAGE_GONE" } }] },
+  meter: {
+    lane: null,
+    outcomes: (_, __, product) => [
+      {
+        label: "posts what it stores",
+        tells: product.actor("wallet") === null ? [] : [{ to: "wallet", event: { type: "CHANGED" } }]
+      }
+    ],
+    isUrgent: true
+  }
 }
