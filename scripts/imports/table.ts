@@ -20,7 +20,7 @@ const resourceRooms: ReadonlyArray<readonly [room: string, imports: ReadonlyArra
   ["src/account/idempotency/", []],
   ["src/account/", ["src/wallet/"]],
   ["src/sandbox/", ["src/wallet/", "src/account/", "src/account/idempotency/"]],
-  ["src/snapshot/", ["src/account/", "src/account/idempotency/", "src/sandbox/"]],
+  ["src/snapshot/", ["src/wallet/", "src/account/", "src/account/idempotency/", "src/sandbox/"]],
   ["src/account/workspace/", ["src/account/", "src/account/idempotency/", "src/sandbox/"]],
   ["src/operation/process/", ["src/sandbox/"]],
   ["src/operation/", ["src/account/", "src/account/idempotency/", "src/sandbox/", "src/operation/process/"]],

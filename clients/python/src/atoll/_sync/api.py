@@ -1347,7 +1347,7 @@ class Api:
         sandbox_id: Optional[SandboxId] = None,
         attempt_seconds: Optional[float] = None,
     ) -> CostReport:
-        """What the account's Sandboxes cost. Scope: usage:read.
+        """What the account's Sandboxes and their snapshots cost. Scope: usage:read.
 
         from_: Begin of the window; by default that of the current UTC month, or of the one that `to` ends or is in.
         to: End of the window, exclusive; the end of the current UTC month by default.
