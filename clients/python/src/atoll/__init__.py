@@ -40,7 +40,7 @@ from ._version import __version__
 from .errors import AtollError, ConnectionError, ConnectionLost, Error, Outcome, UnreadableAnswer, WaitTimeout
 from .output_chunk import OutputChunk
 from .run_result import RunResult
-from .schemas import Lifetime
+from .schemas import Lifetime, Profile
 from .service_errors import *
 from .service_errors import __all__ as _service_errors
 from .terminal_exit import TerminalExit
@@ -69,6 +69,7 @@ __all__ = [
     "Files",
     "Forward",
     "Lifetime",
+    "Profile",
     "Operation",
     "Outcome",
     "OutputChunk",

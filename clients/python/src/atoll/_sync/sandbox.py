@@ -12,7 +12,7 @@ from .._listens import listens_command
 from .._random_key import random_key
 from ..errors import ConnectionError, WaitTimeout
 from ..run_result import KEEP_BYTES, Gathered, RunResult, stdin_fields
-from ..schemas import Lifetime, LogEntry, Process, SandboxStatus, Transition
+from ..schemas import Lifetime, LogEntry, Process, Profile, SandboxStatus, Transition
 from ..schemas import Sandbox as SandboxRecord
 from ..transition_event import TransitionEvent
 from .api import Api
@@ -86,11 +86,13 @@ class Sandbox:
         name: Given[Optional[str]] = UNSET,
         metadata: Given[Optional[Mapping[str, Optional[str]]]] = UNSET,
         env: Given[Optional[Mapping[str, Optional[str]]]] = UNSET,
+        profile: Given[Optional[Profile]] = UNSET,
         lifetime: Given[Optional[Lifetime]] = UNSET,
     ) -> Sandbox:
         """Changes the given fields. None removes a field, or a mapping's entry of that name; entries that are not given stay.
 
         env: later commands get the new variables.
+        profile: its sizes; those that are not given stay, and a virtual machine has them at its next start.
         lifetime: times count from the boot and from the stop, not from this change.
         """
         answer = self._api.update_sandbox(
@@ -98,6 +100,7 @@ class Sandbox:
             name=name,
             metadata=dict(metadata) if isinstance(metadata, Mapping) else metadata,
             env=dict(env) if isinstance(env, Mapping) else env,
+            profile=profile,
             lifetime=lifetime,
         )
         self.record = answer.sandbox
