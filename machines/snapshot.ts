@@ -69,8 +69,10 @@ type Tag =
   | "counted"
   /** The image is being made. */
   | "awaited"
-  /** A Sandbox can be made of it. */
-  | "usable"
+  /** A Sandbox can be made of it. It costs from here on. */
+  | "bootable"
+  /** An image that was whole is still on its host, and costs. */
+  | "stored"
   /** Its host shall have nothing of it, or nothing much longer. */
   | "removed"
   /** There is no image, and none comes: what its host still has of it is removed. */
@@ -130,6 +132,8 @@ export const snapshotMachine = setup({
     captureSnapshot: () => {},
     /** Command: have the host remove the image, whole or unfinished; tried until done. Answers IMAGE_GONE. */
     removeSnapshot: () => {},
+    /** Command: post what it cost up to here. Answers nothing. */
+    meter: () => {},
     /** Deadline: replaces an earlier one of the same name. */
     schedule: (
       _,
@@ -199,7 +203,11 @@ export const snapshotMachine = setup({
       on: {
         ...kept,
         DELETE: { target: "deleting", description: "A client deletes it; the capture is given up." },
-        CAPTURED: { target: "ready", actions: ["noteImage"], description: "The host has the whole image." },
+        CAPTURED: {
+          target: "ready",
+          actions: ["noteImage", { type: "meter" }],
+          description: "The host has the whole image."
+        },
         CAPTURE_FAILED: {
           target: "failed",
           actions: ["noteReason"],
@@ -209,11 +217,15 @@ export const snapshotMachine = setup({
     },
     ready: {
       description: "Its host has the image. Sandboxes can be made of it.",
-      tags: ["counted", "usable"],
+      tags: ["counted", "bootable", "stored"],
       meta: { unchanged: [], refuses: { ...keptRefusals, ...captureOver, IMAGE_GONE: "SNAPSHOT_NOT_DELETING" } },
       on: {
         ...kept,
-        SNAPSHOT_LOST: { target: "failed", actions: ["noteReason"], description: "Its host has lost the image." }
+        SNAPSHOT_LOST: {
+          target: "failed",
+          actions: ["noteReason", { type: "meter" }],
+          description: "Its host has lost the image."
+        }
       }
     },
     failed: {
@@ -229,10 +241,16 @@ export const snapshotMachine = setup({
     },
     deleting: {
       description: "The image is being removed, retried until it is gone. Nothing leads back.",
-      tags: ["counted", "removed"],
+      tags: ["counted", "removed", "stored"],
       meta: { unchanged: ["DELETE"], refuses: ending },
       entry: [{ type: "unschedule", params: { name: "expiry" } }, { type: "removeSnapshot" }],
-      on: { IMAGE_GONE: { target: "deleted", actions: ["noteDeleted"], description: "Nothing is left." } }
+      on: {
+        IMAGE_GONE: {
+          target: "deleted",
+          actions: ["noteDeleted", { type: "meter" }],
+          description: "Nothing is left."
+        }
+      }
     },
     deleted: {
       type: "final",

@@ -53,7 +53,7 @@ const cost = {
   name: "analysis",
   microUsd: 14_430,
   sandboxSeconds: 3600,
-  components: { vcpuMicroUsd: 10_080, memoryMicroUsd: 4050, volumeMicroUsd: 300 }
+  components: { vcpuMicroUsd: 10_080, memoryMicroUsd: 4050, volumeMicroUsd: 300, snapshotMicroUsd: 0 }
 }
 
 const profileBounds = {
@@ -256,6 +256,7 @@ export const written: Record<string, unknown> = {
     vcpuSeconds: 3600,
     memoryMibSeconds: 1_843_200,
     volumeMibSeconds: 3_686_400,
+    snapshotMibSeconds: 0,
     cpuSeconds: 412.5,
     operations: 12,
     executes: 340
@@ -281,6 +282,7 @@ export const written: Record<string, unknown> = {
     ]
   },
   WalletTransaction: {
+    snapshotId: null,
     id: `txn_${unique}`,
     at: made,
     postedAt: began,

@@ -3,7 +3,7 @@ import { Effect, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Authorized, RequiredScope } from "./Access.ts"
 import { InvalidRequest } from "./Errors.ts"
-import { SandboxId } from "./Identifiers.ts"
+import { SandboxId, SnapshotId } from "./Identifiers.ts"
 import { costGroupsMax, reportWindowMaxDays } from "./Limits.ts"
 import { instant, NextCursor, page } from "./Query.ts"
 import { Timestamp } from "./Text.ts"
@@ -23,6 +23,9 @@ export const Usage = Schema.Struct({
   vcpuSeconds: seconds("That time, times the vCPUs of each."),
   memoryMibSeconds: seconds("That time, times the MiB of memory of each."),
   volumeMibSeconds: seconds("From a Sandbox's first boot to its deletion, times the MiB of its volume."),
+  snapshotMibSeconds: seconds(
+    "Of each snapshot from when it was ready to its deletion, times the MiB that it stores (storedBytes)."
+  ),
   cpuSeconds: Schema.NullOr(Schema.Finite).annotate({
     description: "CPU time that was really used, as measured. Null: not measured."
   }),
@@ -93,7 +96,10 @@ export const WalletTransaction = Schema.Struct({
   }),
   microUsd: microUsd("What it adds to the balance; usage and expiry are negative."),
   balanceMicroUsd: microUsd("The balance after it."),
-  sandboxId: Schema.NullOr(SandboxId).annotate({ description: "Of usage and its reversal: whose." }),
+  sandboxId: Schema.NullOr(SandboxId).annotate({
+    description: "Of usage and its reversal: whose. Of a snapshot's: the Sandbox that it was taken of."
+  }),
+  snapshotId: Schema.NullOr(SnapshotId).annotate({ description: "Of usage of a snapshot and its reversal: whose." }),
   period: Schema.NullOr(
     Schema.Struct({
       from: Timestamp.annotate({ description: "Inclusive." }),
@@ -133,7 +139,10 @@ export const Cost = Schema.Struct({
   components: Schema.Struct({
     vcpuMicroUsd: microUsd("vCPUs, while running."),
     memoryMicroUsd: microUsd("Memory, while running."),
-    volumeMicroUsd: microUsd("Volumes, from the first boot to deletion.")
+    volumeMicroUsd: microUsd("Volumes, from the first boot to deletion."),
+    snapshotMicroUsd: microUsd(
+      "What snapshots store, from when each was ready to its deletion. It counts for the Sandbox that it was taken of, even if that is deleted."
+    )
   }).annotate({ description: "What it is made of." })
 }).annotate({ identifier: "Cost", description: "What one group of a report cost." })
 export interface Cost extends Schema.Schema.Type<typeof Cost> {}
@@ -165,7 +174,7 @@ export class UsageGroup extends HttpApiGroup.make("usage")
           description: [
             windowNote,
             "",
-            "- vCPUs, memory and volumes are counted as they were allocated, of deleted Sandboxes too, to the millisecond; cpuSeconds was measured.",
+            "- vCPUs, memory and volumes are counted as they were allocated, of deleted Sandboxes too, to the millisecond; snapshots by what they store; cpuSeconds was measured.",
             "- Operations, executes and CPU time that retention has forgotten stay counted, by the UTC hour: all of an hour belongs to the window that holds the hour's begin. Windows that begin and end on the hour are exact for ever."
           ].join("\n")
         })
@@ -199,7 +208,7 @@ export class UsageGroup extends HttpApiGroup.make("usage")
           identifier: "listTransactions",
           summary: "What came into the account's wallet and what left it",
           description:
-            "Append-only: a mistake is reversed, never edited. Usage is posted when a Sandbox starts to run, stops or is deleted, and at each UTC midnight; what costs less than a micro-dollar leaves no separate transaction. Pages are stable while transactions are added."
+            "Append-only: a mistake is reversed, never edited. Usage is posted when a Sandbox starts to run, stops or is deleted, when a snapshot is ready or deleted, and at each UTC midnight; what costs less than a micro-dollar leaves no separate transaction. Pages are stable while transactions are added."
         })
       ),
     HttpApiEndpoint.get("readCosts", "/usage/costs", {
@@ -225,8 +234,8 @@ export class UsageGroup extends HttpApiGroup.make("usage")
       .annotateMerge(
         OpenApi.annotations({
           identifier: "readCosts",
-          summary: "What the account's Sandboxes cost",
-          description: `${windowNote} Every grouping has the same total, posted or not. With \`sandboxId\`, all of it is of that Sandbox; one that is not the account's has cost nothing. More than ${costGroupsMax} costs in an answer: 400.`
+          summary: "What the account's Sandboxes and their snapshots cost",
+          description: `${windowNote} Every grouping has the same total, posted or not. With \`sandboxId\`, all of it is of that Sandbox and its snapshots; one that is not the account's has cost nothing. More than ${costGroupsMax} costs in an answer: 400.`
         })
       )
   )

@@ -20,6 +20,7 @@ export const servicePackages = {
   ip: "iproute2",
   nft: "nftables",
   "mkfs.ext4": "e2fsprogs",
+  "mkfs.xfs": "xfsprogs",
   mount: "mount",
   nsenter: "util-linux",
   setpriv: "util-linux",

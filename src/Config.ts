@@ -174,6 +174,7 @@ export const settings = {
     1024 ** 3,
     "Disk space kept free for the host and its database when every volume is full; a Sandbox that would need it is refused."
   ),
+  volumePool: oneOf("ATOLL_VOLUME_POOL", ["auto", "off"], "auto", "XFS for the volumes of a new data folder on ext4."),
   spares: integer(
     "ATOLL_SPARES",
     2,

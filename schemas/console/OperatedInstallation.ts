@@ -34,6 +34,7 @@ export const OperatedRates = Schema.Struct({
       vcpuSecondNanoUsd: Schema.Int,
       memoryGibSecondNanoUsd: Schema.Int,
       volumeGibSecondNanoUsd: Schema.Int,
+      snapshotGibSecondNanoUsd: Schema.Int,
       createdAt: Timestamp,
       runningUsdPerHour: Schema.String,
       stoppedUsdPerHour: Schema.String
@@ -65,6 +66,7 @@ export class OperatedInstallationGroup extends HttpApiGroup.make("operatedInstal
         vcpuSecond: Written,
         memoryGibSecond: Written,
         volumeGibSecond: Written,
+        snapshotGibSecond: OrNone,
         effectiveAt: OrNone
       }),
       ...acted

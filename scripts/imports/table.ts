@@ -20,7 +20,7 @@ const resourceRooms: ReadonlyArray<readonly [room: string, imports: ReadonlyArra
   ["src/account/idempotency/", []],
   ["src/account/", ["src/wallet/"]],
   ["src/sandbox/", ["src/wallet/", "src/account/", "src/account/idempotency/"]],
-  ["src/snapshot/", ["src/account/", "src/account/idempotency/", "src/sandbox/"]],
+  ["src/snapshot/", ["src/wallet/", "src/account/", "src/account/idempotency/", "src/sandbox/"]],
   ["src/account/workspace/", ["src/account/", "src/account/idempotency/", "src/sandbox/"]],
   ["src/operation/process/", ["src/sandbox/"]],
   ["src/operation/", ["src/account/", "src/account/idempotency/", "src/sandbox/", "src/operation/process/"]],
@@ -191,7 +191,7 @@ export const importTable: ReadonlyArray<Place> = [
     ]
   },
   /** Runs on the machine that carries Sandboxes. What both drivers need of Linux stands once, in linux/. */
-  { path: "src/host/linux/", places: ["src/runtime/", concurrency, spawner, "schemas/", config] },
+  { path: "src/host/linux/", places: ["src/runtime/", concurrency, fileLock, spawner, "schemas/", config] },
   { path: "src/host/simulated/", places: ["src/runtime/", "schemas/", config] },
   {
     path: "src/host/namespace/",

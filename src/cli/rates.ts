@@ -12,12 +12,21 @@ import { table } from "./table.ts"
 const shownCards = (cards: ReadonlyArray<RateCard>) =>
   Effect.map(hourlyCost, ({ running, stopped }) =>
     table(
-      ["FROM", "VCPU-SECOND", "MEMORY-GIB-SECOND", "VOLUME-GIB-SECOND", "A RUNNING SANDBOX AN HOUR", "A STOPPED ONE"],
+      [
+        "FROM",
+        "VCPU-SECOND",
+        "MEMORY-GIB-SECOND",
+        "VOLUME-GIB-SECOND",
+        "SNAPSHOT-GIB-SECOND",
+        "A RUNNING SANDBOX AN HOUR",
+        "A STOPPED ONE"
+      ],
       cards.map((card) => [
         card.effectiveAt === 0 ? "the beginning" : shownTime(card.effectiveAt),
         `${card.vcpuSecondNanoUsd} nano-USD`,
         `${card.memoryGibSecondNanoUsd} nano-USD`,
         `${card.volumeGibSecondNanoUsd} nano-USD`,
+        `${card.snapshotGibSecondNanoUsd} nano-USD`,
         `${running(card)} USD`,
         `${stopped(card)} USD`
       ])
@@ -33,16 +42,18 @@ const set = Command.make(
     vcpu: rateFlag("vcpu-second", "one vCPU"),
     memory: rateFlag("memory-gib-second", "one GiB of memory"),
     volume: rateFlag("volume-gib-second", "one GiB of volume"),
+    snapshot: Flag.optional(rateFlag("snapshot-gib-second", "one GiB that a snapshot stores. Absent: as of volume")),
     effectiveAt: Flag.String("effective-at").pipe(
       Flag.withDescription("When they take effect: 2027-01-31T12:00:00Z. Absent: now"),
       Flag.optional
     )
   },
-  Effect.fnUntraced(function* ({ vcpu, memory, volume, effectiveAt }) {
+  Effect.fnUntraced(function* ({ vcpu, memory, volume, snapshot, effectiveAt }) {
     const card = yield* setRates({
       vcpuSecond: vcpu,
       memoryGibSecond: memory,
       volumeGibSecond: volume,
+      snapshotGibSecond: Option.getOrNull(snapshot),
       effectiveAt: Option.getOrNull(effectiveAt)
     })
     yield* answer(yield* shownCards([card]), { rates: cardDocument(card) })

@@ -9,6 +9,7 @@ import { folderSentence } from "../platform/dataFolder/folderSentence.ts"
 import { refuseForeignSandboxes } from "../platform/dataFolder/foreignSandboxes.ts"
 import { FileLock } from "../platform/fileLock/FileLock.ts"
 import { sandboxIdsIn } from "./linux/SandboxRecords.ts"
+import { isPoolClosed } from "./linux/volumePool.ts"
 
 /** The previous process may still be ending. */
 const waitSeconds = 10
@@ -20,9 +21,12 @@ export class HostFolderUnusable extends Schema.TaggedError<HostFolderUnusable>()
 
 const unusable = (message: string) => new HostFolderUnusable({ message })
 
-/** The driver whose Sandboxes are in the folder; null when there are none. */
+/** The driver whose Sandboxes are in the folder; null when there are none. A pool is removed with its last Sandbox, so one that is not mounted has some. */
 export const presentDriver = (dataDir: string): string | null =>
-  ["qemu", "namespace"].find((driver) => sandboxIdsIn(join(dataDir, "runtime", driver)).length > 0) ?? null
+  ["qemu", "namespace"].find((driver) => {
+    const folder = join(dataDir, "runtime", driver)
+    return isPoolClosed(folder) || sandboxIdsIn(folder).length > 0
+  }) ?? null
 
 export const HostFolder = {
   /** Needs Settings. */

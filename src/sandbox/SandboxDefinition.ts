@@ -5,8 +5,7 @@ import { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import { committedReason } from "../../schemas/PublicText.ts"
 import { Settings } from "../Config.ts"
 import { defineActor } from "../engine/defineActor.ts"
-import { Ledger } from "../wallet/Ledger.ts"
-import { WalletActors } from "../wallet/WalletActors.ts"
+import { metering } from "../wallet/metering.ts"
 import { bootMetrics } from "./bootMetrics.ts"
 import { bootSandbox } from "./bootSandbox.ts"
 import { Dependents } from "./Dependents.ts"
@@ -18,20 +17,12 @@ import { sandboxIdleness } from "./sandboxIdleness.ts"
 export const sandboxDefinition = Effect.gen(function* () {
   const placement = yield* Placement
   const dependents = yield* Dependents
-  const ledger = yield* Ledger
-  const wallets = yield* WalletActors
+  const meter = yield* metering
   const measured = yield* bootMetrics((yield* Settings).parallelStarts)
   const boot = yield* bootSandbox
   const resize = yield* resizeRuntime
   const { stopRuntime, destroyRuntime } = yield* sandboxEnd
   const { lookAtUse, lookAtIdleness, suspendRuntime } = yield* sandboxIdleness
-
-  /** A Sandbox that never ran has no cost. */
-  const meter = (sandboxId: string) =>
-    ledger.foldSandbox(sandboxId).pipe(
-      Effect.flatMap((folded) => (folded === null ? Effect.void : wallets.changed(folded.accountId))),
-      Effect.as(null)
-    )
 
   return defineActor(sandboxMachine, {
     context: SandboxContext,

@@ -1,4 +1,4 @@
-/** Runs the commands of a snapshot: the host copies the volume, and removes the image. */
+/** Runs the commands of a snapshot: the host copies the volume, and removes the image; the ledger posts what it costs. */
 import { Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { snapshotMachine, wasReady } from "../../machines/snapshot.ts"
@@ -13,6 +13,7 @@ import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { awaitedStates } from "../sandbox/sandboxStates.ts"
 import { textColumn } from "../store/Columns.ts"
 import { fieldOf } from "../store/SnapshotFields.ts"
+import { metering } from "../wallet/metering.ts"
 
 type SnapshotEvent = EventOf<typeof snapshotMachine>
 
@@ -44,6 +45,7 @@ export const snapshotDefinition = Effect.gen(function* () {
   const placement = yield* Placement
   const envs = yield* SandboxEnvs
   const sql = yield* SqlClient.SqlClient
+  const meter = yield* metering
 
   /** One that a killed service had the host begin is there already, or is made again. */
   const capture = ({ snapshotId, sandboxId }: SnapshotContext): Effect.Effect<SnapshotEvent> =>
@@ -107,7 +109,8 @@ export const snapshotDefinition = Effect.gen(function* () {
     // A removal supersedes a capture: what that leaves on the host goes with it, or with the reconciler's next pass.
     commands: {
       captureSnapshot: { lane: "image", run: (scope) => Effect.suspend(() => capture(scope.state().context)) },
-      removeSnapshot: { lane: "image", run: (scope) => Effect.suspend(() => remove(scope.state().context)) }
+      removeSnapshot: { lane: "image", run: (scope) => Effect.suspend(() => remove(scope.state().context)) },
+      meter: { lane: null, run: (scope) => Effect.suspend(() => meter(scope.state().context.snapshotId)) }
     }
   })
 })

@@ -53,6 +53,7 @@ import openActors from "./migrations/0057_open_actors.ts"
 import soleClaims from "./migrations/0058_sole_claims.ts"
 import snapshots from "./migrations/0059_snapshots.ts"
 import sizes from "./migrations/0060_sizes.ts"
+import snapshotCosts from "./migrations/0061_snapshot_costs.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -100,7 +101,8 @@ export const migrations: MigrationRecord = {
   "0057_open_actors": openActors,
   "0058_sole_claims": soleClaims,
   "0059_snapshots": snapshots,
-  "0060_sizes": sizes
+  "0060_sizes": sizes,
+  "0061_snapshot_costs": snapshotCosts
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

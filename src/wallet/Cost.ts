@@ -10,6 +10,7 @@ import type { RateCard } from "./RateCard.ts"
 export interface PerComponent<A> {
   readonly vcpu: A
   readonly memory: A
+  /** Of a Sandbox: its volume. Of a snapshot: what it stores. */
   readonly volume: A
 }
 
@@ -43,17 +44,26 @@ export interface Sizes {
   readonly volumeBytes: number
 }
 
-/** The properties of a Sandbox that determine its cost. */
+/** The properties of a Sandbox or of a snapshot that determine its cost. */
 export interface Burning extends Sizes {
+  /** Of a snapshot: of which Sandbox it is; what it stores has the rate of snapshots. Null: a Sandbox. */
+  readonly snapshotOf: string | null
   readonly isRunning: boolean
   readonly hasVolume: boolean
 }
+
+const storageRate = (card: RateCard, { snapshotOf }: Pick<Burning, "snapshotOf">): bigint =>
+  snapshotOf === null ? card.volumeGibSecondNanoUsd : card.snapshotGibSecondNanoUsd
+
+/** `storageRate` in SQL: of a meter, at a rate card. */
+export const storageRateOf = (meter: string, card: string): string =>
+  `(case when ${meter}.snapshot_of is null then ${card}.volume_gib_second_nano_usd else ${card}.snapshot_gib_second_nano_usd end)::numeric`
 
 /** Growth of the sums in one millisecond. */
 export const ratesOf = (card: RateCard | null, burning: Burning): Amounts => ({
   vcpu: card !== null && burning.isRunning ? card.vcpuSecondNanoUsd * milliVcpus(burning.vcpus) : 0n,
   memory: card !== null && burning.isRunning ? card.memoryGibSecondNanoUsd * BigInt(burning.memoryBytes) : 0n,
-  volume: card !== null && burning.hasVolume ? card.volumeGibSecondNanoUsd * BigInt(burning.volumeBytes) : 0n
+  volume: card !== null && burning.hasVolume ? storageRate(card, burning) * BigInt(burning.volumeBytes) : 0n
 })
 
 /** The sums after so many milliseconds. */

@@ -1,5 +1,5 @@
 /**
- * Costs of an account's Sandboxes within a window, by Sandbox, UTC day or workspace. Every grouping adds up to the same total. Over the whole
+ * Costs of an account's Sandboxes, each with those of its snapshots, within a window, by Sandbox, UTC day or workspace. Every grouping adds up to the same total. Over the whole
  * life of an account, the total is all usage (less reversals) in the ledger plus the usage not posted yet.
  *
  * @source contract-details.md "Usage and credit"
@@ -10,7 +10,7 @@ import { InvalidRequest } from "../../schemas/Errors.ts"
 import { costGroupsMax } from "../../schemas/Limits.ts"
 import type { costGroupings } from "../../schemas/Usage.ts"
 import { Int8 } from "../store/Columns.ts"
-import { type Amounts, common, divisors } from "./Cost.ts"
+import { type Amounts, common, divisors, storageRateOf } from "./Cost.ts"
 import { dayMs } from "./Fold.ts"
 import { ReportRequest, SandboxReportRequest, withPieces, withPiecesOfSandbox } from "./Pieces.ts"
 import { reportWindow } from "./ReportWindow.ts"
@@ -34,7 +34,7 @@ export interface CostGroup {
   readonly microUsd: bigint
   /** Time in `running`. */
   readonly sandboxMs: number
-  readonly components: Amounts
+  readonly components: Amounts & { readonly snapshot: bigint }
 }
 
 export interface CostReport {
@@ -59,7 +59,8 @@ const Row = Schema.Union([
     running_ms: Int8,
     vcpu: Schema.BigInt,
     memory: Schema.BigInt,
-    volume: Schema.BigInt
+    volume: Schema.BigInt,
+    snapshot: Schema.BigInt
   })
 ])
 
@@ -67,12 +68,12 @@ const groupings: Readonly<Record<CostGrouping, { key: string; name: string; orde
   sandbox: {
     key: "sandbox_id",
     name: "(select m.name from meters m where m.sandbox_id = l.key)",
-    order: "l.vcpu + l.memory + l.volume desc, l.key"
+    order: "l.vcpu + l.memory + l.volume + l.snapshot desc, l.key"
   },
   workspace: {
     key: "workspace_id",
     name: "(select w.name from workspaces w where w.id = l.key and w.account_id = $1)",
-    order: "l.vcpu + l.memory + l.volume desc, l.key"
+    order: "l.vcpu + l.memory + l.volume + l.snapshot desc, l.key"
   },
   day: {
     key: `from_at / ${dayMs}`,
@@ -89,17 +90,19 @@ const statement = (pieces: string, { key, name, order }: (typeof groupings)[Cost
     select coalesce(div(sum(
       case when o.is_running then ${common / divisors.vcpu}::numeric * o.milli_vcpus * c.vcpu_second_nano_usd
                                   + ${common / divisors.memory} * o.memory_bytes * c.memory_gib_second_nano_usd::numeric else 0 end
-      + ${common / divisors.volume} * o.volume_bytes * c.volume_gib_second_nano_usd::numeric) * ${hourMs}, ${common}), 0)::int8 as burn
+      + ${common / divisors.volume} * o.volume_bytes * ${storageRateOf("o", "c")}) * ${hourMs}, ${common}), 0)::int8 as burn
     from open o cross join (
       select * from rate_cards where effective_at <= (select at from instant) order by effective_at desc limit 1) c
   ), groups as (
-    select ${key} as key, sum(vcpu_micro_usd)::int8 as vcpu, sum(memory_micro_usd)::int8 as memory, sum(volume_micro_usd)::int8 as volume,
+    select ${key} as key, sum(vcpu_micro_usd)::int8 as vcpu, sum(memory_micro_usd)::int8 as memory,
+           coalesce(sum(volume_micro_usd) filter (where not is_snapshot), 0)::int8 as volume,
+           coalesce(sum(volume_micro_usd) filter (where is_snapshot), 0)::int8 as snapshot,
            coalesce(sum(ms) filter (where is_running), 0)::int8 as running_ms
     from piece group by 1 having sum(ms) <> 0
   ), listed as (
     select *, ${name} as name from groups l order by ${order} limit ${costGroupsMax + 1}
   )
-  select least(i.at, $3::int8) as as_of, b.burn, l.key::text, l.name, l.running_ms, l.vcpu, l.memory, l.volume
+  select least(i.at, $3::int8) as as_of, b.burn, l.key::text, l.name, l.running_ms, l.vcpu, l.memory, l.volume, l.snapshot
   from instant i cross join burning b left join listed l on true order by ${order}`
 
 const statements = (pieces: string) => ({
@@ -159,12 +162,12 @@ export class Costs extends Context.Service<
           const groups = rows.filter((row) => row.key !== null)
           if (groups.length > costGroupsMax) return yield* tooMany(query.groupBy)
           const costs = groups.map(
-            ({ key, name, running_ms, vcpu, memory, volume }): CostGroup => ({
+            ({ key, name, running_ms, vcpu, memory, volume, snapshot }): CostGroup => ({
               key: query.groupBy === "day" ? dayOf(Number(key)) : key,
               name,
-              microUsd: vcpu + memory + volume,
+              microUsd: vcpu + memory + volume + snapshot,
               sandboxMs: running_ms,
-              components: { vcpu, memory, volume }
+              components: { vcpu, memory, volume, snapshot }
             })
           )
           return {

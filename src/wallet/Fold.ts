@@ -1,7 +1,8 @@
 /**
- * Folds a Sandbox's transitions into its meter and into closed segments: pure.
+ * Folds the transitions of a Sandbox, or of a snapshot, into its meter and into closed segments: pure.
  *
- * vCPUs and memory cost while it is `running`; its volume from the first `running` to `deleted`. A segment ends when that changes, at each UTC
+ * vCPUs and memory cost while it is `running`; its volume from the first `running` to `deleted`. A snapshot costs what it stores, from `ready` until
+ * it is `deleted` or its image is lost: to the fold, that is a volume of another rate, whose size arrives with `ready`. A segment ends when that changes, at each UTC
  * midnight, at each new rate card, at each change of its sizes, and at the instants that the caller names.
  *
  * The meter may be ahead of the log: a run is posted up to now, and afterwards its end arrives with an earlier instant (a commit in
@@ -13,14 +14,17 @@
  *
  * @source contract-details.md "Usage and credit"
  */
-import { isGone, isUp } from "./billedStates.ts"
+import { isGone, isReady, isStored, isUp } from "./billedStates.ts"
 import { type Amounts, type Burning, costBetween, nothing, type Piece, ratesOf, type Sizes, sumsAfter } from "./Cost.ts"
 import { cardAt, type RateCard } from "./RateCard.ts"
 
 export const dayMs = 24 * 60 * 60 * 1000
 
 export interface MeteredSandbox extends Sizes {
+  /** Of the Sandbox, or of the snapshot. */
   readonly sandboxId: string
+  /** Of a snapshot: of which Sandbox it is. Null: a Sandbox. */
+  readonly snapshotOf: string | null
   readonly accountId: string
   readonly workspaceId: string
   readonly name: string | null
@@ -73,7 +77,7 @@ export interface FoldRules {
   readonly cuts: ReadonlyArray<number>
 }
 
-/** The meter of a Sandbox that never ran. */
+/** The meter of a Sandbox that never ran, or of a snapshot that was never ready. */
 export const newMeter = (sandbox: MeteredSandbox): Meter => ({
   ...sandbox,
   isRunning: false,
@@ -87,7 +91,7 @@ export const newMeter = (sandbox: MeteredSandbox): Meter => ({
   closedAt: null
 })
 
-/** A Sandbox that never ran costs nothing, and needs no meter. */
+/** A Sandbox that never ran, or a snapshot that was never ready, costs nothing, and needs no meter. */
 export const everRan = (meter: Meter): boolean => meter.hasVolume || meter.closedAt !== null
 
 /** The earliest instant to which these transitions may reverse, if it is before the closed end: then the segments after it are needed. */
@@ -114,6 +118,13 @@ export const standing = (segments: ReadonlyArray<Segment>): Array<Segment> => {
   }
   return stack
 }
+
+/** Whether a run of a Sandbox begins in this state, or the life of a snapshot's image. */
+const begins = ({ snapshotOf, isRunning, hasVolume }: Meter, state: string): boolean =>
+  snapshotOf === null ? !isRunning && isUp(state) : !hasVolume && isReady(state)
+
+/** Whether nothing costs any more in this state. */
+const ends = ({ snapshotOf }: Meter, state: string): boolean => (snapshotOf === null ? isGone(state) : !isStored(state))
 
 const nextCut = (from: number, rules: FoldRules): number => {
   let next = (Math.floor(from / dayMs) + 1) * dayMs
@@ -202,12 +213,13 @@ export const fold = (
       now = { ...now, isRunning: false, runSince: null }
       through = Math.max(through, instant)
     }
-    if (!now.isRunning && isUp(to)) {
+    if (begins(now, to)) {
       goTo(instant)
-      now = { ...now, isRunning: true, hasVolume: true, runSince: instant }
+      const isRunning = now.snapshotOf === null
+      now = { ...now, isRunning, hasVolume: true, runSince: isRunning ? instant : null }
       through = Math.max(through, instant)
     }
-    if (now.hasVolume && isGone(to)) {
+    if (now.hasVolume && ends(now, to)) {
       goTo(instant)
       now = { ...now, hasVolume: false, closedAt: instant }
     }

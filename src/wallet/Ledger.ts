@@ -1,5 +1,5 @@
 /**
- * The ledger of every account. It folds the costs of Sandboxes out of their transition logs, posts them, and takes them from grants. Each posting
+ * The ledger of every account. It folds the costs of Sandboxes and of their snapshots out of their transition logs, posts them, and takes them from grants. Each posting
  * is one transaction, which also plans when the credit will be exhausted.
  *
  * Lock order: the rates (shared; exclusive to change them), the account's row of `wallets`, its row of `accounts`. A transaction that
@@ -25,7 +25,7 @@ const faults = ["SqlError", "SchemaError", "NoSuchElementError"] as const
 export class Ledger extends Context.Service<
   Ledger,
   {
-    /** Posts the new entries of one Sandbox's log. Null: not a Sandbox, or it never ran. */
+    /** Posts the new entries of the log of one Sandbox or snapshot. Null: neither, or it never ran or was never ready. */
     readonly foldSandbox: (
       sandboxId: string
     ) => Effect.Effect<{ readonly accountId: string; readonly isClosed: boolean } | null>
@@ -79,7 +79,7 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     Result: Schema.Struct({ account_id: Schema.String, is_folded: Schema.Boolean, is_closed: Schema.Boolean }),
     execute: (sandboxId) => sql`
       select a.account_id, coalesce(m.revision >= a.revision, false) as is_folded, m.closed_at is not null as is_closed
-      from actors a left join meters m on m.sandbox_id = a.id where a.id = ${sandboxId} and a.kind = 'sandbox'`
+      from actors a left join meters m on m.sandbox_id = a.id where a.id = ${sandboxId} and a.kind in ('sandbox', 'snapshot')`
   })
 
   const foldSandbox = Effect.fnUntraced(function* (sandboxId: string) {

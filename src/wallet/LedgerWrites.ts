@@ -35,14 +35,15 @@ const postedTwice = (ids: ReadonlyArray<string>) =>
 
 const insertMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, meters: ReadonlyArray<Meter>) {
   const rows = yield* sql.unsafe(
-    `insert into meters (sandbox_id, account_id, workspace_id, name, milli_vcpus, memory_bytes, volume_bytes, revision, at, changed_at, run_since,
+    `insert into meters (sandbox_id, snapshot_of, account_id, workspace_id, name, milli_vcpus, memory_bytes, volume_bytes, revision, at, changed_at, run_since,
        is_running, has_volume, segments, vcpu_sum, memory_sum, volume_sum, closed_at)
-     select i.id, i.account_id, i.workspace_id, i.name, i.milli_vcpus, i.memory_bytes, i.volume_bytes, i.revision, i.at, i.changed_at, i.run_since,
+     select i.id, i.snapshot_of, i.account_id, i.workspace_id, i.name, i.milli_vcpus, i.memory_bytes, i.volume_bytes, i.revision, i.at, i.changed_at, i.run_since,
        i.is_running, i.has_volume, i.segments, i.vcpu::numeric, i.memory::numeric, i.volume::numeric, i.closed_at
      from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int4[], $6::int8[], $7::int8[], $8::int8[], $9::int8[], $10::int8[],
-       $11::int8[], $12::bool[], $13::bool[], $14::int4[], $15::text[], $16::text[], $17::text[], $18::int8[])
+       $11::int8[], $12::bool[], $13::bool[], $14::int4[], $15::text[], $16::text[], $17::text[], $18::int8[],
+       $19::text[])
        as i (id, account_id, workspace_id, name, milli_vcpus, memory_bytes, volume_bytes, revision, at, changed_at, run_since,
-             is_running, has_volume, segments, vcpu, memory, volume, closed_at)
+             is_running, has_volume, segments, vcpu, memory, volume, closed_at, snapshot_of)
      on conflict do nothing returning sandbox_id`,
     [
       textColumn(meters.map(({ sandboxId }) => sandboxId)),
@@ -58,7 +59,8 @@ const insertMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, mete
       boolColumn(meters.map(({ hasVolume }) => hasVolume)),
       int4Column(meters.map(({ segments }) => segments)),
       ...wideColumns(meters.map(({ sums }) => sums)),
-      instantColumn(meters.map(({ closedAt }) => closedAt))
+      instantColumn(meters.map(({ closedAt }) => closedAt)),
+      textColumn(meters.map(({ snapshotOf }) => snapshotOf))
     ]
   )
   if (rows.length < meters.length) yield* postedTwice(meters.map(({ sandboxId }) => sandboxId))
@@ -109,27 +111,28 @@ export const writeSegments = (
   sql: SqlClient.SqlClient,
   accountId: string,
   segments: ReadonlyArray<Segment>,
-  workspaceOf: (sandboxId: string) => string
+  meterOf: (sandboxId: string) => Pick<Meter, "workspaceId" | "snapshotOf">
 ) =>
   segments.length === 0
     ? Effect.void
     : sql.unsafe(
         `insert into segments (sandbox_id, number, account_id, workspace_id, from_at, to_at, sign, takes_back, is_running, has_volume,
            vcpu_sum, memory_sum, volume_sum, vcpu_rate, memory_rate, volume_rate, vcpu_micro_usd, memory_micro_usd, volume_micro_usd,
-           milli_vcpus, memory_bytes, volume_bytes)
+           milli_vcpus, memory_bytes, volume_bytes, snapshot_of)
          select i.id, i.number, $2, i.workspace_id, i.from_at, i.to_at, i.sign, i.takes_back, i.is_running, i.has_volume,
            i.vcpu::numeric, i.memory::numeric, i.volume::numeric, i.vcpu_rate::numeric, i.memory_rate::numeric, i.volume_rate::numeric,
-           i.vcpu_cost, i.memory_cost, i.volume_cost, i.milli_vcpus, i.memory_bytes, i.volume_bytes
+           i.vcpu_cost, i.memory_cost, i.volume_cost, i.milli_vcpus, i.memory_bytes, i.volume_bytes, i.snapshot_of
          from unnest($1::text[], $3::int4[], $4::text[], $5::int8[], $6::int8[], $7::int4[], $8::int4[], $9::bool[], $10::bool[],
            $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::int8[], $18::int8[], $19::int8[],
-           $20::int4[], $21::int8[], $22::int8[])
+           $20::int4[], $21::int8[], $22::int8[], $23::text[])
            as i (id, number, workspace_id, from_at, to_at, sign, takes_back, is_running, has_volume, vcpu, memory, volume,
-                 vcpu_rate, memory_rate, volume_rate, vcpu_cost, memory_cost, volume_cost, milli_vcpus, memory_bytes, volume_bytes)`,
+                 vcpu_rate, memory_rate, volume_rate, vcpu_cost, memory_cost, volume_cost, milli_vcpus, memory_bytes, volume_bytes,
+                 snapshot_of)`,
         [
           textColumn(segments.map(({ sandboxId }) => sandboxId)),
           accountId,
           int4Column(segments.map(({ number }) => number)),
-          textColumn(segments.map(({ sandboxId }) => workspaceOf(sandboxId))),
+          textColumn(segments.map(({ sandboxId }) => meterOf(sandboxId).workspaceId)),
           instantColumn(segments.map(({ from }) => from)),
           instantColumn(segments.map(({ to }) => to)),
           int4Column(segments.map(({ sign }) => sign)),
@@ -141,7 +144,8 @@ export const writeSegments = (
           int8Column(segments.map(({ cost }) => cost.vcpu)),
           int8Column(segments.map(({ cost }) => cost.memory)),
           int8Column(segments.map(({ cost }) => cost.volume)),
-          ...sizeColumns(segments)
+          ...sizeColumns(segments),
+          textColumn(segments.map(({ sandboxId }) => meterOf(sandboxId).snapshotOf))
         ]
       )
 

@@ -6,6 +6,7 @@ import { Clock, Context, Effect, Layer, Metric, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { refreshed } from "../platform/metric/refreshed.ts"
 import { Int8 } from "../store/Columns.ts"
+import { storageRateOf } from "./Cost.ts"
 
 const freshForMs = 15_000
 
@@ -31,7 +32,7 @@ const statement = `
   burning as (
     select a.billing, sum(case when m.is_running then m.milli_vcpus * c.vcpu_second_nano_usd::numeric / 1000 else 0 end) as vcpu,
       sum(case when m.is_running then m.memory_bytes * c.memory_gib_second_nano_usd::numeric else 0 end
-          + case when m.has_volume then m.volume_bytes * c.volume_gib_second_nano_usd::numeric else 0 end) as per_gib
+          + case when m.has_volume then m.volume_bytes * ${storageRateOf("m", "c")} else 0 end) as per_gib
     from meters m join accounts a on a.id = m.account_id cross join card c where m.closed_at is null group by a.billing
   )
   select (select coalesce(jsonb_object_agg(billing, floor((vcpu + per_gib / 1073741824) * 3600 / 1000)::float8), '{}') from burning) as burns,

@@ -1,5 +1,5 @@
 /**
- * SQL for the states and costs of Sandboxes within a window: closed segments, and the growth of open meters since. Each piece is clipped to the
+ * SQL for the states and costs of Sandboxes and of their snapshots within a window: closed segments, and the growth of open meters since. Each piece is clipped to the
  * window, and lies in one UTC day. Its cost is a difference of rounded sums (`Cost.ts`), so adjacent windows add up to the micro-dollar.
  */
 import { Schema } from "effect"
@@ -27,13 +27,12 @@ const costOf = (component: keyof typeof divisors) => `
  * Common table expressions; the first words of a statement.
  * - `open`: the meters that may still grow.
  * - $1 account, $2 and $3 the window, $4 now.
- * - `instant` (`at`): up to when meters are read: now, or further where one was closed by a clock that is ahead.
  * - `instant` (`at`): meters are read up to here: now, or later if a faster clock closed one.
- *   `volume_micro_usd`): `ms` and costs are negative where a piece reverses another.
+ * - `piece` (`sandbox_id`, `is_snapshot`, `ms`, …): `ms` and costs are negative where a piece reverses another. A piece of a snapshot is of its Sandbox.
  */
 const pieces = (whose: string) => `
   with open as materialized (
-    select sandbox_id, workspace_id, at, is_running, milli_vcpus, memory_bytes, volume_bytes, vcpu_sum, memory_sum, volume_sum
+    select sandbox_id, snapshot_of, workspace_id, at, is_running, milli_vcpus, memory_bytes, volume_bytes, vcpu_sum, memory_sum, volume_sum
     from meters where ${whose} and closed_at is null and has_volume
   ), instant as materialized (
     select greatest($4::int8, coalesce(max(at), 0)) as at, min(at) as since from open
@@ -44,32 +43,32 @@ const pieces = (whose: string) => `
           from instant where since is not null
   ), span as materialized (
     select e.from_at, e.to_at, coalesce(c.vcpu_second_nano_usd, 0)::numeric as vcpu, coalesce(c.memory_gib_second_nano_usd, 0)::numeric as memory,
-           coalesce(c.volume_gib_second_nano_usd, 0)::numeric as volume
+           coalesce(c.volume_gib_second_nano_usd, 0)::numeric as volume, coalesce(c.snapshot_gib_second_nano_usd, 0)::numeric as snapshot
     from (select edge.at as from_at, lead(edge.at, 1, instant.at) over (order by edge.at) as to_at from edge, instant) e
     left join lateral (select * from rate_cards where effective_at <= e.from_at order by effective_at desc limit 1) c on true
   ), burnt as (
     select o.*, greatest(o.at, s.from_at) as from_at, s.to_at,
            case when o.is_running then s.vcpu * o.milli_vcpus else 0 end as vcpu_rate,
            case when o.is_running then s.memory * o.memory_bytes else 0 end as memory_rate,
-           s.volume * o.volume_bytes as volume_rate
+           case when o.snapshot_of is null then s.volume else s.snapshot end * o.volume_bytes as volume_rate
     from open o join span s on s.to_at > o.at
   ), grown as (
-    select sandbox_id, workspace_id, from_at, to_at, is_running, milli_vcpus, memory_bytes, volume_bytes, vcpu_rate, memory_rate, volume_rate,
+    select sandbox_id, snapshot_of, workspace_id, from_at, to_at, is_running, milli_vcpus, memory_bytes, volume_bytes, vcpu_rate, memory_rate, volume_rate,
            vcpu_sum + coalesce(sum(vcpu_rate * (to_at - from_at)) over earlier, 0) as vcpu_sum,
            memory_sum + coalesce(sum(memory_rate * (to_at - from_at)) over earlier, 0) as memory_sum,
            volume_sum + coalesce(sum(volume_rate * (to_at - from_at)) over earlier, 0) as volume_sum
     from burnt window earlier as (partition by sandbox_id order by from_at rows between unbounded preceding and 1 preceding)
   ), whole as (
     -- A segment is never longer than a day.
-    select sandbox_id, workspace_id, from_at, to_at, sign, is_running, has_volume, milli_vcpus, memory_bytes, volume_bytes, vcpu_rate, memory_rate, volume_rate,
+    select sandbox_id, snapshot_of, workspace_id, from_at, to_at, sign, is_running, has_volume, milli_vcpus, memory_bytes, volume_bytes, vcpu_rate, memory_rate, volume_rate,
            vcpu_sum, memory_sum, volume_sum, vcpu_micro_usd, memory_micro_usd, volume_micro_usd
     from segments where ${whose} and from_at > $2::int8 - ${dayMs} and from_at < $3::int8 and to_at > $2::int8
     union all
-    select sandbox_id, workspace_id, from_at, to_at, 1, is_running, true, milli_vcpus, memory_bytes, volume_bytes, vcpu_rate, memory_rate, volume_rate,
+    select sandbox_id, snapshot_of, workspace_id, from_at, to_at, 1, is_running, true, milli_vcpus, memory_bytes, volume_bytes, vcpu_rate, memory_rate, volume_rate,
            vcpu_sum, memory_sum, volume_sum, null, null, null
     from grown where from_at < $3::int8 and to_at > $2::int8
   ), piece as (
-    select sandbox_id, workspace_id, greatest(from_at, $2::int8) as from_at, least(to_at, $3::int8) as to_at,
+    select coalesce(snapshot_of, sandbox_id) as sandbox_id, snapshot_of is not null as is_snapshot, workspace_id, greatest(from_at, $2::int8) as from_at, least(to_at, $3::int8) as to_at,
            sign * (least(to_at, $3::int8) - greatest(from_at, $2::int8)) as ms, is_running, has_volume, milli_vcpus, memory_bytes, volume_bytes,
            ${costOf("vcpu")}, ${costOf("memory")}, ${costOf("volume")}
     from whole
@@ -77,4 +76,4 @@ const pieces = (whose: string) => `
 
 export const withPieces = pieces("account_id = $1")
 
-export const withPiecesOfSandbox = pieces("account_id = $1 and sandbox_id = $5")
+export const withPiecesOfSandbox = pieces("account_id = $1 and (sandbox_id = $5 or snapshot_of = $5)")

@@ -8,7 +8,17 @@
  * @source contract-details.md "Usage and credit"
  */
 import { spendingOrder } from "./Allocation.ts"
-import { type Amounts, type Burning, common, divisors, eachComponent, milliVcpus, sumsAfter } from "./Cost.ts"
+import {
+  type Amounts,
+  type Burning,
+  common,
+  divisors,
+  eachComponent,
+  milliVcpus,
+  nothing,
+  sumsAfter,
+  total
+} from "./Cost.ts"
 import { dayMs, type Meter } from "./Fold.ts"
 import type { Grant } from "./Grant.ts"
 import { least, most } from "./Money.ts"
@@ -20,64 +30,95 @@ export type WalletStatus = "unlimited" | "funded" | "low" | "exhausted"
 /** The last instant that a date can name. */
 const lastInstant = 8.64e15
 
+/** Amounts, where what snapshots store is apart from volumes: it has another rate. Both count as `volume` in sums and rests. */
+interface Units extends Amounts {
+  readonly snapshot: bigint
+}
+
 /** The sum of an account's open meters at one instant. */
 export interface Load {
   /** Micro-USD by which they have grown since their last segments. */
   readonly grownMicroUsd: bigint
   /** The parts below one micro-USD of the growing sums. */
   readonly rests: Amounts
-  /** Running milli-vCPUs, bytes of their memory, bytes of all volumes. */
-  readonly sizes: Amounts
+  /** Running milli-vCPUs, bytes of their memory, bytes of all volumes, bytes that all snapshots store. */
+  readonly sizes: Units
   /** The number of growing sums; each is rounded down separately. */
   readonly terms: number
   /** The same for each meter; null if only the sums are known. */
-  readonly each: ReadonlyArray<{ readonly rests: Amounts; readonly sizes: Amounts }> | null
+  readonly each: ReadonlyArray<{ readonly rests: Amounts; readonly sizes: Units }> | null
 }
 
-const sizesOf = (burning: Burning): Amounts => ({
-  vcpu: burning.isRunning ? milliVcpus(burning.vcpus) : 0n,
-  memory: burning.isRunning ? BigInt(burning.memoryBytes) : 0n,
-  volume: burning.hasVolume ? BigInt(burning.volumeBytes) : 0n
+const noUnits: Units = { ...nothing, snapshot: 0n }
+
+const plus = (a: Units, b: Units): Units => ({
+  ...eachComponent((c) => a[c] + b[c]),
+  snapshot: a.snapshot + b.snapshot
 })
 
+const sizesOf = (burning: Burning): Units => {
+  const stored = burning.hasVolume ? BigInt(burning.volumeBytes) : 0n
+  return {
+    vcpu: burning.isRunning ? milliVcpus(burning.vcpus) : 0n,
+    memory: burning.isRunning ? BigInt(burning.memoryBytes) : 0n,
+    volume: burning.snapshotOf === null ? stored : 0n,
+    snapshot: burning.snapshotOf === null ? 0n : stored
+  }
+}
+
+/** By how much sums of these sizes grow, at the cost of each unit. */
+const growthOf = (sizes: Units, weight: Units): Amounts => ({
+  vcpu: sizes.vcpu * weight.vcpu,
+  memory: sizes.memory * weight.memory,
+  volume: sizes.volume * weight.volume + sizes.snapshot * weight.snapshot
+})
+
+/** The size of each sum; 0: it does not grow. */
+const sumSizes = (sizes: Units): Amounts => ({ ...sizes, volume: sizes.volume + sizes.snapshot })
+
 /** The cost of one unit of each component between two instants, in the units of the sums. */
-const weightBetween = (cards: ReadonlyArray<RateCard>, from: number, to: number): Amounts => {
-  let weight: Amounts = { vcpu: 0n, memory: 0n, volume: 0n }
+const weightBetween = (cards: ReadonlyArray<RateCard>, from: number, to: number): Units => {
+  let weight = noUnits
   for (let at = from; at < to; ) {
     const card = cardAt(cards, at)
     const end = cards.reduce(
       (next, { effectiveAt }) => (effectiveAt > at && effectiveAt < next ? effectiveAt : next),
       to
     )
-    weight = sumsAfter(weight, unitRates(card), end - at)
+    const rates = unitRates(card)
+    const snapshot = weight.snapshot + rates.snapshot * BigInt(end - at)
+    weight = { ...sumsAfter(weight, rates, end - at), snapshot }
     at = end
   }
   return weight
 }
 
-const unitRates = (card: RateCard | null): Amounts => ({
+const unitRates = (card: RateCard | null): Units => ({
   vcpu: card?.vcpuSecondNanoUsd ?? 0n,
   memory: card?.memoryGibSecondNanoUsd ?? 0n,
-  volume: card?.volumeGibSecondNanoUsd ?? 0n
+  volume: card?.volumeGibSecondNanoUsd ?? 0n,
+  snapshot: card?.snapshotGibSecondNanoUsd ?? 0n
 })
 
 /** A meter ahead of the instant (of a faster clock) has not grown. From then on it counts like the others: too early rather than too late. */
 export const loadOf = (meters: ReadonlyArray<Meter>, cards: ReadonlyArray<RateCard>, at: number): Load => {
   let grownMicroUsd = 0n
-  let rests: Amounts = { vcpu: 0n, memory: 0n, volume: 0n }
-  let sizes = rests
+  let rests = nothing
+  let sizes = noUnits
   let terms = 0
-  const weights = new Map<number, Amounts>()
+  const weights = new Map<number, Units>()
   const each = meters.map((meter) => {
     const weight = weights.get(meter.at) ?? weightBetween(cards, meter.at, at)
     weights.set(meter.at, weight)
     const own = sizesOf(meter)
-    const sums = eachComponent((c) => (meter.sums[c] % divisors[c]) + own[c] * weight[c])
-    const ownRests = eachComponent((c) => (own[c] > 0n ? sums[c] % divisors[c] : 0n))
+    const growth = growthOf(own, weight)
+    const growing = sumSizes(own)
+    const sums = eachComponent((c) => (meter.sums[c] % divisors[c]) + growth[c])
+    const ownRests = eachComponent((c) => (growing[c] > 0n ? sums[c] % divisors[c] : 0n))
     grownMicroUsd += sums.vcpu / divisors.vcpu + sums.memory / divisors.memory + sums.volume / divisors.volume
     rests = eachComponent((c) => rests[c] + ownRests[c])
-    sizes = eachComponent((c) => sizes[c] + own[c])
-    terms += Number(own.vcpu > 0n) + Number(own.memory > 0n) + Number(own.volume > 0n)
+    sizes = plus(sizes, own)
+    terms += Number(growing.vcpu > 0n) + Number(growing.memory > 0n) + Number(growing.volume > 0n)
     return { rests: ownRests, sizes: own }
   })
   return { grownMicroUsd, rests, sizes, terms, each }
@@ -88,16 +129,13 @@ const inCommon = (amounts: Amounts): bigint =>
   amounts.memory * (common / divisors.memory) +
   amounts.volume * (common / divisors.volume)
 
-const burnInCommon = (load: Load, card: RateCard | null): bigint => {
-  const rates = unitRates(card)
-  return inCommon(eachComponent((c) => load.sizes[c] * rates[c]))
-}
+const burnInCommon = (load: Load, card: RateCard | null): bigint => inCommon(growthOf(load.sizes, unitRates(card)))
 
 /** Micro-USD in so many milliseconds. */
 const burnMicroUsd = (load: Load, card: RateCard | null, ms: number): bigint =>
   (burnInCommon(load, card) * BigInt(ms)) / common
 
-const isBurning = ({ sizes }: Load): boolean => sizes.vcpu + sizes.memory + sizes.volume > 0n
+const isBurning = ({ sizes }: Load): boolean => total(sumSizes(sizes)) > 0n
 
 const ceilDiv = (a: bigint, b: bigint): bigint => (a + b - 1n) / b
 
@@ -178,7 +216,8 @@ class Growth {
 
   #inCommonBy(at: number): bigint {
     const weight = weightBetween(this.#cards, this.#at, at)
-    return inCommon(eachComponent((c) => this.#load.rests[c] + this.#load.sizes[c] * weight[c]))
+    const growth = growthOf(this.#load.sizes, weight)
+    return inCommon(eachComponent((c) => this.#load.rests[c] + growth[c]))
   }
 
   /** Micro-USD; a lower bound if the remainders of each meter are not known. */
@@ -191,9 +230,9 @@ class Growth {
     const weight = weightBetween(this.#cards, this.#at, at)
     let grown = 0n
     for (const { rests, sizes } of each) {
-      if (sizes.vcpu > 0n) grown += (rests.vcpu + sizes.vcpu * weight.vcpu) / divisors.vcpu
-      if (sizes.memory > 0n) grown += (rests.memory + sizes.memory * weight.memory) / divisors.memory
-      if (sizes.volume > 0n) grown += (rests.volume + sizes.volume * weight.volume) / divisors.volume
+      // The rest of a sum that does not grow is 0.
+      const growth = growthOf(sizes, weight)
+      grown += total(eachComponent((c) => (rests[c] + growth[c]) / divisors[c]))
     }
     return grown
   }

@@ -8,6 +8,8 @@ export interface RateCard {
   readonly memoryGibSecondNanoUsd: bigint
   /** Whole nano-USD for one GiB of volume and one second. */
   readonly volumeGibSecondNanoUsd: bigint
+  /** Whole nano-USD for one GiB that a snapshot stores and one second. */
+  readonly snapshotGibSecondNanoUsd: bigint
   /** Epoch milliseconds. */
   readonly createdAt: number
 }

@@ -16,7 +16,9 @@ export interface Transaction {
   readonly microUsd: bigint
   /** The balance after this entry. */
   readonly balanceMicroUsd: bigint
+  /** Of a snapshot's usage: the Sandbox of which it is. */
   readonly sandboxId: string | null
+  readonly snapshotId: string | null
   readonly period: { readonly from: number; readonly to: number } | null
   readonly description: string
   /** The change of each grant's remaining credit. The rest of `microUsd`, if any, became or paid debt. */
@@ -33,6 +35,7 @@ const Row = Schema.Struct({
   micro_usd: Schema.BigInt,
   balance_micro_usd: Schema.BigInt,
   sandbox_id: Schema.NullOr(Schema.String),
+  snapshot_id: Schema.NullOr(Schema.String),
   period_from: Schema.NullOr(Int8),
   period_to: Schema.NullOr(Int8),
   description: Schema.String,
@@ -49,6 +52,7 @@ const transactionOf = (row: typeof Row.Type): Transaction => ({
   microUsd: row.micro_usd,
   balanceMicroUsd: row.balance_micro_usd,
   sandboxId: row.sandbox_id,
+  snapshotId: row.snapshot_id,
   period: row.period_from === null || row.period_to === null ? null : { from: row.period_from, to: row.period_to },
   description: row.description,
   grants: row.grants,
@@ -73,9 +77,10 @@ export class Transactions extends Context.Service<
         Request: Schema.Struct({ accountId: Schema.String, before: Schema.BigInt, limit: Int8 }),
         Result: Row,
         execute: ({ accountId, before, limit }) => sql`
-          select e.id, e.number, e.at, e.posted_at, e.kind, e.micro_usd, e.balance_micro_usd, e.sandbox_id, e.period_from, e.period_to,
+          select e.id, e.number, e.at, e.posted_at, e.kind, e.micro_usd, e.balance_micro_usd, coalesce(m.snapshot_of, e.sandbox_id) as sandbox_id,
+                 case when m.snapshot_of is not null then e.sandbox_id end as snapshot_id, e.period_from, e.period_to,
                  e.description, e.reverses_id, changed.grants
-          from ledger_entries e
+          from ledger_entries e left join meters m on m.sandbox_id = e.sandbox_id
           cross join lateral (
             -- A grant's own entry, or its expiry, changes it too. Whole numbers as text: JSON's are not exact.
             select coalesce(json_agg(json_build_object('grantId', each.grant_id, 'microUsd', each.micro_usd::text) order by each.number)

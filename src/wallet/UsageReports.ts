@@ -34,6 +34,8 @@ export interface UsageReport {
   readonly memoryByteMs: bigint
   /** From the first boot to deletion. */
   readonly volumeByteMs: bigint
+  /** What snapshots stored, from when they were ready to their deletion. */
+  readonly snapshotByteMs: bigint
   /** Null: no measurement. */
   readonly cpuUs: bigint | null
   readonly operations: number
@@ -46,6 +48,7 @@ const Row = Schema.Struct({
   milli_vcpu_ms: Schema.BigIntFromString,
   memory_byte_ms: Schema.BigIntFromString,
   volume_byte_ms: Schema.BigIntFromString,
+  snapshot_byte_ms: Schema.BigIntFromString,
   cpu_us: Schema.BigIntFromString,
   cpu_samples: Int8,
   operations: Int8,
@@ -65,7 +68,8 @@ const statement = `
     select coalesce(sum(ms) filter (where is_running), 0)::text as sandbox_ms,
            coalesce(sum(ms::numeric * milli_vcpus) filter (where is_running), 0)::text as milli_vcpu_ms,
            coalesce(sum(ms::numeric * memory_bytes) filter (where is_running), 0)::text as memory_byte_ms,
-           coalesce(sum(ms::numeric * volume_bytes) filter (where has_volume), 0)::text as volume_byte_ms
+           coalesce(sum(ms::numeric * volume_bytes) filter (where has_volume and not is_snapshot), 0)::text as volume_byte_ms,
+           coalesce(sum(ms::numeric * volume_bytes) filter (where has_volume and is_snapshot), 0)::text as snapshot_byte_ms
     from piece
   ), hours as (
     select coalesce(sum(cpu_us), 0) as cpu_us, coalesce(sum(cpu_samples), 0) as cpu_samples, coalesce(sum(operations), 0) as operations,
@@ -112,6 +116,7 @@ export class UsageReports extends Context.Service<
             milliVcpuMs: found.milli_vcpu_ms,
             memoryByteMs: found.memory_byte_ms,
             volumeByteMs: found.volume_byte_ms,
+            snapshotByteMs: found.snapshot_byte_ms,
             cpuUs: found.cpu_samples === 0 ? null : found.cpu_us,
             operations: found.operations,
             executes: found.executes

@@ -28,8 +28,8 @@ const findBurning = (sql: SqlClient.SqlClient) =>
   })
 
 export const addRates = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, rates: NewRates) {
-  const { vcpuSecondNanoUsd, memoryGibSecondNanoUsd, volumeGibSecondNanoUsd } = rates
-  for (const rate of [vcpuSecondNanoUsd, memoryGibSecondNanoUsd, volumeGibSecondNanoUsd]) {
+  const { vcpuSecondNanoUsd, memoryGibSecondNanoUsd, volumeGibSecondNanoUsd, snapshotGibSecondNanoUsd } = rates
+  for (const rate of [vcpuSecondNanoUsd, memoryGibSecondNanoUsd, volumeGibSecondNanoUsd, snapshotGibSecondNanoUsd]) {
     if (rate >= 0n && rate <= rateMaxNanoUsd) continue
     return yield* new RatesRefused({ message: `A rate is from 0 to ${rateMaxNanoUsd} nano-USD a second.` })
   }
@@ -45,8 +45,10 @@ export const addRates = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, r
     })
   }
   const made = yield* sql`
-    insert into rate_cards (effective_at, vcpu_second_nano_usd, memory_gib_second_nano_usd, volume_gib_second_nano_usd, created_at)
-    values (${BigInt(effectiveAt)}, ${vcpuSecondNanoUsd}, ${memoryGibSecondNanoUsd}, ${volumeGibSecondNanoUsd}, ${BigInt(now)})
+    insert into rate_cards (effective_at, vcpu_second_nano_usd, memory_gib_second_nano_usd, volume_gib_second_nano_usd,
+      snapshot_gib_second_nano_usd, created_at)
+    values (${BigInt(effectiveAt)}, ${vcpuSecondNanoUsd}, ${memoryGibSecondNanoUsd}, ${volumeGibSecondNanoUsd},
+      ${snapshotGibSecondNanoUsd}, ${BigInt(now)})
     on conflict do nothing returning effective_at`
   if (made.length === 0) {
     return yield* new RatesRefused({
@@ -58,5 +60,5 @@ export const addRates = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, r
     sql,
     burning.map(({ account_id }) => account_id)
   )
-  return { effectiveAt, vcpuSecondNanoUsd, memoryGibSecondNanoUsd, volumeGibSecondNanoUsd, createdAt: now }
+  return { ...rates, effectiveAt, createdAt: now }
 })

@@ -31,6 +31,7 @@ const cardRow = <Amount extends Schema.Top, Instant extends Schema.Top>(amount: 
     vcpu_second_nano_usd: amount,
     memory_gib_second_nano_usd: amount,
     volume_gib_second_nano_usd: amount,
+    snapshot_gib_second_nano_usd: amount,
     created_at: instant
   })
 
@@ -42,6 +43,7 @@ export const cardOf = (row: typeof CardRow.Type): RateCard => ({
   vcpuSecondNanoUsd: row.vcpu_second_nano_usd,
   memoryGibSecondNanoUsd: row.memory_gib_second_nano_usd,
   volumeGibSecondNanoUsd: row.volume_gib_second_nano_usd,
+  snapshotGibSecondNanoUsd: row.snapshot_gib_second_nano_usd,
   createdAt: row.created_at
 })
 

@@ -2,13 +2,14 @@
 import { Effect, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
 import { Int8, Int8FromText, int8Column, textColumn } from "../store/Columns.ts"
-import { countedStates } from "./billedStates.ts"
+import { countedStates, storedStates } from "./billedStates.ts"
 import type { Sizes } from "./Cost.ts"
 import { type FoldedTransition, type Meter, newMeter, type Segment, standing } from "./Fold.ts"
 
 /** No schema checks it: a posting reads each open meter under the account's lock, and a thousand checks would take 5 ms. */
 interface MeterRow {
   readonly sandbox_id: string
+  readonly snapshot_of: string | null
   readonly account_id: string
   readonly workspace_id: string
   readonly name: string | null
@@ -32,6 +33,7 @@ const instantOf = (value: bigint | null): number | null => (value === null ? nul
 
 const meterOf = (row: MeterRow): Meter => ({
   sandboxId: row.sandbox_id,
+  snapshotOf: row.snapshot_of,
   accountId: row.account_id,
   workspaceId: row.workspace_id,
   name: row.name,
@@ -49,7 +51,7 @@ const meterOf = (row: MeterRow): Meter => ({
   closedAt: instantOf(row.closed_at)
 })
 
-const meterColumns = `sandbox_id, account_id, workspace_id, name, milli_vcpus, memory_bytes, volume_bytes, revision, at, changed_at, run_since,
+const meterColumns = `sandbox_id, snapshot_of, account_id, workspace_id, name, milli_vcpus, memory_bytes, volume_bytes, revision, at, changed_at, run_since,
   is_running, has_volume, segments, vcpu_sum::text, memory_sum::text, volume_sum::text, closed_at`
 
 export const readOpenMeters = (sql: SqlClient.SqlClient, accountId: string) =>
@@ -59,7 +61,7 @@ export const readOpenMeters = (sql: SqlClient.SqlClient, accountId: string) =>
   )
 
 /**
- * Sandboxes of an account with log entries that were not folded yet. Sandboxes without a meter that never ran are included in vain, except
+ * Sandboxes and snapshots of an account with log entries that were not folded yet. Sandboxes without a meter that never ran are included in vain, except
  * deleted ones, which are too many: they are included only while their last fold is due.
  */
 export const readUnfolded = (sql: SqlClient.SqlClient, accountId: string) => {
@@ -72,14 +74,19 @@ export const readUnfolded = (sql: SqlClient.SqlClient, accountId: string) => {
       union all
       select a.id from actors a
       where a.account_id = ${account} and a.kind = 'sandbox' and a.sandbox_status = any(${textColumn(countedStates)}::text[])
+        and not exists (select 1 from meters m where m.sandbox_id = a.id)
+      union all
+      select a.id from actors a
+      where a.account_id = ${account} and a.kind = 'snapshot' and a.ended_at is null and a.status = any(${textColumn(storedStates)}::text[])
         and not exists (select 1 from meters m where m.sandbox_id = a.id)`
   })
   return Effect.map(find(accountId), (rows) => rows.map(({ id }) => id))
 }
 
-/** A Sandbox's input; its numbers are text. */
+/** A Sandbox's input, or a snapshot's; its numbers are text. */
 const InputRow = Schema.Struct({
   id: Schema.String,
+  snapshot_of: Schema.NullOr(Schema.String),
   account_id: Schema.String,
   workspace_id: Schema.String,
   name: Schema.NullOr(Schema.String),
@@ -88,7 +95,7 @@ const InputRow = Schema.Struct({
   volume_bytes: Int8FromText
 })
 
-/** The meters of these Sandboxes; new ones where none is stored. */
+/** The meters of these Sandboxes and snapshots; new ones where none is stored. */
 export const readMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, sandboxIds: ReadonlyArray<string>) {
   const known = yield* sql.unsafe<MeterRow>(`select ${meterColumns} from meters where sandbox_id = any($1::text[])`, [
     textColumn(sandboxIds)
@@ -101,8 +108,9 @@ export const readMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
     Result: InputRow,
     execute: (ids) => sql`
       select id, account_id, workspace_id, input ->> 'name' as name, input -> 'profile' ->> 'vcpus' as vcpus,
-             input -> 'profile' ->> 'memoryBytes' as memory_bytes, input -> 'profile' ->> 'diskBytes' as volume_bytes
-      from actors where id = any(${textColumn(ids)}::text[]) and kind = 'sandbox'`
+             input -> 'profile' ->> 'memoryBytes' as memory_bytes, input -> 'profile' ->> 'diskBytes' as volume_bytes,
+             case when kind = 'snapshot' then sandbox_id end as snapshot_of
+      from actors where id = any(${textColumn(ids)}::text[]) and kind in ('sandbox', 'snapshot')`
   })
   for (const row of yield* findInputs(others)) {
     meters.set(
@@ -112,14 +120,18 @@ export const readMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
         accountId: row.account_id,
         workspaceId: row.workspace_id,
         name: row.name,
-        vcpus: row.vcpus,
-        memoryBytes: row.memory_bytes,
-        volumeBytes: row.volume_bytes
+        snapshotOf: row.snapshot_of,
+        ...(row.snapshot_of === null
+          ? { vcpus: row.vcpus, memoryBytes: row.memory_bytes, volumeBytes: row.volume_bytes }
+          : stored(0))
       })
     )
   }
   return meters
 })
+
+/** The sizes of a snapshot. */
+const stored = (bytes: number): Sizes => ({ vcpus: 0, memoryBytes: 0, volumeBytes: Math.max(Math.floor(bytes), 0) })
 
 const ProfileInLog = Schema.Struct({ vcpus: Schema.Finite, memoryBytes: Schema.Int, diskBytes: Schema.Int })
 
@@ -136,7 +148,8 @@ const TransitionRow = Schema.Struct({
   from_state: Schema.NullOr(Schema.String),
   to_state: Schema.String,
   seen_at: Schema.NullOr(Schema.FiniteFromString),
-  profile: Schema.NullOr(ProfileInLog)
+  profile: Schema.NullOr(ProfileInLog),
+  stored_bytes: Schema.NullOr(Schema.FiniteFromString)
 })
 
 /** Log entries after each meter, by Sandbox. */
@@ -147,7 +160,8 @@ export const readTransitions = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
     execute: () => sql`
       select t.actor_id, t.revision, t.at, t.from_state, t.to_state,
              case when jsonb_typeof(t.event -> 'seenAt') = 'number' then t.event ->> 'seenAt' end as seen_at,
-             t.event #> '{changes,profile}' as profile
+             t.event #> '{changes,profile}' as profile,
+             case when jsonb_typeof(t.event -> 'storedBytes') = 'number' then t.event ->> 'storedBytes' end as stored_bytes
       from unnest(${textColumn(meters.map(({ sandboxId }) => sandboxId))}::text[],
                   ${int8Column(meters.map(({ revision }) => BigInt(revision)))}::int8[]) as m (id, revision)
       join transitions t on t.actor_id = m.id and t.revision > m.revision
@@ -156,7 +170,8 @@ export const readTransitions = Effect.fnUntraced(function* (sql: SqlClient.SqlCl
   const logs = new Map<string, Array<FoldedTransition>>()
   for (const row of yield* find()) {
     const log = logs.get(row.actor_id) ?? []
-    const sizes = row.profile === null ? null : sizesInLog(row.profile)
+    const sizes =
+      row.profile !== null ? sizesInLog(row.profile) : row.stored_bytes !== null ? stored(row.stored_bytes) : null
     log.push({ revision: row.revision, at: row.at, from: row.from_state, to: row.to_state, seenAt: row.seen_at, sizes })
     logs.set(row.actor_id, log)
   }

@@ -2,7 +2,7 @@
 import { Effect, Option, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
 import { Int8 } from "../store/Columns.ts"
-import { divisors } from "./Cost.ts"
+import { divisors, storageRateOf } from "./Cost.ts"
 import type { Grant } from "./Grant.ts"
 import { type Account, AccountRow, accountOf, CardInJson, cardOf, GrantInJson, grantOf } from "./ledgerRows.ts"
 import type { Load } from "./Plan.ts"
@@ -20,6 +20,7 @@ const LoadRow = Schema.Struct({
   milli_vcpus: Schema.BigIntFromString,
   memory_bytes: Schema.BigIntFromString,
   volume_bytes: Schema.BigIntFromString,
+  snapshot_bytes: Schema.BigIntFromString,
   running: Schema.Int,
   volumes: Schema.Int
 })
@@ -27,7 +28,7 @@ const LoadRow = Schema.Struct({
 /** $1: the account; $2: the instant. Same result as `loadOf`, if all meters are under the card in force at that instant, or ahead of it. */
 const loadStatement = `
   open as materialized (
-    select at, is_running, has_volume, milli_vcpus, memory_bytes, volume_bytes, vcpu_sum, memory_sum, volume_sum
+    select at, snapshot_of, is_running, has_volume, milli_vcpus, memory_bytes, volume_bytes, vcpu_sum, memory_sum, volume_sum
     from meters where account_id = $1 and closed_at is null
   ), instant as (select $2::int8 as at, min(at) as since from open
   ), card as (select c.* from rate_cards c where c.effective_at <= (select at from instant) order by c.effective_at desc limit 1
@@ -36,8 +37,8 @@ const loadStatement = `
     select
       case when o.is_running then mod(o.vcpu_sum, ${divisors.vcpu}) + o.milli_vcpus * c.vcpu_second_nano_usd::numeric * o.ms end as vcpu,
       case when o.is_running then mod(o.memory_sum, ${divisors.memory}) + o.memory_bytes * c.memory_gib_second_nano_usd::numeric * o.ms end as memory,
-      case when o.has_volume then mod(o.volume_sum, ${divisors.volume}) + o.volume_bytes * c.volume_gib_second_nano_usd::numeric * o.ms end as volume,
-      o.milli_vcpus, o.memory_bytes, o.volume_bytes, o.is_running, o.has_volume
+      case when o.has_volume then mod(o.volume_sum, ${divisors.volume}) + o.volume_bytes * ${storageRateOf("o", "c")} * o.ms end as volume,
+      o.snapshot_of, o.milli_vcpus, o.memory_bytes, o.volume_bytes, o.is_running, o.has_volume
     from waited o cross join card c
   ), load as (
     select coalesce(sum(coalesce(div(vcpu, ${divisors.vcpu}), 0) + coalesce(div(memory, ${divisors.memory}), 0)
@@ -47,7 +48,8 @@ const loadStatement = `
            coalesce(sum(mod(volume, ${divisors.volume})), 0)::text as volume_rest,
            coalesce(sum(milli_vcpus) filter (where is_running), 0)::text as milli_vcpus,
            coalesce(sum(memory_bytes) filter (where is_running), 0)::text as memory_bytes,
-           coalesce(sum(volume_bytes) filter (where has_volume), 0)::text as volume_bytes,
+           coalesce(sum(volume_bytes) filter (where has_volume and snapshot_of is null), 0)::text as volume_bytes,
+           coalesce(sum(volume_bytes) filter (where has_volume and snapshot_of is not null), 0)::text as snapshot_bytes,
            count(*) filter (where is_running)::int4 as running,
            count(*) filter (where has_volume)::int4 as volumes
     from sums
@@ -56,7 +58,7 @@ const loadStatement = `
 const loadOf = (row: typeof LoadRow.Type): Load => ({
   grownMicroUsd: row.grown,
   rests: { vcpu: row.vcpu_rest, memory: row.memory_rest, volume: row.volume_rest },
-  sizes: { vcpu: row.milli_vcpus, memory: row.memory_bytes, volume: row.volume_bytes },
+  sizes: { vcpu: row.milli_vcpus, memory: row.memory_bytes, volume: row.volume_bytes, snapshot: row.snapshot_bytes },
   terms: 2 * row.running + row.volumes,
   each: null
 })
@@ -108,6 +110,7 @@ const overviewStatement = `
   select a.id, a.billing, a.suspended_at, a.exhausted_at, w.balance_micro_usd, w.low_at, w.next_at, instant.*, load.*,
     (select coalesce(json_agg(json_build_object('effective_at', effective_at::text, 'vcpu_second_nano_usd', vcpu_second_nano_usd::text,
        'memory_gib_second_nano_usd', memory_gib_second_nano_usd::text, 'volume_gib_second_nano_usd', volume_gib_second_nano_usd::text,
+       'snapshot_gib_second_nano_usd', snapshot_gib_second_nano_usd::text,
        'created_at', created_at::text) order by effective_at), '[]') from rate_cards) as cards,
     (select coalesce(json_agg(json_build_object('id', id, 'kind', kind, 'granted_micro_usd', granted_micro_usd::text,
        'remaining_micro_usd', remaining_micro_usd::text, 'expired_micro_usd', expired_micro_usd::text, 'effective_at', effective_at::text,

@@ -2,7 +2,7 @@
 
 import { Context, Metric } from "effect"
 import type { Entry } from "./Allocation.ts"
-import { isGone, isUp } from "./billedStates.ts"
+import { isGone, isReady, isUp } from "./billedStates.ts"
 import type { FoldedTransition } from "./Fold.ts"
 
 const context = Context.empty()
@@ -39,11 +39,12 @@ const reversed = ofBilling((attributes) =>
 )
 
 const lag = Metric.histogram("atoll_posting_lag_seconds", {
-  description: "Time from a transition that changes a Sandbox's cost to its posting.",
+  description: "Time from a transition that changes the cost of a Sandbox or snapshot to its posting.",
   boundaries: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600]
 })
 
-const isPriced = ({ from, to }: FoldedTransition): boolean => from !== to && (isUp(from) || isUp(to) || isGone(to))
+const isPriced = ({ from, to }: FoldedTransition): boolean =>
+  from !== to && (isUp(from) || isUp(to) || isReady(to) || isGone(to))
 
 /** @param now Epoch milliseconds. */
 export const observePosting = (

@@ -95,6 +95,11 @@ export const foldMeters = Effect.fnUntraced(function* (
   }))
 })
 
+const shownName = (id: string, meter: Meter | undefined): string => {
+  const name = meter?.name ?? id
+  return (meter?.snapshotOf ?? null) === null ? name : `Snapshot ${name}`
+}
+
 /** Posts what meters were folded to, and what is due of grants; gives what is held then. */
 export const postFolded = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
@@ -117,14 +122,14 @@ export const postFolded = Effect.fnUntraced(function* (
     spent,
     through,
     postedAt: held.now,
-    nameOf: (sandboxId) => meters.get(sandboxId)?.name ?? sandboxId
+    nameOf: (sandboxId) => shownName(sandboxId, meters.get(sandboxId))
   })
   const changes = folded.flatMap(
     ({ before, meter }): ReadonlyArray<MeterChange> =>
       meter === before || !everRan(meter) ? [] : [{ before, after: meter }]
   )
   yield* writeMeters(sql, changes)
-  yield* writeSegments(sql, accountId, segments, (sandboxId) => meters.get(sandboxId)!.workspaceId)
+  yield* writeSegments(sql, accountId, segments, (sandboxId) => meters.get(sandboxId)!)
   yield* writeEntries(sql, accountId, held.now, posted.entries, posted.allocations)
   yield* writeGrants(sql, posted.changedGrants)
   const transitions = folded.flatMap((one) => one.transitions)

@@ -2,6 +2,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect } from "effect"
+import { unmountPools } from "./host/namespace/unmountPools.ts"
 
 /** An empty folder that other users may enter, removed with the scope. */
 export const testFolder = Effect.acquireRelease(
@@ -10,5 +11,9 @@ export const testFolder = Effect.acquireRelease(
     await chmod(path, 0o711)
     return path
   }),
-  (path) => Effect.promise(() => rm(path, { recursive: true, force: true }))
+  (path) =>
+    Effect.promise(async () => {
+      unmountPools(path)
+      await rm(path, { recursive: true, force: true })
+    })
 )

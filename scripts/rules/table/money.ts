@@ -94,6 +94,18 @@ export const money: Section = {
       heldBy: "wallet/reports.test.ts#in reports"
     },
     {
+      rule: "A snapshot costs what it stores, at the rate of snapshots, until it is deleted; the cost counts for its Sandbox, even if that is deleted.",
+      decidedBy: "src/wallet/Fold.ts#fold",
+      heldBy:
+        "snapshot/snapshotCosts.test.ts#costs what it stores at its own rate from ready to deleted, also after its Sandbox was deleted"
+    },
+    {
+      rule: "Without credit snapshots stay and cost on, and no further one can be taken.",
+      decidedBy: "src/snapshot/snapshotQuota.ts#snapshotQuota",
+      heldBy:
+        "snapshot/snapshotCosts.test.ts#stays and costs on when credit is exhausted, as a volume does; no further one can be taken"
+    },
+    {
       rule: "Usage and costs need the scope `usage:read`.",
       decidedBy: "schemas/Usage.ts#UsageGroup",
       heldBy: "http/usage.test.ts#needs the scope usage:read and no other; without a key it is 401"

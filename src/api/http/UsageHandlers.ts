@@ -26,6 +26,7 @@ const usageOf = (report: UsageReport): Usage => ({
   vcpuSeconds: Number(report.milliVcpuMs) / 1e6,
   memoryMibSeconds: mibSeconds(report.memoryByteMs),
   volumeMibSeconds: mibSeconds(report.volumeByteMs),
+  snapshotMibSeconds: mibSeconds(report.snapshotByteMs),
   cpuSeconds: report.cpuUs === null ? null : Number(report.cpuUs) / 1e6,
   operations: report.operations,
   executes: report.executes
@@ -60,6 +61,7 @@ const transactionOf = (entry: Transaction): WalletTransaction => ({
   microUsd: Number(entry.microUsd),
   balanceMicroUsd: Number(entry.balanceMicroUsd),
   sandboxId: entry.sandboxId,
+  snapshotId: entry.snapshotId,
   period: entry.period === null ? null : { from: iso(entry.period.from), to: iso(entry.period.to) },
   description: entry.description,
   grants: entry.grants.map(({ grantId, microUsd }) => ({ grantId, microUsd: Number(microUsd) })),
@@ -74,7 +76,8 @@ const costOf = ({ key, name, microUsd, sandboxMs, components }: CostGroup): Cost
   components: {
     vcpuMicroUsd: Number(components.vcpu),
     memoryMicroUsd: Number(components.memory),
-    volumeMicroUsd: Number(components.volume)
+    volumeMicroUsd: Number(components.volume),
+    snapshotMicroUsd: Number(components.snapshot)
   }
 })
 

@@ -46,6 +46,10 @@ const Figures = ({ usage }: { usage: Used }) => (
       <dd>{gibHours(usage.volumeMibSeconds)}</dd>
     </div>
     <div>
+      <dt>Snapshots</dt>
+      <dd>{gibHours(usage.snapshotMibSeconds)}</dd>
+    </div>
+    <div>
       <dt>CPU time, measured</dt>
       <dd>{usage.cpuSeconds === null ? <span class="soft">not measured</span> : duration(usage.cpuSeconds)}</dd>
     </div>

@@ -4,9 +4,10 @@ import { availableParallelism, totalmem } from "node:os"
 import { join } from "node:path"
 import type { SettingsShape } from "../../Config.ts"
 import type { HostCapacity } from "../../runtime/distant/HostDescription.ts"
-import { freeDiskBytes } from "../linux/diskRoom.ts"
+import { freeDiskBytes, freePoolBytes } from "../linux/diskRoom.ts"
 import { sandboxIdsIn } from "../linux/SandboxRecords.ts"
 import { allocatedBytes } from "../linux/volumeImage.ts"
+import { existingPool, isPoolClosed } from "../linux/volumePool.ts"
 
 /** Sandboxes wait more than they compute, so vCPUs are overcommitted. */
 const VCPUS_PER_PROCESSOR = 8
@@ -22,7 +23,7 @@ const memoryBytes = (): number => {
 /** Disk space that volumes and the files beside them take now. */
 const takenBytes = async (dataDir: string): Promise<number> => {
   const runtime = join(dataDir, "runtime")
-  const drivers = await readdir(runtime).catch(() => [])
+  const drivers = (await readdir(runtime).catch(() => [])).filter((name) => !name.startsWith("."))
   let taken = 0
   for (const driver of drivers) {
     for (const sandboxId of sandboxIdsIn(join(runtime, driver))) {
@@ -33,6 +34,12 @@ const takenBytes = async (dataDir: string): Promise<number> => {
   return taken
 }
 
+const freeBytes = async (dataDir: string, takenBytes: number): Promise<number> => {
+  const folder = join(dataDir, "runtime", "namespace")
+  const pool = isPoolClosed(folder) ? null : existingPool(folder)
+  return pool === null ? freeDiskBytes(dataDir) : freePoolBytes(folder, pool, takenBytes)
+}
+
 /** A volume counts with its full size (`linux/diskRoom.ts`). The capacity is therefore what the volumes take now plus the free space. */
 export const hostCapacity = async ({
   dataDir,
@@ -41,7 +48,8 @@ export const hostCapacity = async ({
   diskReserveBytes,
   parallelStarts
 }: SettingsShape): Promise<HostCapacity> => {
-  const diskBytes = (await freeDiskBytes(dataDir)) + (await takenBytes(dataDir)) - diskReserveBytes
+  const taken = await takenBytes(dataDir)
+  const diskBytes = (await freeBytes(dataDir, taken)) + taken - diskReserveBytes
   return {
     vcpus: hostVcpus || VCPUS_PER_PROCESSOR * availableParallelism(),
     memoryBytes: hostMemoryBytes || Math.floor(MEMORY_SHARE * memoryBytes()),

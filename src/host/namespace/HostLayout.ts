@@ -3,6 +3,7 @@
  *
  *     <data>/runtime/namespace/<sandboxId>/   see SandboxState.ts
  *     <data>/runtime/namespace/.trash/        see Trash.ts
+ *     <data>/runtime/.namespace.xfs           the file system over <data>/runtime/namespace; see volumePool.ts
  *     <data>/runtime/namespace/.users         locked by every process that uses these folders
  *     <data>/runtime/namespace/.etc           locked by the process that writes the /etc of Sandboxes
  *     <data>/runtime/namespace/.blank/        see BlankVolumes.ts
@@ -24,6 +25,7 @@ import type { SandboxSpec } from "../../runtime/Runtime.ts"
 import type { View } from "../linux/limitViews.ts"
 import { isSpareName, sandboxIdsIn, spareNamesIn } from "../linux/SandboxRecords.ts"
 import { VolumeRegister } from "../linux/VolumeRegister.ts"
+import { closePool, inPoolTurn, openExistingPool, openPool, type PoolChoice } from "../linux/volumePool.ts"
 import { markOf } from "./markedProcesses.ts"
 import { maskViews, writeMasks } from "./maskedProc.ts"
 import { publicConfiguration } from "./publicConfiguration.ts"
@@ -60,6 +62,10 @@ export class HostLayout {
   private users: FileLock | null = null
   /** True when volumes are images, whose size is enforced; false when they are plain folders. */
   volumesEnforced = false
+  /** The file of the volume pool that is mounted over `stateFolder`; null without one. */
+  pool: string | null = null
+  /** Why the pool that was wanted could not be made. */
+  poolFault: string | null = null
 
   private constructor(dataDir: string) {
     const folder = join(dataDir, "runtime", "namespace")
@@ -77,11 +83,10 @@ export class HostLayout {
   }
 
   /** Creates the files that all Sandboxes share. */
-  static async prepare(dataDir: string): Promise<HostLayout> {
+  static async prepare(dataDir: string, poolChoice: PoolChoice = "off"): Promise<HostLayout> {
+    await openExistingPool(join(dataDir, "runtime", "namespace"))
     const layout = new HostLayout(dataDir)
-    layout.users = await FileLock.open(join(layout.stateFolder, ".users"))
-    if (!(await layout.users.shared(LOCK_WAIT_SECONDS)))
-      throw new Error(`${layout.runFolder} is being removed by another Atoll`)
+    await inPoolTurn(layout.stateFolder, () => layout.enter(poolChoice))
     mkdirSync(layout.runFolder, { recursive: true })
     // The users of Sandboxes may only pass through these folders. By chmod, because the umask reduces the mode of mkdir.
     for (const folder of [layout.stateFolder, layout.runFolder]) chmodSync(folder, layout.isRoot ? 0o711 : 0o700)
@@ -93,6 +98,16 @@ export class HostLayout {
     // A failure is reported to the callers of `systemFiles()`.
     layout.systemFiles().catch(() => {})
     return layout
+  }
+
+  /** Until the shared lock is held, no other process may mount a pool over this folder, or unmount it. */
+  private async enter(poolChoice: PoolChoice): Promise<void> {
+    this.pool = await openPool(this.stateFolder, poolChoice, (why) => {
+      this.poolFault = why
+    })
+    this.users = await FileLock.open(join(this.stateFolder, ".users"))
+    if (!(await this.users.shared(LOCK_WAIT_SECONDS)))
+      throw new Error(`${this.runFolder} is being removed by another Atoll`)
   }
 
   /** Resolves once the /etc of Sandboxes is written. Reading the host's /etc takes a while, so the service does not wait for it at start. */
@@ -142,12 +157,21 @@ export class HostLayout {
   async release(isOver: () => boolean, runs: boolean, also: () => Promise<void> = async () => {}): Promise<void> {
     // No write may be under way when another process removes the files.
     await this.writing?.catch(() => {})
+    const leave = async () => {
+      if (await this.leave(isOver, runs, also)) await closePool(this.stateFolder)
+    }
+    await (runs || !existsSync(this.stateFolder) ? leave() : inPoolTurn(this.stateFolder, leave))
+  }
+
+  /** Whether the shared files were removed. */
+  private async leave(isOver: () => boolean, runs: boolean, also: () => Promise<void>): Promise<boolean> {
     try {
-      if (runs || !(await this.users?.exclusive(0))) return
+      if (runs || !(await this.users?.exclusive(0))) return false
       await unmountShared(this.shared)
-      if (!isOver()) return
+      if (!isOver()) return false
       await this.remove()
       await also()
+      return true
     } finally {
       await this.users?.close()
       this.users = null

@@ -98,7 +98,7 @@ export class NamespaceHost {
 
   /** Finds the Sandboxes that a previous service left running. */
   static async open(options: NamespaceOptions): Promise<NamespaceHost> {
-    const layout = await HostLayout.prepare(options.dataDir)
+    const layout = await HostLayout.prepare(options.dataDir, options.volumePool)
     const host = new NamespaceHost(options, layout)
     host.trash.empty()
     await host.snapshots.tidy()

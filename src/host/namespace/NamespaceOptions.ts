@@ -1,5 +1,6 @@
 /** What a namespace host is opened with. */
 import type { Effect, Fiber } from "effect"
+import type { PoolChoice } from "../linux/volumePool.ts"
 import type { UsualSizes } from "./SpareSandboxes.ts"
 
 export interface NamespaceOptions {
@@ -8,6 +9,7 @@ export interface NamespaceOptions {
   readonly parallelStarts: number
   /** This much of the disk stays free when every volume is full. */
   readonly diskReserveBytes: number
+  readonly volumePool?: PoolChoice
   /** How long a call waits for another process that is changing the same Sandbox; default 60 s. */
   readonly othersTimeoutMs?: number
   /** Sandboxes of each shape that are started ahead; default 0. */

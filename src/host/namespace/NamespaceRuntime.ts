@@ -194,6 +194,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
             processesMax: settings.sandboxProcesses,
             parallelStarts: settings.parallelStarts,
             diskReserveBytes: settings.diskReserveBytes,
+            volumePool: settings.volumePool,
             spares: settings.spares,
             sparesMax: settings.sparesMax,
             usual: shapeFrom(settings, false),
@@ -204,6 +205,8 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
       }),
       (it) => Effect.promise(() => it.close())
     )
+    const { poolFault } = host.layout
+    if (poolFault !== null) yield* Effect.logInfo(`Copies of volumes share no blocks here: ${poolFault}`)
     yield* worker("sandbox networks", mendNetworks(host).pipe(Effect.repeat(Schedule.spaced(NETWORK_INTERVAL_MS))))
     yield* worker("spare sandboxes", tidySpares(host).pipe(Effect.repeat(Schedule.spaced(SPARES_INTERVAL_MS))))
     yield* Effect.forkScoped(madeAhead(host, settings))

@@ -5,12 +5,12 @@ import { type CapturedSnapshot, RuntimeUnsupported } from "../../runtime/Runtime
 import type { HostMutex } from "../linux/HostMutex.ts"
 import { hostCommand } from "../linux/hostCommand.ts"
 import { copyImage, copyVolume } from "../linux/imageCopy.ts"
+import { isMounted } from "../linux/isMounted.ts"
 import { capturedOf, SnapshotMissing, SnapshotStore, type StoredSnapshot } from "../linux/SnapshotStore.ts"
 import { VolumeMissing } from "../linux/VolumeRegister.ts"
 import { allocatedBytes } from "../linux/volumeImage.ts"
 import type { HostLayout } from "./HostLayout.ts"
 import type { SandboxRecord, SandboxState } from "./SandboxState.ts"
-import { isMounted } from "./volume.ts"
 import type { VolumeAdmission } from "./volumeAdmission.ts"
 import { holdVolume } from "./volumeHold.ts"
 

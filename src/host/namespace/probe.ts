@@ -2,7 +2,7 @@
  * Tests what this host can do: runs bubblewrap once exactly as for a Sandbox.
  *
  * `packages` are the Debian packages that a host needs; slirp4netns, iproute2, util-linux-extra and nftables only for Sandboxes with network, and without
- * nftables their connections are not counted.
+ * nftables their connections are not counted; xfsprogs only for the volume pool.
  */
 import { spawn } from "node:child_process"
 import { accessSync, closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs"
@@ -22,6 +22,7 @@ export const packages = [
   "util-linux",
   "mount",
   "e2fsprogs",
+  "xfsprogs",
   "slirp4netns",
   "iproute2",
   "nftables"

@@ -3,10 +3,10 @@ import { readFileSync } from "node:fs"
 import type { RuntimeSizes } from "../../runtime/Runtime.ts"
 import { type CgroupHost, resizeCgroups } from "../linux/cgroups.ts"
 import { hostCommand, mustRun } from "../linux/hostCommand.ts"
+import { isMounted } from "../linux/isMounted.ts"
 import { growVolumeFile } from "../linux/volumeImage.ts"
 import type { HostLayout } from "./HostLayout.ts"
 import type { SandboxState } from "./SandboxState.ts"
-import { isMounted } from "./volume.ts"
 import type { VolumeAdmission } from "./volumeAdmission.ts"
 
 export interface Resizing {

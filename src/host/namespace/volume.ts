@@ -12,8 +12,8 @@ import { dirname, join } from "node:path"
 import { letGo } from "../linux/holdMark.ts"
 import { hostCommand } from "../linux/hostCommand.ts"
 import { giveFiles } from "../linux/idmapMount.ts"
+import { isMounted } from "../linux/isMounted.ts"
 import { mountedByProgram } from "../linux/mountImage.ts"
-import { mountOptionsOf } from "../linux/mountTable.ts"
 import { openTo } from "../linux/openTo.ts"
 import type { Trash } from "../linux/Trash.ts"
 import { removeTree, type TreeRemoval } from "../linux/treeRemoval.ts"
@@ -166,5 +166,3 @@ const mountImage = async (image: string, folder: string): Promise<void> => {
   if (/loop device|could not find any free|failed to setup/i.test(stderr)) throw new LoopDevicesExhausted(stderr.trim())
   throw new Error(`mount ended with ${code}: ${stderr.trim()}`)
 }
-
-export const isMounted = (folder: string): boolean => mountOptionsOf(folder) !== null

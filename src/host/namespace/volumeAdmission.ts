@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from "node:timers/promises"
 import { Semaphore } from "../../platform/concurrency/Semaphore.ts"
 import { diskObstacle, type PromisedFile } from "../linux/diskRoom.ts"
 import type { HostUsers } from "../linux/HostUsers.ts"
+import { hostCommand } from "../linux/hostCommand.ts"
 import type { SnapshotStore } from "../linux/SnapshotStore.ts"
 import { allocatedBytes } from "../linux/volumeImage.ts"
 import type { HostLayout } from "./HostLayout.ts"
@@ -8,6 +10,10 @@ import type { SandboxRecord, SandboxState } from "./SandboxState.ts"
 
 /** The disk has no room for another volume. The message is one sentence for the operator. */
 export class DiskPromised extends Error {}
+
+/** What was deleted in a pool reaches its disk a moment after the pool has written its log. */
+const FREED_TRIES = 5
+const FREED_WAIT_MS = 50
 
 /**
  * Checks that the disk has room for the full size of every volume image and snapshot, and of one more. One check at a time: two must not both take
@@ -63,12 +69,15 @@ export class VolumeAdmission {
   async #check(bytes: number): Promise<void> {
     if (!this.#layout.volumesEnforced) return
     const held = [...(await this.#volumes()), ...(await this.#snapshots.promised()), ...(await this.#unfinished())]
-    const obstacle = await diskObstacle({
-      folder: this.#layout.stateFolder,
-      held,
-      wanted: [{ bytes, allocatedBytes: 0 }],
-      reserveBytes: this.#reserveBytes
-    })
+    const { stateFolder: folder, pool } = this.#layout
+    const wanted = [{ bytes, allocatedBytes: 0 }]
+    const ask = () => diskObstacle({ folder, held, wanted, reserveBytes: this.#reserveBytes, pool })
+    let obstacle = await ask()
+    for (let tries = 0; obstacle !== null && pool !== null && tries < FREED_TRIES; tries++) {
+      await hostCommand(["sync", "--file-system", folder])
+      await sleep(FREED_WAIT_MS)
+      obstacle = await ask()
+    }
     if (obstacle !== null) throw new DiskPromised(obstacle)
   }
 

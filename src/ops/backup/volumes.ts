@@ -3,11 +3,12 @@ import { existsSync } from "node:fs"
 import { stat } from "node:fs/promises"
 import { join } from "node:path"
 import { isServed } from "../../app/ServiceProcesses.ts"
+import { isMounted } from "../../host/linux/isMounted.ts"
 import { sandboxFolder, sandboxIdsIn } from "../../host/linux/SandboxRecords.ts"
 import type { StillVolume } from "../../host/linux/StillVolume.ts"
+import { openExistingPool } from "../../host/linux/volumePool.ts"
 import { HostLayout } from "../../host/namespace/HostLayout.ts"
 import { isUp, type SandboxState } from "../../host/namespace/SandboxState.ts"
-import { isMounted } from "../../host/namespace/volume.ts"
 import { holdVolume } from "../../host/namespace/volumeHold.ts"
 import { machineFiles } from "../../host/qemu/machineArguments.ts"
 import { holdMachineVolume } from "../../host/qemu/machineHold.ts"
@@ -94,6 +95,7 @@ const machineVolume = async (dataDir: string, sandboxId: string): Promise<ImageV
 /** The volumes of these Sandboxes; a Sandbox may have none yet. */
 export const volumesIn = async (dataDir: string, sandboxIds: ReadonlySet<string>): Promise<ReadonlyArray<Volume>> => {
   const found: Array<Volume | null> = []
+  await openExistingPool(rootOf(dataDir, "namespace"))
   const namespaces = sandboxIdsIn(rootOf(dataDir, "namespace")).filter((id) => sandboxIds.has(id))
   if (namespaces.length > 0) {
     const layout = HostLayout.at(dataDir)

@@ -12,6 +12,7 @@ import { emulationReason } from "../../host/qemu/Accelerator.ts"
 import { findBaseImage } from "../../host/qemu/image/BaseImage.ts"
 import { findQemu } from "../../host/qemu/QemuBuild.ts"
 import { type Finding, fine, limited, missing } from "./Finding.ts"
+import { poolFinding, sharesInPool } from "./poolFinding.ts"
 import { nearest } from "./systemFindings.ts"
 
 const isUsable = (path: string): Promise<boolean> =>
@@ -76,8 +77,8 @@ export const snapshotFinding = (isRoot: boolean, dataDir: string, reflinks: bool
   return fine(
     "snapshots",
     reflinks
-      ? `The file system of ${dataDir} has reflinks: a snapshot takes milliseconds, and room only for what changes.`
-      : `The file system of ${dataDir} has no reflinks: a snapshot copies all data of its volume, and the Sandbox's writers wait meanwhile. XFS and btrfs have them.`
+      ? `Volumes in ${dataDir} have reflinks: a snapshot takes milliseconds, and room only for what changes.`
+      : `Volumes in ${dataDir} have no reflinks: a snapshot copies all data of its volume, and the Sandbox's writers wait meanwhile. XFS and btrfs have them.`
   )
 }
 
@@ -150,9 +151,11 @@ export const sandboxFindings = Effect.fnUntraced(function* (settings: SettingsSh
     ...(machines === null ? [yield* Effect.promise(() => hardwareFinding(settings.vmDir))] : []),
     cgroupFinding(detectCgroups("atoll", false), isRoot),
     yield* Effect.promise(() => volumeFinding(isRoot)),
+    yield* Effect.promise(() => poolFinding(settings)),
     yield* Effect.promise(async () => {
       const { dataDir } = settings
-      return snapshotFinding(isRoot, dataDir, isRoot ? await hasReflinks(await nearest(dataDir)) : null)
+      const shares = async () => (await sharesInPool(settings)) || (await hasReflinks(await nearest(dataDir)))
+      return snapshotFinding(isRoot, dataDir, isRoot ? await shares() : null)
     }),
     networkFinding(),
     viewFinding()

@@ -1,10 +1,10 @@
 /**
- * The cost of one Sandbox, computed from its log alone: integrates each run and the volume's life over the rate cards, in exact
+ * The cost of one Sandbox or snapshot, computed from its log alone: integrates each run and the life of the volume or image over the rate cards, in exact
  * integers. It knows no segments, frontiers or postings, and shares no code with `Fold.ts`, so that it is an independent check.
  *
  * @source contract-details.md "Usage and credit"
  */
-import { isGone, isUp } from "../billedStates.ts"
+import { isGone, isReady, isStored, isUp } from "../billedStates.ts"
 import type { RateCard } from "../RateCard.ts"
 
 export interface Sizes {
@@ -57,6 +57,7 @@ const weigh = (from: number, to: number, cards: ReadonlyArray<RateCard>, rate: (
 export class LogCost {
   sizes: Sizes
   readonly #cards: ReadonlyArray<RateCard>
+  readonly #isSnapshot: boolean
   #vcpu = 0n
   #memory = 0n
   #volume = 0n
@@ -69,13 +70,15 @@ export class LogCost {
   deletedAt: number | null = null
 
   /** @param cards In ascending order. */
-  constructor(sizes: Sizes, cards: ReadonlyArray<RateCard>) {
+  constructor(sizes: Sizes, cards: ReadonlyArray<RateCard>, isSnapshot: boolean) {
+    this.#isSnapshot = isSnapshot
     this.sizes = sizes
     this.#cards = cards
   }
 
-  /** Whether a transition changes what the Sandbox costs. */
+  /** Whether a transition changes what the Sandbox or snapshot costs. */
   isPriced({ from, to, sizes }: LogLine): boolean {
+    if (this.#isSnapshot) return from !== to && (isReady(to) || (this.volumeSince !== null && !isStored(to)))
     if (sizes !== null && this.volumeSince !== null) return true
     return from !== to && (isUp(from) || isUp(to) || (isGone(to) && this.volumeSince !== null))
   }
@@ -95,7 +98,8 @@ export class LogCost {
       this.runSince = instant
       this.volumeSince ??= instant
     }
-    if (isGone(to) && this.volumeSince !== null) {
+    if (this.#isSnapshot && isReady(to)) this.volumeSince ??= instant
+    if (this.volumeSince !== null && (this.#isSnapshot ? !isStored(to) : isGone(to))) {
       this.#keep(this.volumeSince, instant)
       this.volumeSince = null
       this.deletedAt = instant
@@ -141,6 +145,9 @@ export class LogCost {
 
   #keep(from: number, to: number): void {
     this.#volumeMs += to - from
-    this.#volume += BigInt(this.sizes.volumeBytes) * weigh(from, to, this.#cards, (card) => card.volumeGibSecondNanoUsd)
+    const weight = weigh(from, to, this.#cards, (card) =>
+      this.#isSnapshot ? card.snapshotGibSecondNanoUsd : card.volumeGibSecondNanoUsd
+    )
+    this.#volume += BigInt(this.sizes.volumeBytes) * weight
   }
 }

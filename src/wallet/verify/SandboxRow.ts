@@ -1,4 +1,4 @@
-/** A Sandbox's log and its meter, side by side. */
+/** The log and the meter of a Sandbox or of a snapshot, side by side. */
 
 export interface SandboxRow {
   readonly id: string
@@ -6,6 +6,8 @@ export interface SandboxRow {
   /** Null: its log was deleted. */
   readonly log: {
     readonly accountId: string
+    /** Of a snapshot: the Sandbox of which it is. */
+    readonly snapshotOf: string | null
     readonly workspaceId: string
     readonly vcpus: string
     readonly memoryBytes: string
@@ -16,6 +18,7 @@ export interface SandboxRow {
   /** Null: nothing was posted yet. */
   readonly meter: {
     readonly workspaceId: string
+    readonly snapshotOf: string | null
     readonly milliVcpus: string
     readonly memoryBytes: string
     readonly volumeBytes: string
@@ -37,13 +40,15 @@ export interface SandboxRow {
 export const sandboxesStatement = `
   select coalesce(m.sandbox_id, a.id) as id, coalesce(m.account_id, a.account_id) as account_id,
     case when a.id is not null then jsonb_build_object('accountId', a.account_id, 'workspaceId', a.workspace_id,
-      'vcpus', a.input -> 'profile' ->> 'vcpus', 'memoryBytes', a.input -> 'profile' ->> 'memoryBytes',
-      'volumeBytes', a.input -> 'profile' ->> 'diskBytes', 'revision', a.revision::text,      'isPosting', a.pending @> '[{"type": "meter"}]'::jsonb) end as log,
-    case when m.sandbox_id is not null then jsonb_build_object('workspaceId', m.workspace_id, 'milliVcpus', m.milli_vcpus::text,
+      'snapshotOf', case when a.kind = 'snapshot' then a.sandbox_id end,
+      'vcpus', case when a.kind = 'snapshot' then '0' else a.input -> 'profile' ->> 'vcpus' end,
+      'memoryBytes', case when a.kind = 'snapshot' then '0' else a.input -> 'profile' ->> 'memoryBytes' end,
+      'volumeBytes', case when a.kind = 'snapshot' then '0' else a.input -> 'profile' ->> 'diskBytes' end, 'revision', a.revision::text,      'isPosting', a.pending @> '[{"type": "meter"}]'::jsonb) end as log,
+    case when m.sandbox_id is not null then jsonb_build_object('workspaceId', m.workspace_id, 'snapshotOf', m.snapshot_of, 'milliVcpus', m.milli_vcpus::text,
       'memoryBytes', m.memory_bytes::text, 'volumeBytes', m.volume_bytes::text, 'revision', m.revision::text, 'at', m.at::text,
       'changedAt', m.changed_at::text, 'runSince', m.run_since::text, 'isRunning', m.is_running, 'hasVolume', m.has_volume,
       'segments', m.segments, 'vcpuSum', m.vcpu_sum::text, 'memorySum', m.memory_sum::text, 'volumeSum', m.volume_sum::text,
       'closedAt', m.closed_at::text) end as meter
-  from (select * from actors where kind = 'sandbox' and ($1::text is null or account_id = $1)) a
+  from (select * from actors where kind in ('sandbox', 'snapshot') and ($1::text is null or account_id = $1)) a
     full join (select * from meters where $1::text is null or account_id = $1) m on m.sandbox_id = a.id
   order by 1`

@@ -1,4 +1,4 @@
-/** Each Sandbox's whole log, worked out a second time, beside its meter and its segments. */
+/** The whole log of each Sandbox and each snapshot, worked out a second time, beside its meter and its segments. */
 
 import { Effect, Option, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
@@ -16,6 +16,7 @@ const sandboxesAtOnce = 500
 export interface SandboxCounts {
   transitions: number
   sandboxes: number
+  snapshots: number
   /** Of those: their logs were deleted by retention, and only the books are left. */
   pruned: number
   /** Of those: a posting is pending. */
@@ -55,6 +56,7 @@ const compareMeter = (
     differences.compare(what, account_id, id, expected, found)
   compare("account of the meter", log.accountId, account_id)
   compare("workspace of the meter", log.workspaceId, meter.workspaceId)
+  compare("Sandbox of the meter of a snapshot", log.snapshotOf, meter.snapshotOf)
   compare("vCPUs of the meter", cost.sizes.vcpus, Number(meter.milliVcpus) / 1000)
   compare("memory of the meter, in bytes", cost.sizes.memoryBytes, Number(meter.memoryBytes))
   compare("volume of the meter, in bytes", cost.sizes.volumeBytes, Number(meter.volumeBytes))
@@ -79,7 +81,7 @@ export const checkSandboxes = Effect.fnUntraced(function* (
 ) {
   const since = yield* readMeteringStart(sql)
   const findSegments = readSegments(sql)
-  const counts: SandboxCounts = { transitions: 0, sandboxes: 0, pruned: 0, unposted: 0, cost: 0n }
+  const counts: SandboxCounts = { transitions: 0, sandboxes: 0, snapshots: 0, pruned: 0, unposted: 0, cost: 0n }
 
   /** It was deleted before metering existed. */
   const isOlder = (meter: SandboxRow["meter"], last: LogLine | null): boolean =>
@@ -102,7 +104,9 @@ export const checkSandboxes = Effect.fnUntraced(function* (
   }
 
   const check = Effect.fnUntraced(function* (rows: ReadonlyArray<SandboxRow>) {
-    counts.sandboxes += rows.length
+    const snapshots = rows.filter(({ log, meter }) => (log ?? meter)?.snapshotOf !== null).length
+    counts.snapshots += snapshots
+    counts.sandboxes += rows.length - snapshots
     const { logs, transitions } = yield* readLogs(sql, cards, rows)
     counts.transitions += transitions
     const segmentRows = yield* findSegments(rows.map(({ id }) => id))

@@ -38,10 +38,11 @@ const segmentsStatement = `
       or exists (select from rate_cards r where r.effective_at > from_at and r.effective_at < to_at))::int4 as across,
     count(*) filter (where vcpu_rate <> case when s.is_running then coalesce(c.vcpu_second_nano_usd, 0)::numeric * s.milli_vcpus else 0 end
       or memory_rate <> case when s.is_running then coalesce(c.memory_gib_second_nano_usd, 0)::numeric * s.memory_bytes else 0 end
-      or volume_rate <> case when s.has_volume then coalesce(c.volume_gib_second_nano_usd, 0)::numeric * s.volume_bytes else 0 end)::int4 as wrong_rate,
+      or volume_rate <> case when s.has_volume then 
+        coalesce(case when m.snapshot_of is null then c.volume_gib_second_nano_usd else c.snapshot_gib_second_nano_usd end, 0)::numeric * s.volume_bytes else 0 end)::int4 as wrong_rate,
     count(*) filter (where vcpu_micro_usd <> ${costOf("vcpu", "1000000000")} or memory_micro_usd <> ${costOf("memory", bytesPerMicroUsd)}
       or volume_micro_usd <> ${costOf("volume", bytesPerMicroUsd)})::int4 as wrong_cost,
-    count(*) filter (where s.account_id <> m.account_id or s.workspace_id <> m.workspace_id)::int4 as strange
+    count(*) filter (where s.account_id <> m.account_id or s.workspace_id <> m.workspace_id or s.snapshot_of is distinct from m.snapshot_of)::int4 as strange
   from segments s join meters m on m.sandbox_id = s.sandbox_id
     left join lateral (select * from rate_cards r where r.effective_at <= s.from_at order by r.effective_at desc limit 1) c on true
   where s.sandbox_id = any($1::text[])

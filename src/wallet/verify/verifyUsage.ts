@@ -1,5 +1,5 @@
 /**
- * Recomputes the cost of every Sandbox from its log, and the payments, and compares them with the books: meters, segments,
+ * Recomputes the cost of every Sandbox and every snapshot from its log, and the payments, and compares them with the books: meters, segments,
  * entries, allocations, grants and wallets. It changes nothing, and shares no code with the postings.
  *
  * It reads one snapshot, so concurrent postings do not matter. A pending posting is no difference; an unposted cost without a pending posting is.
@@ -20,9 +20,10 @@ export const differencesShown = 100
 export interface Verification {
   readonly transitions: number
   readonly sandboxes: number
-  /** Of those: deleted by retention, with their logs. */
+  readonly snapshots: number
+  /** Of Sandboxes and snapshots: deleted by retention, with their logs. */
   readonly prunedSandboxes: number
-  /** Of those: the last log entries are about to be posted. */
+  /** Of Sandboxes and snapshots: the last log entries are about to be posted. */
   readonly unpostedSandboxes: number
   readonly accounts: number
   readonly grants: number
@@ -41,11 +42,18 @@ export const compareBooks = Effect.fnUntraced(function* (sql: SqlClient.SqlClien
   yield* checkPostings(sql, accountId, differences)
   const accounts = yield* checkAccounts(sql, accountId, differences)
   if (sandboxes.cost !== accounts.used) {
-    differences.add("what all Sandboxes cost, in micro-USD", accountId, null, sandboxes.cost, accounts.used)
+    differences.add(
+      "what all Sandboxes and snapshots cost, in micro-USD",
+      accountId,
+      null,
+      sandboxes.cost,
+      accounts.used
+    )
   }
   const verification: Verification = {
     transitions: sandboxes.transitions,
     sandboxes: sandboxes.sandboxes,
+    snapshots: sandboxes.snapshots,
     prunedSandboxes: sandboxes.pruned,
     unpostedSandboxes: sandboxes.unposted,
     accounts: accounts.accounts,

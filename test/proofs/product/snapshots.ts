@@ -59,12 +59,22 @@ const removes: Table["removeSnapshot"]["outcomes"] = (self, _, product) => {
 
 export const snapshotCommands: Table = {
   captureSnapshot: { lane: "image", outcomes: captures },
-  removeSnapshot: { lane: "image", outcomes: removes }
+  removeSnapshot: { lane: "image", outcomes: removes },
+  meter: {
+    lane: null,
+    outcomes: (_, __, product) => [
+      {
+        label: "posts what it stores",
+        tells: product.actor("wallet") === null ? [] : [{ to: "wallet", event: { type: "CHANGED" } }]
+      }
+    ],
+    isUrgent: true
+  }
 }
 
 /** As `lackOf` of `src/sandbox/bootImage.ts`. */
 const lacksImage = ({ tags, context }: ActorView): boolean =>
-  !tags.has("usable") && (!tags.has("removed") || !wasReady(context as never) || tags.has("gone"))
+  !tags.has("bootable") && (!tags.has("removed") || !wasReady(context as never) || tags.has("gone"))
 
 /** A Sandbox of a snapshot: its first boot waits until that is made. */
 export const bootsOf =
@@ -195,7 +205,7 @@ export const imagesReconciler: Happenings = (product) =>
         }
       ]
     }
-    if (has === "whole" || !tags.has("usable")) return []
+    if (has === "whole" || !tags.has("bootable")) return []
     return [
       {
         by: "service",

@@ -169,7 +169,12 @@ layer(Ledger.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
       ])
       yield* at(noon + 200_000, ledger.settle("acc_burns"))
       yield* sql`delete from wallet_nudges`
-      const rates = { vcpuSecondNanoUsd: 0n, memoryGibSecondNanoUsd: 0n, volumeGibSecondNanoUsd: 1000n }
+      const rates = {
+        vcpuSecondNanoUsd: 0n,
+        memoryGibSecondNanoUsd: 0n,
+        volumeGibSecondNanoUsd: 1000n,
+        snapshotGibSecondNanoUsd: 0n
+      }
       const ask = (effectiveAt: number) => at(noon + 200_000, ledger.setRates({ ...rates, effectiveAt }))
       assert.match((yield* Effect.flip(ask(noon + 199_999))).message, /from now on or later/)
       assert.deepEqual(yield* sql`select 1 from wallet_nudges`, [])

@@ -4,6 +4,7 @@
 import assert from "node:assert/strict"
 import { countedStates } from "../../../src/sandbox/sandboxStates.ts"
 import type { Spent } from "../../../src/wallet/Allocation.ts"
+import { storedStates } from "../../../src/wallet/billedStates.ts"
 import {
   everRan,
   type FoldedTransition,
@@ -28,6 +29,7 @@ const defaultCard = {
   vcpuSecondNanoUsd: 14_000n,
   memoryGibSecondNanoUsd: 4_500n,
   volumeGibSecondNanoUsd: 30n,
+  snapshotGibSecondNanoUsd: 30n,
   createdAt: 0
 }
 
@@ -153,9 +155,8 @@ export class MemoryLedger implements LedgerUnderTest {
   settleNow(at: number, also?: string): void {
     const meters = [...this.#logs.keys()].flatMap((id) => {
       const meter = this.#meter(id)!
-      const isKnown = everRan(meter)
-        ? meter.closedAt === null
-        : countedStates.includes(this.#logs.get(id)!.log.at(-1)!.to)
+      const costly = meter.snapshotOf === null ? countedStates : storedStates
+      const isKnown = everRan(meter) ? meter.closedAt === null : costly.includes(this.#logs.get(id)!.log.at(-1)!.to)
       return isKnown || id === also ? [meter] : []
     })
     const folded = this.#foldAll(meters, at)

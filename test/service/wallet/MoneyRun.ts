@@ -31,6 +31,15 @@ const next: Readonly<Record<string, ReadonlyArray<string>>> = {
   deleted: []
 }
 
+const nextOfSnapshot: typeof next = {
+  none: ["creating"],
+  creating: ["ready", "ready", "ready", "failed", "deleting"],
+  ready: ["deleting", "deleting", "failed"],
+  failed: ["deleting"],
+  deleting: ["deleted"],
+  deleted: []
+}
+
 export class MoneyRun {
   readonly #ledger: LedgerUnderTest
   readonly #scenario: Scenario
@@ -45,7 +54,9 @@ export class MoneyRun {
     this.#now = scenario.startAt
     for (let i = 0; i < sandboxes; i++) {
       const sandboxId = `${accountId}_${i}`
-      const sandbox = { sandboxId, accountId, workspaceId: `w${i % 2}`, name: null, ...scenario.sizes[i]! }
+      const snapshotOf = i === sandboxes - 1 ? `${accountId}_0` : null
+      const sizes = snapshotOf === null ? scenario.sizes[i]! : { vcpus: 0, memoryBytes: 0, volumeBytes: 0 }
+      const sandbox = { sandboxId, snapshotOf, accountId, workspaceId: `w${i % 2}`, name: null, ...sizes }
       this.#logs.set(sandboxId, { sandbox, log: [] })
     }
   }
@@ -74,11 +85,11 @@ export class MoneyRun {
       assert.equal(meter.revision, this.#logs.get(meter.sandboxId)!.log.length, "the whole log is folded")
     }
     for (const [sandboxId, known] of this.#logs) {
-      const ran = known.log.some(({ to }) => to === "running")
+      const ran = known.log.some(({ to }) => to === "running" || to === "ready")
       assert.equal(
         books.meters.some((meter) => meter.sandboxId === sandboxId),
         ran,
-        "what ran has a meter"
+        "what ran or was ready has a meter"
       )
     }
     await this.#settle(this.#now)
@@ -104,7 +115,7 @@ export class MoneyRun {
   async #resize({ sandbox: index, sizes, skewMs }: Extract<Step, { readonly type: "resize" }>): Promise<void> {
     const { sandbox, log } = [...this.#logs.values()][index]!
     const state = log.at(-1)?.to
-    if (state === undefined || state === "deleting" || state === "deleted") return
+    if (sandbox.snapshotOf !== null || state === undefined || state === "deleting" || state === "deleted") return
     const at = this.#scenario.isPunctual ? this.#now : this.#now + skewMs
     const transition = { revision: log.length + 1, at, from: state, to: state, seenAt: null, sizes }
     log.push(transition)
@@ -121,20 +132,23 @@ export class MoneyRun {
       case "move": {
         const { sandbox, log } = [...this.#logs.values()][step.sandbox]!
         const from = log.at(-1)?.to ?? "none"
-        const to = next[from]![step.choice % next[from]!.length]
+        const isSnapshot = sandbox.snapshotOf !== null
+        const following = (isSnapshot ? nextOfSnapshot : next)[from]!
+        const to = following[step.choice % following.length]
         if (to === undefined) return
         const transition: FoldedTransition = {
           revision: log.length + 1,
           at: isPunctual ? this.#now : this.#now + step.skewMs,
           from: from === "none" ? null : from,
           to,
-          seenAt: isPunctual || step.seenMsAgo === null ? null : this.#now - step.seenMsAgo,
-          sizes: null
+          seenAt: isPunctual || isSnapshot || step.seenMsAgo === null ? null : this.#now - step.seenMsAgo,
+          sizes:
+            to === "ready" ? { vcpus: 0, memoryBytes: 0, volumeBytes: this.#scenario.sizes.at(-1)!.volumeBytes } : null
         }
         log.push(transition)
         await this.#ledger.commit(sandbox, transition)
-        // A deleted Sandbox is not looked for: the command of its last transition folds it.
-        if (isPunctual && to === "deleted") await this.#ledger.fold(sandbox.sandboxId)
+        // What ended is not looked for: the command of its last transition folds it.
+        if (isPunctual && (to === "deleted" || to === "failed")) await this.#ledger.fold(sandbox.sandboxId)
         return
       }
       case "resize":
@@ -162,6 +176,7 @@ export class MoneyRun {
           vcpuSecondNanoUsd: step.vcpu,
           memoryGibSecondNanoUsd: step.memory,
           volumeGibSecondNanoUsd: step.volume,
+          snapshotGibSecondNanoUsd: step.snapshot,
           effectiveAt: this.#now + step.inMs
         })
     }

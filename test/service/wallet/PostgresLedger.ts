@@ -5,6 +5,7 @@
 import assert from "node:assert/strict"
 import { Cause, Clock, Context, Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Sizes } from "../../../src/wallet/Cost.ts"
 import type { FoldedTransition, MeteredSandbox } from "../../../src/wallet/Fold.ts"
 import { Ledger } from "../../../src/wallet/Ledger.ts"
 import { ShiftedClock } from "../../support/ShiftedClock.ts"
@@ -63,12 +64,21 @@ export class PostgresLedger implements LedgerUnderTest {
     this.#clock.frozenAt = at
   }
 
-  commit = ({ sandboxId, accountId, workspaceId, ...size }: MeteredSandbox, transition: FoldedTransition) => {
+  commit = (
+    { sandboxId, snapshotOf, accountId, workspaceId, ...size }: MeteredSandbox,
+    transition: FoldedTransition
+  ) => {
     const { revision, at, from, to, seenAt, sizes } = transition
+    const kind = snapshotOf === null ? "sandbox" : "snapshot"
+    const status = snapshotOf === null ? to : null
+    const changed = (now: Sizes) =>
+      snapshotOf === null
+        ? { changes: { profile: { ...now, diskBytes: now.volumeBytes } } }
+        : { storedBytes: now.volumeBytes }
     const event = {
       type: "X",
       ...(seenAt === null ? {} : { seenAt }),
-      ...(sizes === null ? {} : { changes: { profile: { ...sizes, diskBytes: sizes.volumeBytes } } })
+      ...(sizes === null ? {} : changed(sizes))
     }
     const profile = { vcpus: size.vcpus, memoryBytes: size.memoryBytes, diskBytes: size.volumeBytes }
     const snapshot = JSON.stringify({ value: to, context: { workspaceId } })
@@ -76,9 +86,9 @@ export class PostgresLedger implements LedgerUnderTest {
     const actor =
       revision === 1
         ? sql`insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, sandbox_status, created_at)
-              values (${sandboxId}, 'sandbox', ${accountId}, ${sandboxId}, 1, 1, ${JSON.stringify({ name: null, profile })}::jsonb,
-                      ${snapshot}::jsonb, ${to}, 0)`
-        : sql`update actors set revision = ${BigInt(revision)}, snapshot = ${snapshot}::jsonb, sandbox_status = ${to} where id = ${sandboxId}`
+              values (${sandboxId}, ${kind}, ${accountId}, ${snapshotOf ?? sandboxId}, 1, 1, ${JSON.stringify({ name: null, profile })}::jsonb,
+                      ${snapshot}::jsonb, ${status}, 0)`
+        : sql`update actors set revision = ${BigInt(revision)}, snapshot = ${snapshot}::jsonb, sandbox_status = ${status} where id = ${sandboxId}`
     return this.#run(
       sql.withTransaction(
         Effect.andThen(

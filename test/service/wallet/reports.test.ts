@@ -32,6 +32,7 @@ const counting: RateCard = {
   vcpuSecondNanoUsd: 10n ** 9n,
   memoryGibSecondNanoUsd: 10n ** 6n * 2n ** 30n,
   volumeGibSecondNanoUsd: 10n ** 6n * 2n ** 30n,
+  snapshotGibSecondNanoUsd: 10n ** 6n * 2n ** 30n,
   createdAt: 0
 }
 
@@ -70,7 +71,11 @@ describe("money", () => {
               const run = new MoneyRun(ledger, { ...scenario, isPunctual: false }, accountId)
               yield* Effect.promise(() => run.run())
               const books = yield* Effect.promise(ledger.books)
-              const logs = [...run.logs.values()].filter(({ log }) => log.some(({ to }) => to === "running"))
+              const lived = [...run.logs.values()].filter(({ log }) => log.length > 0)
+              const logs = lived.filter(
+                ({ sandbox, log }) => sandbox.snapshotOf === null && log.some(({ to }) => to === "running")
+              )
+              const snapshots = lived.filter(({ sandbox }) => sandbox.snapshotOf !== null)
               const last = books.meters.reduce((latest, { at }) => Math.max(latest, at), scenario.startAt)
               // Later usage is not posted.
               const now = last + 3 * dayMs + 12_345
@@ -109,13 +114,18 @@ describe("money", () => {
                 }
                 for (const { sandbox } of logs) {
                   const group = bySandbox.costs.find(({ key }) => key === sandbox.sandboxId)
-                  const expected = truth(sandbox.sandboxId, books.cards)
-                  assert.deepEqual(group?.components ?? { vcpu: 0n, memory: 0n, volume: 0n }, expected, "what it cost")
+                  const own = snapshots.filter(({ sandbox: { snapshotOf } }) => snapshotOf === sandbox.sandboxId)
+                  const stored = (cards: ReadonlyArray<RateCard>) =>
+                    sum(own, (one) => truth(one.sandbox.sandboxId, cards).volume)
+                  const expected = { ...truth(sandbox.sandboxId, books.cards), snapshot: stored(books.cards) }
+                  const nothing = { vcpu: 0n, memory: 0n, volume: 0n, snapshot: 0n }
+                  assert.deepEqual(group?.components ?? nothing, expected, "what it cost")
                   const bare = run.logs.get(sandbox.sandboxId)!.log.map((line) => ({ ...line, sizes: null }))
                   const single = { sandbox: { ...sandbox, vcpus: 0.1, volumeBytes: 1 }, log: bare }
                   const ms = (at: number) => costOf(single, at, [counting])
                   assert.equal(BigInt(group?.sandboxMs ?? 0) * 100n, ms(to).vcpu - ms(from).vcpu, "how long it ran")
-                  assert.equal(group === undefined, ms(to).volume === ms(from).volume, "it is shown if it was there")
+                  const was = ms(to).volume > ms(from).volume || stored([counting]) > 0n
+                  assert.equal(group !== undefined, was, "it is shown if it or a snapshot of it was there")
                 }
                 const [one] = bySandbox.costs
                 if (one !== undefined) {
@@ -129,7 +139,10 @@ describe("money", () => {
                   assert.equal(report.totalMicroUsd, bySandbox.totalMicroUsd, "every grouping has the same total")
                   assert.equal(report.asOf, to)
                   assert.equal(
-                    sum(report.costs, ({ components: { vcpu, memory, volume } }) => vcpu + memory + volume),
+                    sum(
+                      report.costs,
+                      ({ components: { vcpu, memory, volume, snapshot } }) => vcpu + memory + volume + snapshot
+                    ),
                     report.totalMicroUsd
                   )
                   assert.equal(
@@ -156,6 +169,10 @@ describe("money", () => {
                 assert.equal(
                   used.volumeByteMs,
                   sum(each, ({ volume }) => volume)
+                )
+                assert.equal(
+                  used.snapshotByteMs,
+                  sum(snapshots, ({ sandbox }) => truth(sandbox.sandboxId, [counting]).volume)
                 )
                 assert.equal(
                   used.sandboxMs,

@@ -17,7 +17,8 @@ const sandbox = {
   name: null,
   vcpus: 1,
   memoryBytes: 2 ** 30,
-  volumeBytes: 2 ** 30
+  volumeBytes: 2 ** 30,
+  snapshotOf: null
 }
 const rules = { cards: [], cuts: [] }
 

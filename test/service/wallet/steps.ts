@@ -1,5 +1,5 @@
 /**
- * What may happen to an account's money, as data: random lives of Sandboxes, grants, rates, and postings in between.
+ * What may happen to an account's money, as data: random lives of Sandboxes and of a snapshot, grants, rates, and postings in between.
  */
 import fc from "fast-check"
 import type { Sizes } from "../../../src/wallet/Cost.ts"
@@ -34,6 +34,7 @@ export type Step =
       readonly vcpu: bigint
       readonly memory: bigint
       readonly volume: bigint
+      readonly snapshot: bigint
       readonly inMs: number
     }
 
@@ -45,7 +46,8 @@ export interface Scenario {
   readonly steps: ReadonlyArray<Step>
 }
 
-export const sandboxes = 4
+/** The last of these lives is that of a snapshot of the first one. */
+export const sandboxes = 5
 
 /** From a millisecond to weeks, short and long ones equally likely. */
 const duration = fc
@@ -116,6 +118,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       vcpu: rate,
       memory: rate,
       volume: rate,
+      snapshot: rate,
       inMs: fc.oneof(fc.constant(0), duration)
     })
   }

@@ -12,6 +12,7 @@ const hour = 60 * 60 * 1000
 const start = Date.parse("2036-03-01T20:00:00Z")
 const sandbox = (n: number) => ({
   sandboxId: `sbx_${n}`,
+  snapshotOf: null,
   accountId,
   workspaceId: "wsp_1",
   name: null,
@@ -20,8 +21,11 @@ const sandbox = (n: number) => ({
   volumeBytes: 10 * 2 ** 30
 })
 
+const stored = (volumeBytes: number): Sizes => ({ vcpus: 0, memoryBytes: 0, volumeBytes })
+const snapshot = { ...sandbox(1), sandboxId: "snp_1", snapshotOf: "sbx_1", ...stored(0) }
+
 /**
- * Three Sandboxes over two days: one that runs on, one that was deleted, one that was found dead late; new rates,
+ * Three Sandboxes and a snapshot over two days: one that runs on, one that was deleted, one that was found dead late; new rates,
  * promotional credit of which a part expires, bought credit that is used up, and debt that a later grant pays.
  */
 const lived = Effect.gen(function* () {
@@ -50,6 +54,10 @@ const lived = Effect.gen(function* () {
     }
     at(hour)
     await ledger.settle(start + hour)
+    const made = { at: start + hour + 40, seenAt: null, sizes: null }
+    await ledger.commit(snapshot, { ...made, revision: 1, from: null, to: "creating" })
+    const sizes = stored(300 * 2 ** 30)
+    await ledger.commit(snapshot, { ...made, at: start + hour + 50, revision: 2, from: "creating", to: "ready", sizes })
     await move(2, start + 2 * hour, "stopping")
     await move(2, start + 2 * hour + 500, "stopped")
     at(2 * hour)
@@ -58,6 +66,7 @@ const lived = Effect.gen(function* () {
       vcpuSecondNanoUsd: 7777n,
       memoryGibSecondNanoUsd: 3333n,
       volumeGibSecondNanoUsd: 11n,
+      snapshotGibSecondNanoUsd: 13n,
       effectiveAt: start + 3 * hour
     })
     // In the middle of its run: the rest costs what half a vCPU does.
@@ -106,10 +115,10 @@ layer(TestDatabase.layer, { excludeTestServices: true })("usage verify", (it) =>
         select string_agg(distinct kind, ' ' order by kind) as kinds, (select count(*)::int4 from segments where sign = -1) as taken from ledger_entries`
       assert.strictEqual(books!.kinds, "expiry grant reversal usage", "the books have everything that there can be")
       assert.isAbove(books!.taken, 0)
-      const { transitions, sandboxes, prunedSandboxes, accounts, grants, costMicroUsd } = verification
+      const { transitions, sandboxes, snapshots, prunedSandboxes, accounts, grants, costMicroUsd } = verification
       assert.deepStrictEqual(
-        { transitions, sandboxes, prunedSandboxes, accounts, grants },
-        { transitions: 14, sandboxes: 3, prunedSandboxes: 0, accounts: 1, grants: 3 }
+        { transitions, sandboxes, snapshots, prunedSandboxes, accounts, grants },
+        { transitions: 16, sandboxes: 3, snapshots: 1, prunedSandboxes: 0, accounts: 1, grants: 3 }
       )
       assert.isTrue(costMicroUsd > 1_000_000n)
       assert.deepStrictEqual((yield* verifyUsage(sql, accountId)).differences, [])
@@ -203,6 +212,26 @@ layer(TestDatabase.layer, { excludeTestServices: true })("usage verify", (it) =>
       `delete from segments where sandbox_id = 'sbx_2'; delete from meters where sandbox_id = 'sbx_2'; update actors set pending = '[]'`,
       "posting"
     ],
+    [
+      "a snapshot at the rate of volumes",
+      `update segments set volume_rate = ${11n * 300n * 2n ** 30n} where sandbox_id = 'snp_1' and volume_rate = ${13n * 300n * 2n ** 30n}`,
+      "segments at other rates than their card's"
+    ],
+    [
+      "a larger snapshot",
+      `update meters set volume_bytes = 1 where sandbox_id = 'snp_1'`,
+      "volume of the meter, in bytes"
+    ],
+    [
+      "a snapshot charged to another Sandbox",
+      `update segments set snapshot_of = 'sbx_2' where sandbox_id = 'snp_1'`,
+      "segments of another account or workspace"
+    ],
+    [
+      "an unposted snapshot",
+      `delete from segments where sandbox_id = 'snp_1'; delete from meters where sandbox_id = 'snp_1'; update actors set pending = '[]'`,
+      "posting"
+    ],
     ["a hole in a log", `delete from transitions where actor_id = 'sbx_1' and revision = 1`, "transitions in its log"],
     [
       "a Sandbox forgotten before it was closed",
@@ -230,7 +259,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("usage verify", (it) =>
       assert.deepStrictEqual(differences, [])
       assert.deepStrictEqual(
         { prunedSandboxes, sandboxes, transitions },
-        { prunedSandboxes: 1, sandboxes: 3, transitions: 8 }
+        { prunedSandboxes: 1, sandboxes: 3, transitions: 10 }
       )
     })
   )
@@ -239,12 +268,12 @@ layer(TestDatabase.layer, { excludeTestServices: true })("usage verify", (it) =>
     Effect.gen(function* () {
       const bare = `delete from allocations; delete from ledger_entries; delete from segments; delete from meters; delete from grants; delete from wallets;
         update actors set pending = '[]'`
-      assert.lengthOf((yield* toldAfter(bare)).differences, 3)
+      assert.lengthOf((yield* toldAfter(bare)).differences, 4)
       const later = `${bare}; update atoll_migrations set created_at = '2040-01-01' where name = 'money'`
       const { differences } = yield* toldAfter(later)
       assert.sameMembers(
         differences.map(({ id }) => id),
-        ["sbx_1", "sbx_3"]
+        ["sbx_1", "sbx_3", "snp_1"]
       )
     })
   )

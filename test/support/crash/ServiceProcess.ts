@@ -13,6 +13,7 @@ import { newSecret } from "../../../src/account/ApiKeySecret.ts"
 import { HostLayout } from "../../../src/host/namespace/HostLayout.ts"
 import { bundledOnce } from "../bundledOnce.ts"
 import { freePort } from "../freePort.ts"
+import { unmountPools } from "../host/namespace/unmountPools.ts"
 import { Program } from "../Program.ts"
 
 const root = join(import.meta.dirname, "../../..")
@@ -272,6 +273,7 @@ export class ServiceProcess extends Program {
       })
       if (status !== 0) throw new Error(`Sandboxes are left: ${stderr}`)
     }
+    unmountPools(this.dataDir)
     rmSync(this.dataDir, { recursive: true, force: true })
   }
 }

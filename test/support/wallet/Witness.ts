@@ -37,6 +37,19 @@ interface Span {
   readonly sizes: Sizes
 }
 
+/** The intervals in which a snapshot stored something; an open one ends at `until`. */
+const storedSpans = (log: ReadonlyArray<FoldedTransition>, until: number): ReadonlyArray<Span> => {
+  let since: number | null = null
+  let stored: Sizes | null = null
+  let clock = 0
+  for (const { at, to, sizes } of log) {
+    clock = Math.max(clock, at)
+    if (to === "ready" && since === null) [since, stored] = [clock, sizes]
+    if ((to === "deleted" || to === "failed") && since !== null) return [{ from: since, to: clock, sizes: stored! }]
+  }
+  return since === null ? [] : [{ from: since, to: until, sizes: stored! }]
+}
+
 /** The intervals of its runs and of its volume at each size; an open one ends at `until`. */
 const spansOf = (made: Sizes, log: ReadonlyArray<FoldedTransition>, until: number) => {
   const runs: Array<Span> = []
@@ -93,14 +106,18 @@ const integrate = (
   return sum
 }
 
-/** Micro-USD that a Sandbox has cost up to an instant. */
+/** Micro-USD that a Sandbox or a snapshot has cost up to an instant. */
 export const costOf = (
   { sandbox, log }: { readonly sandbox: MeteredSandbox; readonly log: ReadonlyArray<FoldedTransition> },
   until: number,
   cards: ReadonlyArray<RateCard>
 ): Amounts => {
-  const { runs, volumes } = spansOf(sandbox, log, until)
   const perByte = 1_000_000n * 1024n * 1024n * 1024n
+  if (sandbox.snapshotOf !== null) {
+    const rate = (card: RateCard, sizes: Sizes) => card.snapshotGibSecondNanoUsd * BigInt(sizes.volumeBytes)
+    return { vcpu: 0n, memory: 0n, volume: integrate(storedSpans(log, until), until, cards, rate) / perByte }
+  }
+  const { runs, volumes } = spansOf(sandbox, log, until)
   const tenths = ({ vcpus }: Sizes) => BigInt(Math.round(vcpus * 10))
   return {
     vcpu: integrate(runs, until, cards, (card, sizes) => card.vcpuSecondNanoUsd * tenths(sizes)) / 10_000_000n,

@@ -132,6 +132,7 @@ layer(services, { excludeTestServices: true })("credit on the command line", (it
             vcpuSecondNanoUsd: 14000,
             memoryGibSecondNanoUsd: 4500,
             volumeGibSecondNanoUsd: 30,
+            snapshotGibSecondNanoUsd: 30,
             createdAt: "1970-01-01T00:00:00.000Z"
           }
         ])

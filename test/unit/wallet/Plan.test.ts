@@ -9,12 +9,12 @@ const lastInstant = 8.64e15
 /** Half a GiB at a nano-USD a second, held by two meters: an hour costs less than two micro-USD. */
 const each = [1n, 536_870_911n].map((memory) => ({
   rests: { vcpu: 0n, memory: 0n, volume: 0n },
-  sizes: { vcpu: 0n, memory, volume: 0n }
+  sizes: { vcpu: 0n, memory, volume: 0n, snapshot: 0n }
 }))
 const load: Load = {
   grownMicroUsd: 0n,
   rests: { vcpu: 0n, memory: 0n, volume: 0n },
-  sizes: { vcpu: 0n, memory: 536_870_912n, volume: 0n },
+  sizes: { vcpu: 0n, memory: 536_870_912n, volume: 0n, snapshot: 0n },
   terms: 2,
   each
 }
@@ -32,7 +32,14 @@ const exhaustedAt = (microUsd: bigint) =>
     debtMicroUsd: 0n,
     load,
     cards: [
-      { effectiveAt: 0, createdAt: 0, vcpuSecondNanoUsd: 0n, memoryGibSecondNanoUsd: 1n, volumeGibSecondNanoUsd: 0n }
+      {
+        effectiveAt: 0,
+        createdAt: 0,
+        vcpuSecondNanoUsd: 0n,
+        memoryGibSecondNanoUsd: 1n,
+        volumeGibSecondNanoUsd: 0n,
+        snapshotGibSecondNanoUsd: 0n
+      }
     ],
     exhaustedAt: null
   }).exhaustedAt
@@ -49,7 +56,7 @@ describe("a plan", () => {
   })
 
   it("is low below a tenth of the granted sum, to the micro-USD, and not at it", () => {
-    const nothing = { ...load, sizes: { vcpu: 0n, memory: 0n, volume: 0n }, terms: 0, each: [] }
+    const nothing = { ...load, sizes: { vcpu: 0n, memory: 0n, volume: 0n, snapshot: 0n }, terms: 0, each: [] }
     const status = (balanceMicroUsd: bigint, grantedMicroUsd: bigint) =>
       statusAt(
         "prepaid",

@@ -7,6 +7,7 @@ const from = (effectiveAt: number): RateCard => ({
   vcpuSecondNanoUsd: 1n,
   memoryGibSecondNanoUsd: 1n,
   volumeGibSecondNanoUsd: 1n,
+  snapshotGibSecondNanoUsd: 1n,
   createdAt: 0
 })
 

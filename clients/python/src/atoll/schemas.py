@@ -286,6 +286,10 @@ class CostComponents:
     """Memory, while running."""
     volume_micro_usd: int
     """Volumes, from the first boot to deletion."""
+    snapshot_micro_usd: int
+    """What snapshots store, from when each was ready to its deletion. It counts for the Sandbox that it was taken of,
+    even if that is deleted.
+    """
 
     @classmethod
     def from_json(cls, data: Any) -> "CostComponents":
@@ -293,6 +297,7 @@ class CostComponents:
             vcpu_micro_usd=data["vcpuMicroUsd"],
             memory_micro_usd=data["memoryMicroUsd"],
             volume_micro_usd=data["volumeMicroUsd"],
+            snapshot_micro_usd=data["snapshotMicroUsd"],
         )
 
 
@@ -2140,6 +2145,8 @@ class Usage:
     """That time, times the MiB of memory of each."""
     volume_mib_seconds: float
     """From a Sandbox's first boot to its deletion, times the MiB of its volume."""
+    snapshot_mib_seconds: float
+    """Of each snapshot from when it was ready to its deletion, times the MiB that it stores (storedBytes)."""
     cpu_seconds: Optional[float]
     """CPU time that was really used, as measured. Null: not measured."""
     operations: int
@@ -2157,6 +2164,7 @@ class Usage:
             vcpu_seconds=data["vcpuSeconds"],
             memory_mib_seconds=data["memoryMibSeconds"],
             volume_mib_seconds=data["volumeMibSeconds"],
+            snapshot_mib_seconds=data["snapshotMibSeconds"],
             cpu_seconds=data.get("cpuSeconds"),
             operations=data["operations"],
             executes=data["executes"],
@@ -2229,7 +2237,9 @@ class WalletTransaction:
     balance_micro_usd: int
     """The balance after it."""
     sandbox_id: Optional[SandboxId]
-    """Of usage and its reversal: whose."""
+    """Of usage and its reversal: whose. Of a snapshot's: the Sandbox that it was taken of."""
+    snapshot_id: Optional[SnapshotId]
+    """Of usage of a snapshot and its reversal: whose."""
     period: Optional[WalletTransactionPeriod]
     """Of usage and its reversal: when it was; within one UTC day."""
     description: str
@@ -2249,6 +2259,7 @@ class WalletTransaction:
             micro_usd=data["microUsd"],
             balance_micro_usd=data["balanceMicroUsd"],
             sandbox_id=data.get("sandboxId"),
+            snapshot_id=data.get("snapshotId"),
             period=None if data.get("period") is None else WalletTransactionPeriod.from_json(data.get("period")),
             description=data["description"],
             grants=[WalletTransactionGrant.from_json(item) for item in data["grants"]],

@@ -778,7 +778,7 @@ export interface Operations {
     }
     readonly answer: WalletTransactionList
   }
-  /** What the account's Sandboxes cost. Scope: usage:read. */
+  /** What the account's Sandboxes and their snapshots cost. Scope: usage:read. */
   readonly readCosts: {
     readonly query: {
       /** Begin of the window; by default that of the current UTC month, or of the one that `to` ends or is in. */

@@ -240,6 +240,11 @@ export interface Cost {
     readonly memoryMicroUsd: number
     /** Volumes, from the first boot to deletion. */
     readonly volumeMicroUsd: number
+    /**
+     * What snapshots store, from when each was ready to its deletion. It counts for the Sandbox that it was taken of,
+     * even if that is deleted.
+     */
+    readonly snapshotMicroUsd: number
   }
 }
 
@@ -341,6 +346,7 @@ export interface CreateSnapshotRequest {
    * `false`.
    */
   readonly memory?: boolean | null | undefined
+  /** When it is deleted by itself: an instant in the future. Absent or null: never. */
   readonly expiresAt?: string | null | undefined
 }
 
@@ -727,6 +733,7 @@ export interface ForkRequest {
      */
     readonly deleteAfterStoppedSeconds?: number | null | undefined
   } | null | undefined
+  /** When the snapshot is deleted: an instant in the future. Absent or null: 24 hours after this call. */
   readonly expiresAt?: string | null | undefined
 }
 
@@ -2274,6 +2281,7 @@ export interface UpdateSandboxRequest {
 export interface UpdateSnapshotRequest {
   /** null: none. */
   readonly name?: string | null | undefined
+  /** When it is deleted by itself: an instant in the future. null: never. */
   readonly expiresAt?: string | null | undefined
 }
 
@@ -2293,6 +2301,8 @@ export interface Usage {
   readonly memoryMibSeconds: number
   /** From a Sandbox's first boot to its deletion, times the MiB of its volume. */
   readonly volumeMibSeconds: number
+  /** Of each snapshot from when it was ready to its deletion, times the MiB that it stores (storedBytes). */
+  readonly snapshotMibSeconds: number
   /** CPU time that was really used, as measured. Null: not measured. */
   readonly cpuSeconds: number | null
   /** Operations that were started, with every outcome. */
@@ -2336,8 +2346,10 @@ export interface WalletTransaction {
   readonly microUsd: number
   /** The balance after it. */
   readonly balanceMicroUsd: number
-  /** Of usage and its reversal: whose. */
+  /** Of usage and its reversal: whose. Of a snapshot's: the Sandbox that it was taken of. */
   readonly sandboxId: SandboxId | null
+  /** Of usage of a snapshot and its reversal: whose. */
+  readonly snapshotId: SnapshotId | null
   /** Of usage and its reversal: when it was; within one UTC day. */
   readonly period: {
     /** Inclusive. */

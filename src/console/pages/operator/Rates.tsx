@@ -21,6 +21,12 @@ const setAct: Act = {
       <Field label="vCPU-second, nano-dollars" name="vcpuSecond" required autocomplete="off" />
       <Field label="GiB-second of memory, nano-dollars" name="memoryGibSecond" required autocomplete="off" />
       <Field label="GiB-second of volume, nano-dollars" name="volumeGibSecond" required autocomplete="off" />
+      <Field
+        label="GiB-second of snapshots, nano-dollars"
+        name="snapshotGibSecond"
+        hint="Empty: as of volume."
+        autocomplete="off"
+      />
       <Field label="Effective at" name="effectiveAt" hint="2027-01-31T12:00:00Z; empty: now." autocomplete="off" />
     </>
   ),
@@ -28,6 +34,7 @@ const setAct: Act = {
     vcpuSecond: textIn(data, "vcpuSecond") ?? "",
     memoryGibSecond: textIn(data, "memoryGibSecond") ?? "",
     volumeGibSecond: textIn(data, "volumeGibSecond") ?? "",
+    snapshotGibSecond: textIn(data, "snapshotGibSecond"),
     effectiveAt: textIn(data, "effectiveAt")
   })
 }
@@ -56,6 +63,7 @@ export const Rates = () => {
               { number: "vCPU" },
               { number: "GiB of memory" },
               { number: "GiB of volume" },
+              { number: "GiB of snapshots" },
               { number: "Running, an hour" },
               { number: "Stopped, an hour" }
             ]}
@@ -66,6 +74,7 @@ export const Rates = () => {
                 <td class="number">{count(card.vcpuSecondNanoUsd)}</td>
                 <td class="number">{count(card.memoryGibSecondNanoUsd)}</td>
                 <td class="number">{count(card.volumeGibSecondNanoUsd)}</td>
+                <td class="number">{count(card.snapshotGibSecondNanoUsd)}</td>
                 <td class="number">${card.runningUsdPerHour}</td>
                 <td class="number">${card.stoppedUsdPerHour}</td>
               </tr>

@@ -46,7 +46,14 @@ export const CostChart = ({ costs, from, to }: Drawn) => {
         <summary>As a table</summary>
         <Table
           label="Costs by day, as a table"
-          columns={["UTC day", { number: "vCPU" }, { number: "Memory" }, { number: "Volumes" }, { number: "Total" }]}
+          columns={[
+            "UTC day",
+            { number: "vCPU" },
+            { number: "Memory" },
+            { number: "Volumes" },
+            { number: "Snapshots" },
+            { number: "Total" }
+          ]}
         >
           {costs.map(({ key, microUsd, components }) => (
             <tr key={key}>
@@ -54,6 +61,7 @@ export const CostChart = ({ costs, from, to }: Drawn) => {
               <td class="number">{exactUsd(components.vcpuMicroUsd)}</td>
               <td class="number">{exactUsd(components.memoryMicroUsd)}</td>
               <td class="number">{exactUsd(components.volumeMicroUsd)}</td>
+              <td class="number">{exactUsd(components.snapshotMicroUsd)}</td>
               <td class="number">{exactUsd(microUsd)}</td>
             </tr>
           ))}

@@ -63,15 +63,21 @@ interface NewRates {
   readonly vcpuSecond: string
   readonly memoryGibSecond: string
   readonly volumeGibSecond: string
+  /** Null: as a volume's. */
+  readonly snapshotGibSecond: string | null
   /** Null: now. */
   readonly effectiveAt: string | null
 }
 
 export const setRates = Effect.fn("operating.setRates")(function* (asked: NewRates) {
+  const volume = yield* whole("--volume-gib-second", asked.volumeGibSecond, rateMaxNanoUsd)
+  const snapshot = asked.snapshotGibSecond
   const rates = {
     vcpuSecondNanoUsd: yield* whole("--vcpu-second", asked.vcpuSecond, rateMaxNanoUsd),
     memoryGibSecondNanoUsd: yield* whole("--memory-gib-second", asked.memoryGibSecond, rateMaxNanoUsd),
-    volumeGibSecondNanoUsd: yield* whole("--volume-gib-second", asked.volumeGibSecond, rateMaxNanoUsd)
+    volumeGibSecondNanoUsd: volume,
+    snapshotGibSecondNanoUsd:
+      snapshot === null ? volume : yield* whole("--snapshot-gib-second", snapshot, rateMaxNanoUsd)
   }
   const { effectiveAt } = asked
   const from = effectiveAt === null ? {} : { effectiveAt: yield* future("--effective-at", effectiveAt) }

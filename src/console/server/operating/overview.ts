@@ -3,6 +3,7 @@ import { Clock, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { accountPage, type WantedAccounts } from "../../../account/accountPage.ts"
 import { Int8, textColumn } from "../../../store/Columns.ts"
+import { storageRateOf } from "../../../wallet/Cost.ts"
 import { accountDocument } from "./accountDocument.ts"
 import { time } from "./times.ts"
 
@@ -44,7 +45,7 @@ const burns = Effect.fnUntraced(function* (ids: Ids) {
       select ${ids === null ? sql`''` : sql`m.account_id`} as account_id, floor(sum(
         case when m.is_running then m.milli_vcpus * c.vcpu_second_nano_usd::numeric / 1000
                                   + m.memory_bytes * c.memory_gib_second_nano_usd::numeric / 1073741824 else 0 end
-        + case when m.has_volume then m.volume_bytes * c.volume_gib_second_nano_usd::numeric / 1073741824 else 0 end
+        + case when m.has_volume then m.volume_bytes * ${sql.literal(storageRateOf("m", "c"))} / 1073741824 else 0 end
         ) * 3600 / 1000)::int8 as micro_usd
       from meters m cross join (
         select * from rate_cards where effective_at <= ${at} order by effective_at desc limit 1) c

@@ -12,6 +12,7 @@ export const cardDocument = (card: RateCard) => ({
   vcpuSecondNanoUsd: Number(card.vcpuSecondNanoUsd),
   memoryGibSecondNanoUsd: Number(card.memoryGibSecondNanoUsd),
   volumeGibSecondNanoUsd: Number(card.volumeGibSecondNanoUsd),
+  snapshotGibSecondNanoUsd: Number(card.snapshotGibSecondNanoUsd),
   createdAt: time(card.createdAt)
 })
 

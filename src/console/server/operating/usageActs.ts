@@ -9,14 +9,14 @@ export const counted = (count: number, one: string, many = `${one}s`): string =>
 
 const summaryOf = (found: Verification): string =>
   [
-    `${counted(found.transitions, "transition")} of ${counted(found.sandboxes, "Sandbox", "Sandboxes")}`,
+    `${counted(found.transitions, "transition")} of ${counted(found.sandboxes, "Sandbox", "Sandboxes")} and ${counted(found.snapshots, "snapshot")}`,
     ...(found.prunedSandboxes > 0
       ? [`(the logs of ${found.prunedSandboxes} were deleted by retention: only their books were checked)`]
       : []),
     `cost ${formatUsd(found.costMicroUsd)} USD.`,
     `${counted(found.accounts, "account")}, ${counted(found.grants, "grant")}, ${counted(found.entries, "entry", "entries")}.`,
     ...(found.unpostedSandboxes > 0
-      ? [`${counted(found.unpostedSandboxes, "Sandbox", "Sandboxes")} with usage that is about to be posted.`]
+      ? [`${counted(found.unpostedSandboxes, "log")} with usage that is about to be posted.`]
       : []),
     ...(found.differencesCount === 0 ? ["Everything agrees."] : [])
   ].join(" ")

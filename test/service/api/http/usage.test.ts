@@ -62,6 +62,7 @@ layer(TestApi.layer(size), { excludeTestServices: true })("usage over HTTP", (it
         vcpuSeconds: 0,
         memoryMibSeconds: 0,
         volumeMibSeconds: 0,
+        snapshotMibSeconds: 0,
         cpuSeconds: null,
         operations: 0,
         executes: 0
@@ -225,7 +226,7 @@ layer(TestApi.layer(size), { excludeTestServices: true })("usage over HTTP", (it
       const workspaceId = await api.newWorkspace(key)
       // Rates at which a millisecond is visible.
       await Effect.runPromise(sql`
-        insert into rate_cards values (${BigInt(Date.now())}, 5000000000, 3000000000, 7000000, 0) on conflict do nothing`)
+        insert into rate_cards values (${BigInt(Date.now())}, 5000000000, 3000000000, 7000000, 0, 7000000) on conflict do nothing`)
       await Effect.runPromise(
         sql`insert into grants (id, account_id, kind, granted_micro_usd, remaining_micro_usd, effective_at, is_posted, description, created_at)
             values ('grt_test', ${accountId}, 'purchase', 900000000, 900000000, 0, false, 'paid', ${BigInt(Date.now())})`
@@ -277,6 +278,7 @@ layer(TestApi.layer(size), { excludeTestServices: true })("usage over HTTP", (it
           vcpuSeconds: ran / 1000,
           memoryMibSeconds: (ran * 512) / 1000,
           volumeMibSeconds: (lived * 4096) / 1000,
+          snapshotMibSeconds: 0,
           cpuSeconds: null,
           operations: 1,
           executes: 1
@@ -286,7 +288,8 @@ layer(TestApi.layer(size), { excludeTestServices: true })("usage over HTTP", (it
       const components = {
         vcpuMicroUsd: ran * 5000,
         memoryMicroUsd: ran * 1500,
-        volumeMicroUsd: lived * 28
+        volumeMicroUsd: lived * 28,
+        snapshotMicroUsd: 0
       }
       const microUsd = Object.values(components).reduce((sum, one) => sum + one)
       const cost = { microUsd, sandboxSeconds: ran / 1000, components }

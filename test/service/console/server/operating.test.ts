@@ -96,7 +96,13 @@ layer(TestApi.layer(), { excludeTestServices: true })("the operator's page", (it
       Effect.gen(function* () {
         const { ask, act, refused } = yield* operatorBrowser
         const later = new Date(Date.now() + 86_400_000).toISOString()
-        const rates = { vcpuSecond: "15000", memoryGibSecond: "5000", volumeGibSecond: "30", effectiveAt: later }
+        const rates = {
+          vcpuSecond: "15000",
+          memoryGibSecond: "5000",
+          volumeGibSecond: "30",
+          snapshotGibSecond: null,
+          effectiveAt: later
+        }
         yield* act("/rates", rates)
         const { rates: cards } = (yield* ask("GET", "/rates")).json
         assert.deepInclude(cards.at(-1), { effectiveAt: later, vcpuSecondNanoUsd: 15_000 })

@@ -15,7 +15,8 @@ const credit = rows<{ readonly line: string }>(`
   from grants g join accounts a on a.id = g.account_id`)
 
 const rates = rows<{ readonly line: string }>(`
-  select distinct concat_ws(' ', 'rates', vcpu_second_nano_usd, memory_gib_second_nano_usd, volume_gib_second_nano_usd) as line from rate_cards`)
+  select distinct concat_ws(' ', 'rates', vcpu_second_nano_usd, memory_gib_second_nano_usd, volume_gib_second_nano_usd,
+    snapshot_gib_second_nano_usd) as line from rate_cards`)
 
 /** Open ones are left out: who had no answer asked for another one. */
 const invitations = rows<{ readonly id: string; readonly line: string }>(`

@@ -213,7 +213,7 @@ layer(TestApi.layer(size), { excludeTestServices: true })("the parts of a Sandbo
         const sql = yield* SqlClient.SqlClient
         yield* asOwner(async ({ page }, api) => {
           await Effect.runPromise(sql`
-          insert into rate_cards values (${BigInt(Date.now())}, 5000000123, 3000000456, 7000789, 0) on conflict do nothing`)
+          insert into rate_cards values (${BigInt(Date.now())}, 5000000123, 3000000456, 7000789, 0, 7000789) on conflict do nothing`)
           const id = await api.newSandbox(await api.newWorkspace())
           const path = `/api/v2/sandboxes/${id}`
           const costsPath = `/api/v2/usage/costs?groupBy=day&sandboxId=${id}`
@@ -231,21 +231,18 @@ layer(TestApi.layer(size), { excludeTestServices: true })("the parts of a Sandbo
             totalMicroUsd: number
           }
           await untilFound(async () => (await shown("total").textContent()) === exactUsd(totalMicroUsd))
+          const kinds = ["vcpuMicroUsd", "memoryMicroUsd", "volumeMicroUsd", "snapshotMicroUsd"] as const
           const sum = (of: (cost: Cost) => number) => exactUsd(costs.reduce((all, cost) => all + BigInt(of(cost)), 0n))
           assert.deepStrictEqual(
-            await Promise.all(["vcpu", "memory", "volume"].map((what) => shown(what).textContent())),
-            [
-              sum(({ components }) => components.vcpuMicroUsd),
-              sum(({ components }) => components.memoryMicroUsd),
-              sum(({ components }) => components.volumeMicroUsd)
-            ]
+            await Promise.all(["vcpu", "memory", "volume", "snapshots"].map((what) => shown(what).textContent())),
+            kinds.map((kind) => sum(({ components }) => components[kind]))
           )
           await page.getByText("As a table").click()
           assert.deepStrictEqual(
             await textsOf(page, "details tbody td"),
-            costs.flatMap(({ key, microUsd, components: { vcpuMicroUsd, memoryMicroUsd, volumeMicroUsd } }) => [
+            costs.flatMap(({ key, microUsd, components }) => [
               key,
-              ...[vcpuMicroUsd, memoryMicroUsd, volumeMicroUsd, microUsd].map(exactUsd)
+              ...[...kinds.map((kind) => components[kind]), microUsd].map(exactUsd)
             ])
           )
           await assertAccessible(page, "cost")

@@ -1,6 +1,6 @@
 import { statfsSync } from "node:fs"
 import { describe, expect, it } from "vitest"
-import { diskObstacle, owedBytes } from "../../../../src/host/linux/diskRoom.ts"
+import { diskObstacle, freePoolBytes, owedBytes } from "../../../../src/host/linux/diskRoom.ts"
 
 describe("room on a disk", () => {
   const { bavail, bsize } = statfsSync("/")
@@ -22,6 +22,21 @@ describe("room on a disk", () => {
     expect(await ask({ wanted: [{ bytes: huge, allocatedBytes: huge }] })).toBeNull()
     expect(await ask({ held: [{ bytes: huge, allocatedBytes: 0 }] })).toContain("reserved for Sandboxes")
     expect(await ask({ held: [{ bytes: huge, allocatedBytes: huge }] })).toBeNull()
+  })
+
+  it("of a pool is smaller by what files share, which each of them may come to need for itself", async () => {
+    const TiB = 1024 ** 4
+    const { blocks, bfree } = statfsSync("/")
+    const used = (blocks - bfree) * bsize
+    const own = await freePoolBytes("/", import.meta.filename, 0)
+    const shared = await freePoolBytes("/", import.meta.filename, used + TiB)
+    // Other programs write meanwhile.
+    expect(Math.abs(own - shared - TiB)).toBeLessThan(TiB / 100)
+    // The disk below has not given the file what the file system in it uses.
+    expect(own).toBeLessThan(free - used + TiB / 100)
+    expect(await ask({ pool: import.meta.filename, held: [{ bytes: TiB, allocatedBytes: used + TiB }] })).toContain(
+      "delete a Sandbox"
+    )
   })
 
   it("keeps a reserve free", async () => {

@@ -368,6 +368,7 @@ class Api:
         name: For people; names need not be unique. Absent or null: none.
         memory: true: the memory and the running processes, too. No runtime of this server can do that yet: 422. By
         default `false`.
+        expires_at: When it is deleted by itself: an instant in the future. Absent or null: never.
         """
         request = Request(
             "createSnapshot",
@@ -418,6 +419,7 @@ class Api:
         """Change a snapshot's name or expiry. Scope: sandbox:create.
 
         name: null: none.
+        expires_at: When it is deleted by itself: an instant in the future. null: never.
         """
         request = Request(
             "updateSnapshot",
@@ -480,6 +482,7 @@ class Api:
         default `false`.
         metadata: Of each. Absent or null: the source's.
         lifetime: Of each, as in createSandbox. Absent or null: the source's.
+        expires_at: When the snapshot is deleted: an instant in the future. Absent or null: 24 hours after this call.
         """
         request = Request(
             "forkSandbox",
@@ -1344,7 +1347,7 @@ class Api:
         sandbox_id: Optional[SandboxId] = None,
         attempt_seconds: Optional[float] = None,
     ) -> CostReport:
-        """What the account's Sandboxes cost. Scope: usage:read.
+        """What the account's Sandboxes and their snapshots cost. Scope: usage:read.
 
         from_: Begin of the window; by default that of the current UTC month, or of the one that `to` ends or is in.
         to: End of the window, exclusive; the end of the current UTC month by default.

@@ -42,6 +42,10 @@ const Figures = ({ costs }: { costs: LifeCosts }) => (
       <dt>Volume</dt>
       <dd data-cost="volume">{exactUsd(costs.volumeMicroUsd)}</dd>
     </div>
+    <div>
+      <dt>Snapshots</dt>
+      <dd data-cost="snapshots">{exactUsd(costs.snapshotMicroUsd)}</dd>
+    </div>
   </dl>
 )
 
@@ -67,7 +71,7 @@ export const Cost = ({ sandbox }: TabProps) => {
             <Figures costs={costs} />
             <p class="hint">
               Counted up to <Instant at={costs.asOf} />. vCPU and memory cost while it runs, the volume from its first
-              boot until it is deleted.
+              boot until it is deleted, each of its snapshots while it is kept.
             </p>
             <CostChart costs={costs.days} from={costs.from} to={costs.to} />
           </>

@@ -1,4 +1,4 @@
-/** The cost of one Sandbox over its whole life, loaded in windows of the service's maximum length; their sums are exact. */
+/** The cost of one Sandbox and its snapshots, which may outlive it, loaded in windows of the service's maximum length; their sums are exact. */
 import type { Cost } from "../../../../../schemas/Usage.ts"
 import { get, queryOf } from "../../api.ts"
 
@@ -18,6 +18,7 @@ export interface LifeCosts {
   readonly vcpuMicroUsd: bigint
   readonly memoryMicroUsd: bigint
   readonly volumeMicroUsd: bigint
+  readonly snapshotMicroUsd: bigint
   readonly burnMicroUsdPerHour: number
   readonly asOf: string
 }
@@ -42,9 +43,9 @@ export const lifeCosts = async (
 ): Promise<LifeCosts> => {
   const dayOf = (at: number) => Math.floor(at / dayMs) * dayMs
   const from = dayOf(Date.parse(createdAt))
-  const to = dayOf(deletedAt === null ? now : Date.parse(deletedAt)) + dayMs
+  const ended = dayOf(deletedAt === null ? now : Date.parse(deletedAt)) + dayMs
   const answers: Array<Answer> = []
-  for (const [begin, end] of windowsOf(from, to)) {
+  for (const [begin, end] of windowsOf(from, Math.max(ended, dayOf(now) + dayMs))) {
     const window = { from: new Date(begin).toISOString(), to: new Date(end).toISOString() }
     answers.push(
       await get<Answer>(`/api/v2/usage/costs${queryOf({ ...window, groupBy: "day", sandboxId: id })}`, signal)
@@ -52,14 +53,16 @@ export const lifeCosts = async (
   }
   const days = answers.flatMap(({ costs }) => costs)
   const newest = answers.at(-1)!
+  const lastCost = days.length === 0 ? ended : Date.parse(days.at(-1)!.key) + dayMs
   return {
     days,
     from: new Date(from).toISOString(),
-    to: new Date(to).toISOString(),
+    to: new Date(Math.max(ended, lastCost)).toISOString(),
     totalMicroUsd: sum(answers.map(({ totalMicroUsd }) => totalMicroUsd)),
     vcpuMicroUsd: sum(days.map(({ components }) => components.vcpuMicroUsd)),
     memoryMicroUsd: sum(days.map(({ components }) => components.memoryMicroUsd)),
     volumeMicroUsd: sum(days.map(({ components }) => components.volumeMicroUsd)),
+    snapshotMicroUsd: sum(days.map(({ components }) => components.snapshotMicroUsd)),
     burnMicroUsdPerHour: newest.burnMicroUsdPerHour,
     asOf: newest.asOf
   }

@@ -48,7 +48,13 @@ const by = (who: string, step: AskStep, isRepeated = step.isRepeated): AskStep =
 const leaseEnds: ScenarioStep = { type: "command", name: "a lease ends", run: Effect.as(awaitLeases, []) }
 
 const limits = { sandboxes: "3", workspaces: "setting", workspaceStorageBytes: "setting" }
-const rates = { vcpuSecond: "20000", memoryGibSecond: "5000", volumeGibSecond: "40", effectiveAt: null }
+const rates = {
+  vcpuSecond: "20000",
+  memoryGibSecond: "5000",
+  volumeGibSecond: "40",
+  snapshotGibSecond: "20",
+  effectiveAt: null
+}
 
 export const operatorScenarios: ReadonlyArray<Scenario> = [
   {

@@ -36,7 +36,7 @@ layer(TestApi.layer(settings), { excludeTestServices: true })("snapshots in a br
         await dialog.getByRole("button", { name: "Take" }).click()
         const row = page.locator("[data-snapshot]").filter({ hasText: "before" })
         await row.locator('[data-status="ready"]').waitFor()
-        assert.match((await row.textContent())!, /4 MiB of 4 MiB/)
+        assert.match((await row.textContent()) ?? "", /4 MiB of 4 MiB/)
         await atRest(page)
         await assertAccessible(page, "the part of a Sandbox")
 
