@@ -64,7 +64,9 @@ export const snapshotDefinition = Effect.gen(function* () {
           while: (error) => (error._tag === "RuntimeUnavailable" ? mayAgain : Effect.succeed(false))
         }),
         Effect.matchEffect({
-          onSuccess: (image) => Effect.succeed<SnapshotEvent>({ type: "CAPTURED", ...image }),
+          // Hosts measure fractions. The API has whole milliseconds, and its 0 means that the volume was not in use.
+          onSuccess: (image) =>
+            Effect.succeed<SnapshotEvent>({ type: "CAPTURED", ...image, pausedMs: Math.ceil(image.pausedMs) }),
           onFailure: (error) =>
             Effect.map(reasonOf(snapshotId, error), (reason): SnapshotEvent => ({ type: "CAPTURE_FAILED", reason }))
         })

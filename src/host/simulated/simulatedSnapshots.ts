@@ -7,6 +7,8 @@ import type { SimulatedWorld } from "./SimulatedWorld.ts"
 
 /** The size of every simulated volume. */
 const volumeBytes = 4 * 1024 * 1024
+/** Of a volume in use: a real host measures fractions, too. */
+const fractionMs = 0.25
 
 export const snapshotMissing = () =>
   new RuntimeRefused({ code: "SNAPSHOT_MISSING", message: publicText`The snapshot is not on the host.` })
@@ -20,7 +22,8 @@ export const simulatedSnapshots = (world: SimulatedWorld): Snapshots => ({
       }
       world.snapshots.set(snapshotId, sandboxId)
     }
-    return { hostId: null, sizeBytes: volumeBytes, storedBytes: volumeBytes, pausedMs: 0 }
+    const pausedMs = world.machines.has(sandboxId) ? fractionMs : 0
+    return { hostId: null, sizeBytes: volumeBytes, storedBytes: volumeBytes, pausedMs }
   }),
   remove: (snapshotId) =>
     world

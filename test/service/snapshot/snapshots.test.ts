@@ -36,7 +36,7 @@ describe.skipIf(isOverAFleet)("a snapshot", () => {
           readyAt: null
         })
         const ready = await untilIs("snapshot", snapshot.id, "ready")
-        assert.deepInclude(ready, { sizeBytes: 4 * 1024 ** 2, storedBytes: 4 * 1024 ** 2, pausedMs: 0 })
+        assert.deepInclude(ready, { sizeBytes: 4 * 1024 ** 2, storedBytes: 4 * 1024 ** 2, pausedMs: 1 })
         assert.isTrue(api.world.snapshots.has(snapshot.id))
         for (let repeat = 0; repeat < 2; repeat++) {
           const deleted = await send("DELETE", `/snapshots/${snapshot.id}`)

@@ -12,6 +12,7 @@ from ._given import given
 _REPEATABLE = frozenset(
     {
         "deleteSandbox",
+        "deleteSnapshot",
         "stopSandbox",
         "waitOperation",
         "cancelOperation",

@@ -81,6 +81,7 @@ type Attempted<A> =
 /** The same when repeated, by the contract. */
 const repeatable: ReadonlySet<keyof Operations> = new Set([
   "deleteSandbox",
+  "deleteSnapshot",
   "stopSandbox",
   "waitOperation",
   "cancelOperation",
