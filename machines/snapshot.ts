@@ -70,7 +70,7 @@ type Tag =
   /** The image is being made. */
   | "awaited"
   /** A Sandbox can be made of it. */
-  | "usable"
+  | "bootable"
   /** Its host shall have nothing of it, or nothing much longer. */
   | "removed"
   /** There is no image, and none comes: what its host still has of it is removed. */
@@ -209,7 +209,7 @@ export const snapshotMachine = setup({
     },
     ready: {
       description: "Its host has the image. Sandboxes can be made of it.",
-      tags: ["counted", "usable"],
+      tags: ["counted", "bootable"],
       meta: { unchanged: [], refuses: { ...keptRefusals, ...captureOver, IMAGE_GONE: "SNAPSHOT_NOT_DELETING" } },
       on: {
         ...kept,

@@ -4,7 +4,7 @@ import { SandboxId, SnapshotId } from "./Identifiers.ts"
 import { GivenLifetime } from "./Lifetime.ts"
 import { forkMax, lineageParentsMax } from "./Limits.ts"
 import { withDefault } from "./Optional.ts"
-import { instant, NextCursor } from "./Query.ts"
+import { instantOrNull, NextCursor } from "./Query.ts"
 import { Sandbox, SandboxMetadata, SandboxName } from "./Sandbox.ts"
 import { Snapshot } from "./SnapshotRecord.ts"
 import { Timestamp } from "./Text.ts"
@@ -39,9 +39,7 @@ export const ForkRequest = Schema.Struct({
     })
   ),
   expiresAt: Schema.optionalKey(
-    Schema.NullOr(
-      instant("When the snapshot is deleted: an instant in the future. Absent or null: 24 hours after this call.")
-    )
+    instantOrNull("When the snapshot is deleted: an instant in the future. Absent or null: 24 hours after this call.")
   )
 }).annotate({
   identifier: "ForkRequest",

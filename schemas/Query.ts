@@ -51,22 +51,33 @@ export const several = <A extends string>(one: Schema.Codec<A, A>, description: 
 const instantPattern =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
+const instantText = Schema.String.check(
+  Schema.makeFilter<string>((text) => parseInstant(text) !== null, {
+    expected: "a date-time with a zone, such as 2026-01-31T12:00:00Z",
+    toJsonSchema: () => ({ pattern: instantPattern.source })
+  })
+)
+
 /**
  * Epoch milliseconds, or null for a malformed instant (30 February, no zone, …). A leap second counts as the next
  * second.
  */
 export const instant = (description: string) =>
-  Schema.String.check(
-    Schema.makeFilter<string>((text) => parseInstant(text) !== null, {
-      expected: "a date-time with a zone, such as 2026-01-31T12:00:00Z",
-      toJsonSchema: () => ({ pattern: instantPattern.source })
+  instantText.annotate({ description }).pipe(
+    Schema.decodeTo(Schema.Finite, {
+      decode: SchemaGetter.transform((text: string) => parseInstant(text) ?? 0),
+      encode: SchemaGetter.transform((ms: number) => new Date(ms).toISOString())
     })
   )
+
+/** The same for a field that may be null. */
+export const instantOrNull = (description: string) =>
+  Schema.NullOr(instantText)
     .annotate({ description })
     .pipe(
-      Schema.decodeTo(Schema.Finite, {
-        decode: SchemaGetter.transform((text: string) => parseInstant(text) ?? 0),
-        encode: SchemaGetter.transform((ms: number) => new Date(ms).toISOString())
+      Schema.decodeTo(Schema.NullOr(Schema.Finite), {
+        decode: SchemaGetter.transform((text: string | null) => (text === null ? null : (parseInstant(text) ?? 0))),
+        encode: SchemaGetter.transform((ms: number | null) => (ms === null ? null : new Date(ms).toISOString()))
       })
     )
 

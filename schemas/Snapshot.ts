@@ -18,7 +18,7 @@ import { ForkRequest, ForkResponse, SandboxLineage } from "./Fork.ts"
 import * as IdempotencyKey from "./IdempotencyKey.ts"
 import { SandboxId, SnapshotId } from "./Identifiers.ts"
 import { orNull, withDefault } from "./Optional.ts"
-import { instant, NextCursor, page, several } from "./Query.ts"
+import { instantOrNull, NextCursor, page, several } from "./Query.ts"
 import { SandboxName } from "./Sandbox.ts"
 import { MemoryNotSupported, SandboxNotCapturable, SnapshotLimitReached, SnapshotNotReady } from "./SnapshotErrors.ts"
 import { Snapshot, SnapshotResponse, SnapshotStatus } from "./SnapshotRecord.ts"
@@ -31,16 +31,14 @@ export const CreateSnapshotRequest = Schema.Struct({
   name: orNull(SandboxName, "For people; names need not be unique. Absent or null: none."),
   memory: withDefault(Schema.Boolean, false, memoryMeaning),
   expiresAt: Schema.optionalKey(
-    Schema.NullOr(instant("When it is deleted by itself: an instant in the future. Absent or null: never."))
+    instantOrNull("When it is deleted by itself: an instant in the future. Absent or null: never.")
   )
 }).annotate({ identifier: "CreateSnapshotRequest", description: "A snapshot to take. An absent body means {}." })
 export interface CreateSnapshotRequest extends Schema.Schema.Type<typeof CreateSnapshotRequest> {}
 
 export const UpdateSnapshotRequest = Schema.Struct({
   name: Schema.optionalKey(Schema.NullOr(SandboxName).annotate({ description: "null: none." })),
-  expiresAt: Schema.optionalKey(
-    Schema.NullOr(instant("When it is deleted by itself: an instant in the future. null: never."))
-  )
+  expiresAt: Schema.optionalKey(instantOrNull("When it is deleted by itself: an instant in the future. null: never."))
 }).annotate({
   identifier: "UpdateSnapshotRequest",
   description: "A JSON Merge Patch (RFC 7396): what is absent stays as it is, null removes."

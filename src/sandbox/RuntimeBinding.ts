@@ -27,7 +27,8 @@ export const RuntimeBinding = {
         Result: Schema.Struct({ count: Schema.Int }),
         execute: () => sql`
           select count(*)::int4 as count from actors
-          where kind = 'sandbox' and sandbox_status = any(${textColumn(countedStates)}::text[])`
+          where kind = 'sandbox' and sandbox_status = any(${textColumn(countedStates)}::text[])
+            or kind = 'snapshot' and ended_at is null`
       })
       const { driver: bound } = yield* Effect.orDie(findDriver())
       if (bound === driver) return
@@ -35,7 +36,7 @@ export const RuntimeBinding = {
       const { count } = bound === null ? { count: 0 } : yield* Effect.orDie(findCount())
       if (count > 0) {
         return yield* new RuntimeMismatch({
-          message: `${count} Sandboxes exist on the ${bound} runtime, which the ${driver} runtime cannot reach. Set ATOLL_RUNTIME=${bound}, or delete them there first.`
+          message: `${count} Sandboxes and snapshots exist on the ${bound} runtime, which the ${driver} runtime cannot reach. Set ATOLL_RUNTIME=${bound}, or delete them there first.`
         })
       }
       yield* sql`update installation set driver = ${driver}`.pipe(Effect.orDie)

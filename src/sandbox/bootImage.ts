@@ -13,7 +13,7 @@ import { RuntimeRefused } from "../runtime/Runtime.ts"
 import type { Journal } from "../store/Journal.ts"
 
 const isAwaited = isTagged(snapshotMachine, "awaited")
-const isUsable = isTagged(snapshotMachine, "usable")
+const isUsable = isTagged(snapshotMachine, "bootable")
 const isRemoved = isTagged(snapshotMachine, "removed")
 const isGone = isTagged(snapshotMachine, "gone")
 

@@ -15,7 +15,7 @@ import { readActor } from "../engine/readActor.ts"
 import { isTagged } from "../engine/taggedStates.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"
 
-const isUsable = isTagged(snapshotMachine, "usable")
+const isUsable = isTagged(snapshotMachine, "bootable")
 const isAwaited = isTagged(snapshotMachine, "awaited")
 
 /** The snapshot as committed, also a deleted one. NotFound: another account's, or none. */

@@ -5,7 +5,7 @@ import { isTagged, taggedStates } from "../engine/taggedStates.ts"
 /** It counts toward the account's number of snapshots. */
 export const countedSnapshotStates = taggedStates(snapshotMachine, "counted")
 /** Its host has the image. */
-export const usableSnapshotStates = taggedStates(snapshotMachine, "usable")
+export const usableSnapshotStates = taggedStates(snapshotMachine, "bootable")
 /** Nothing but its record is left. */
 export const isSnapshotGone = isTagged(snapshotMachine, "gone")
 /** What its host has of it is removed. */

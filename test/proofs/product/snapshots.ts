@@ -64,7 +64,7 @@ export const snapshotCommands: Table = {
 
 /** As `lackOf` of `src/sandbox/bootImage.ts`. */
 const lacksImage = ({ tags, context }: ActorView): boolean =>
-  !tags.has("usable") && (!tags.has("removed") || !wasReady(context as never) || tags.has("gone"))
+  !tags.has("bootable") && (!tags.has("removed") || !wasReady(context as never) || tags.has("gone"))
 
 /** A Sandbox of a snapshot: its first boot waits until that is made. */
 export const bootsOf =
@@ -195,7 +195,7 @@ export const imagesReconciler: Happenings = (product) =>
         }
       ]
     }
-    if (has === "whole" || !tags.has("usable")) return []
+    if (has === "whole" || !tags.has("bootable")) return []
     return [
       {
         by: "service",

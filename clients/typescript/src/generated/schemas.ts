@@ -329,6 +329,7 @@ export interface CreateSnapshotRequest {
    * `false`.
    */
   readonly memory?: boolean | null | undefined
+  /** When it is deleted by itself: an instant in the future. Absent or null: never. */
   readonly expiresAt?: string | null | undefined
 }
 
@@ -714,6 +715,7 @@ export interface ForkRequest {
      */
     readonly deleteAfterStoppedSeconds?: number | null | undefined
   } | null | undefined
+  /** When the snapshot is deleted: an instant in the future. Absent or null: 24 hours after this call. */
   readonly expiresAt?: string | null | undefined
 }
 
@@ -2194,6 +2196,7 @@ export interface UpdateSandboxRequest {
 export interface UpdateSnapshotRequest {
   /** null: none. */
   readonly name?: string | null | undefined
+  /** When it is deleted by itself: an instant in the future. null: never. */
   readonly expiresAt?: string | null | undefined
 }
 

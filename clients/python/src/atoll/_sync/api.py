@@ -359,6 +359,7 @@ class Api:
         name: For people; names need not be unique. Absent or null: none.
         memory: true: the memory and the running processes, too. No runtime of this server can do that yet: 422. By
         default `false`.
+        expires_at: When it is deleted by itself: an instant in the future. Absent or null: never.
         """
         request = Request(
             "createSnapshot",
@@ -409,6 +410,7 @@ class Api:
         """Change a snapshot's name or expiry. Scope: sandbox:create.
 
         name: null: none.
+        expires_at: When it is deleted by itself: an instant in the future. null: never.
         """
         request = Request(
             "updateSnapshot",
@@ -471,6 +473,7 @@ class Api:
         default `false`.
         metadata: Of each. Absent or null: the source's.
         lifetime: Of each, as in createSandbox. Absent or null: the source's.
+        expires_at: When the snapshot is deleted: an instant in the future. Absent or null: 24 hours after this call.
         """
         request = Request(
             "forkSandbox",

@@ -55,6 +55,23 @@ export const sandboxScenarios: ReadonlyArray<Scenario> = [
     ]
   },
   {
+    name: "snapshot and fork",
+    steps: [
+      ...running,
+      make("snapshot", "/sandboxes/{create}/snapshots", { name: "first" }),
+      pass(1000),
+      patch("rename", "/snapshots/{snapshot}", { name: "second" }),
+      make("fork", "/sandboxes/{create}/fork", {
+        names: ["fork"],
+        lifetime: { stopAfterSeconds: 5, deleteAfterStoppedSeconds: 0 }
+      }),
+      pass(10_000),
+      remove("delete", "/snapshots/{snapshot}"),
+      pass(2000)
+    ],
+    leaves: ["/snapshots/{fork}"]
+  },
+  {
     name: "workspace",
     steps: [
       workspace,
