@@ -35,6 +35,9 @@ const forgetAfterMs = 24 * 60 * 60 * 1000
 const late = 0.1
 const lookAgainMs = 250
 
+/** The images of a host that was taken out of the fleet with all that it had. */
+const noImages = { inventory: Effect.succeed([]), remove: () => Effect.void }
+
 const draining = { code: "HOST_DRAINING", message: publicText`Its host is taken out of use. The volume is kept.` }
 
 export const hostDefinition = Effect.gen(function* () {
@@ -138,10 +141,12 @@ export const hostDefinition = Effect.gen(function* () {
       loseSandboxes: {
         lane: "supervise",
         run: (scope, { seenAt }) => {
-          const lostAs = (): LostHost => ({ is: isRemovedHost(scope.state().value) ? "gone" : "lost", seenAt })
-          return Effect.as(
-            settle(scope, absentStates, (generation) => hostLost(generation, lostAs())),
-            null
+          const isRemoved = () => isRemovedHost(scope.state().value)
+          const lostAs = (): LostHost => ({ is: isRemoved() ? "gone" : "lost", seenAt })
+          return settle(scope, absentStates, (generation) => hostLost(generation, lostAs())).pipe(
+            Effect.andThen(Effect.suspend(() => (isRemoved() ? snapshots(scope.state().id, noImages) : Effect.void))),
+            Effect.orDie,
+            Effect.as(null)
           )
         }
       },

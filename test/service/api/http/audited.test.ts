@@ -30,6 +30,7 @@ const isAudited = ({ method, identifier }: HttpApiEndpoint.Top): boolean =>
 const ids: Readonly<Record<string, string>> = {
   "sandboxes/:id": "sbx_00000000000000000000000000",
   "workspaces/:id": "wsp_00000000000000000000000000",
+  "snapshots/:id": "snp_00000000000000000000000000",
   ":operationId": `op_${"0".repeat(32)}`,
   ":previewId": "0123456789abcdef0123456789abcdef",
   ":generationId": "6f1c3a52-8d1b-4c3e-9a77-0d2b5f4e1c90",
