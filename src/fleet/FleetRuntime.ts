@@ -153,12 +153,7 @@ export const FleetRuntime = {
         driver: "fleet",
         // Each Sandbox has its own kind.
         kind: "namespace",
-        capabilities: {
-          suspend: true,
-          networkFiltered: true,
-          networkRefused: () => null,
-          statements: []
-        },
+        capabilities: { suspend: true, networkFiltered: true, networkRefused: () => null, statements: [] },
         provision,
         stop: Effect.fnUntraced(function* (sandboxId, generation) {
           const host = yield* linkOf(sandboxId)
