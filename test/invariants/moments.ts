@@ -49,9 +49,7 @@ export const nothingOutlivesItsGeneration: MomentInvariant = {
   sentence:
     "A preview, access or grant is usable only while its generation lives, or its Sandbox is about to close it.",
   broken: (moment) =>
-    firstOf(moment, ({ id, kind, tags, context, commands }) => {
-      // It outlives its Sandbox.
-      if (kind === "snapshot") return null
+    firstOf(moment, ({ id, tags, context, commands }) => {
       if (!tags.has("usable") || commands.length > 0 || context.generation === undefined) return null
       const sandbox = moment.actors.find(({ kind, id }) => kind === "sandbox" && id === context.sandboxId)
       if (sandbox === undefined) return null

@@ -20,7 +20,7 @@ const readyHasItsImage: StateInvariant<World> = {
   sentence: "A snapshot is ready only with an image on its host, unless the host has lost it.",
   broken: (product) =>
     firstOf(product, ({ id, state, tags }) =>
-      tags.has("usable") && imageOf(product, id).has === "none" ? `${id} is ${state}, and has no image.` : null
+      tags.has("bootable") && imageOf(product, id).has === "none" ? `${id} is ${state}, and has no image.` : null
     )
 }
 
@@ -44,7 +44,7 @@ const nothingLeadsBack: EdgeInvariant<World> = {
       const isBack =
         (tags.has("removed") && !now.tags.has("removed")) ||
         (tags.has("gone") && !now.tags.has("gone")) ||
-        (!tags.has("awaited") && !tags.has("usable") && now.tags.has("usable"))
+        (!tags.has("awaited") && !tags.has("bootable") && now.tags.has("bootable"))
       return isBack ? `${id} was ${state}, and is ${now.state}.` : null
     })
 }
@@ -79,7 +79,7 @@ const neededImagesStay: EdgeInvariant<World> = {
   broken: (before, _, after) =>
     firstOf(before, ({ id, tags }) => {
       if (imageOf(before, id).has !== "whole" || imageOf(after, id).has !== "none") return null
-      const isPromised = wasReadyIn(before, id) && (tags.has("usable") || tags.has("removed"))
+      const isPromised = wasReadyIn(before, id) && (tags.has("bootable") || tags.has("removed"))
       return isPromised && waitsForImage(sandboxOf(before), id) ? `The image of ${id} is removed.` : null
     })
 }
@@ -104,7 +104,7 @@ const ends = (sentence: string, is: (snapshot: ActorView, product: View) => bool
   return { sentence, from: isAny, to: (product) => !isAny(product), by: alone }
 }
 
-const isWanted = ({ tags }: ActorView) => tags.has("awaited") || tags.has("usable")
+const isWanted = ({ tags }: ActorView) => tags.has("awaited") || tags.has("bootable")
 
 const firstBoot = (product: View): boolean => {
   const { tags, context } = sandboxOf(product)
@@ -120,7 +120,7 @@ export const snapshotLiveness: ReadonlyArray<Goal> = [
   }),
   ends(
     "A snapshot whose image is lost does not stay ready.",
-    ({ id, tags }, product) => tags.has("usable") && imageOf(product, id).has === "lost"
+    ({ id, tags }, product) => tags.has("bootable") && imageOf(product, id).has === "lost"
   ),
   {
     sentence: "A Sandbox of a snapshot does not wait for ever: it runs, or says why not.",

@@ -133,7 +133,7 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /**
-   * Changes its name, metadata, variables or lifetime. An absent field stays, null removes it; metadata and variables
+   * Changes its name, metadata, variables, sizes or lifetime. An absent field stays, null removes it; metadata and variables
    * change only by the given keys.
    * Later commands get the new variables.
    */

@@ -3,6 +3,7 @@ import { assert, describe, it } from "vitest"
 import { explore } from "../../../src/proofs/explore/explore.ts"
 import { violationText } from "../../../src/proofs/explore/summary.ts"
 import { faults } from "../../proofs/faults/faults.ts"
+import { plainSandboxCommands } from "../../proofs/product/sandboxCommands.ts"
 import { ourMachines, productOf } from "../../proofs/product/scopes.ts"
 
 describe("a planted fault is found", () => {
@@ -36,5 +37,17 @@ it("a grant that holds its connections without a look at its Sandbox is found", 
   assert.include(
     explored.violations.map(({ sentence }) => sentence),
     "What lives in a generation that has ended ends, too."
+  )
+})
+
+it("a boot that does not wait for its Sandbox's snapshot is found", async () => {
+  const product = productOf("fork")
+  const kinds = product.kinds.map((kind) =>
+    kind.machine.id === "sandbox" ? { ...kind, commands: plainSandboxCommands } : kind
+  )
+  const explored = await explore({ ...product, kinds, lateMax: 0 }, { depth: 3 })
+  assert.include(
+    explored.violations.map(({ sentence }) => sentence),
+    "A volume is made only of a whole image of a snapshot that is not being made any more; by a first boot, of one that was ready."
   )
 })

@@ -43,7 +43,7 @@ from .errors import AtollError, ConnectionError, ConnectionLost, Error, Outcome,
 from .lineage import Lineage
 from .output_chunk import OutputChunk
 from .run_result import RunResult
-from .schemas import Lifetime
+from .schemas import Lifetime, Profile
 from .service_errors import *
 from .service_errors import __all__ as _service_errors
 from .terminal_exit import TerminalExit
@@ -77,6 +77,7 @@ __all__ = [
     "Forward",
     "Lifetime",
     "Lineage",
+    "Profile",
     "Operation",
     "Outcome",
     "OutputChunk",

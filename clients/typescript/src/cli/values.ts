@@ -10,6 +10,45 @@ export const whole = (option: string, text: string, least: number, most: number)
 
 export const port = (text: string): number => whole("PORT", text, 1, 65_535)
 
+const bytesOf: Readonly<Record<string, number>> = { M: 1024 ** 2, G: 1024 ** 3 }
+
+/** Bytes from `512M` or `2G`. */
+const bytes = (option: string, text: string): number => {
+  const [, count, unit] = /^(\d{1,6})([MG])(?:iB)?$/.exec(text) ?? []
+  if (count !== undefined) return Number(count) * bytesOf[unit!]!
+  throw new WrongUsage(`${option} takes a size such as 512M or 2G, and not ${JSON.stringify(text)}.`)
+}
+
+const tenths = (option: string, text: string): number => {
+  if (/^\d{1,4}(\.\d)?$/.test(text)) return Number(text)
+  throw new WrongUsage(`${option} takes a number such as 2 or 0.5, and not ${JSON.stringify(text)}.`)
+}
+
+/** The options of a Sandbox's sizes. */
+export const sizeOptions = {
+  vcpus: { type: "string", value: "COUNT", description: "Virtual CPUs, in steps of 0.1" },
+  memory: { type: "string", value: "SIZE", description: "Memory: 512M, 2G" },
+  disk: { type: "string", value: "SIZE", description: "Its volume, which never shrinks: 4G" }
+} as const
+
+/** Undefined: none is named. */
+export const sizes = ({
+  vcpus,
+  memory,
+  disk
+}: {
+  readonly vcpus?: string | undefined
+  readonly memory?: string | undefined
+  readonly disk?: string | undefined
+}): { readonly vcpus?: number; readonly memoryBytes?: number; readonly diskBytes?: number } | undefined =>
+  vcpus === undefined && memory === undefined && disk === undefined
+    ? undefined
+    : {
+        ...(vcpus === undefined ? {} : { vcpus: tenths("--vcpus", vcpus) }),
+        ...(memory === undefined ? {} : { memoryBytes: bytes("--memory", memory) }),
+        ...(disk === undefined ? {} : { diskBytes: bytes("--disk", disk) })
+      }
+
 const secondsOf: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600, d: 86_400 }
 
 /** Seconds from `90`, `90s`, `15m`, `2h` or `7d`. */

@@ -6,10 +6,11 @@ import { ask } from "../api.ts"
 import { Form } from "../ui/Action.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
 import { Check, Field, Select } from "../ui/Field.tsx"
-import { FieldFaults } from "../ui/fieldFaults.ts"
+import { FieldFaults, readAll } from "../ui/fieldFaults.ts"
 import { useKeys } from "../useKeys.ts"
 import { NameField, SandboxFields } from "./SandboxFields.tsx"
 import { givenOf, newOf } from "./sandboxForm.ts"
+import { sizesIn } from "./sizes.ts"
 
 const anotherWorkspace = ""
 
@@ -38,12 +39,17 @@ export const CreateSandbox = ({ workspaces, within, close, made }: Asked) => {
     ask<A>("POST", path, { body, headers: { "idempotency-key": keyOf(path, body) } })
 
   const create = async (data: FormData) => {
-    const asked = newOf(givenOf(data))
+    const { profile, asked } = readAll({ profile: () => sizesIn(data), asked: () => newOf(givenOf(data)) })
     const into =
       workspaceId === anotherWorkspace
         ? (await post<{ workspace: Workspace }>("/api/v2/workspaces", { name: workspaceNameIn(data) })).workspace.id
         : workspaceId
-    const body: CreateSandboxRequest = { workspaceId: into, networkEnabled: data.has("networkEnabled"), ...asked }
+    const body: CreateSandboxRequest = {
+      workspaceId: into,
+      networkEnabled: data.has("networkEnabled"),
+      profile,
+      ...asked
+    }
     const { sandbox } = await post<SandboxResponse>("/api/v2/sandboxes", body)
     made(sandbox)
   }
@@ -75,7 +81,7 @@ export const CreateSandbox = ({ workspaces, within, close, made }: Asked) => {
         )}
         {workspaces.length > 0 && workspaceId === anotherWorkspace ? newWorkspace : null}
         <details class="more">
-          <summary>More: network, metadata, variables, lifetime</summary>
+          <summary>More: network, sizes, metadata, variables, lifetime</summary>
           <div class="form">
             {workspaces.length === 0 ? newWorkspace : null}
             <Check
@@ -85,6 +91,13 @@ export const CreateSandbox = ({ workspaces, within, close, made }: Asked) => {
               defaultChecked
               hint="Access to the internet, without the host's networks and private networks."
             />
+            <fieldset>
+              <legend>Sizes</legend>
+              <p class="hint">Empty: as the operator has chosen.</p>
+              <Field label="vCPUs, such as 0.5" name="vcpus" autocomplete="off" />
+              <Field label="Memory, MiB" name="memoryMib" autocomplete="off" />
+              <Field label="Disk, MiB" name="diskMib" autocomplete="off" />
+            </fieldset>
             <SandboxFields sandbox={null} />
           </div>
         </details>

@@ -174,6 +174,7 @@ layer(TestApi.layer(size), { excludeTestServices: true })("usage over HTTP", (it
           microUsd: -1,
           balanceMicroUsd: -40,
           sandboxId: null,
+          snapshotId: null,
           period: null,
           description: "entry 40",
           grants: [],

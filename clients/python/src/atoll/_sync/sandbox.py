@@ -20,6 +20,7 @@ from ..schemas import (
     Lifetime,
     LogEntry,
     Process,
+    Profile,
     RefusedFork,
     SandboxStatus,
     Transition,
@@ -110,11 +111,13 @@ class Sandbox:
         name: Given[Optional[str]] = UNSET,
         metadata: Given[Optional[Mapping[str, Optional[str]]]] = UNSET,
         env: Given[Optional[Mapping[str, Optional[str]]]] = UNSET,
+        profile: Given[Optional[Profile]] = UNSET,
         lifetime: Given[Optional[Lifetime]] = UNSET,
     ) -> Sandbox:
         """Changes the given fields. None removes a field, or a mapping's entry of that name; entries that are not given stay.
 
         env: later commands get the new variables.
+        profile: its sizes; those that are not given stay, and a virtual machine has them at its next start.
         lifetime: times count from the boot and from the stop, not from this change.
         """
         answer = self._api.update_sandbox(
@@ -122,6 +125,7 @@ class Sandbox:
             name=name,
             metadata=dict(metadata) if isinstance(metadata, Mapping) else metadata,
             env=dict(env) if isinstance(env, Mapping) else env,
+            profile=profile,
             lifetime=lifetime,
         )
         self.record = answer.sandbox

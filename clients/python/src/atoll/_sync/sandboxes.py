@@ -7,7 +7,7 @@ from typing import Dict, Iterator, Literal, Mapping, Optional, Sequence, Union
 
 from .._given import unless_none
 from .._random_key import random_key
-from ..schemas import Lifetime, SandboxStatus
+from ..schemas import Lifetime, Profile, SandboxStatus
 from .api import Api
 from .paged import paged
 from .sandbox import Sandbox
@@ -26,6 +26,7 @@ class Sandboxes:
         name: Optional[str] = None,
         workspace_id: Optional[str] = None,
         runtime: Optional[Literal["vm", "namespace"]] = None,
+        profile: Optional[Profile] = None,
         network_enabled: Optional[bool] = None,
         metadata: Optional[Mapping[str, str]] = None,
         env: Optional[Mapping[str, str]] = None,
@@ -41,6 +42,7 @@ class Sandboxes:
 
         workspace_id: by default the account's first one, which is made if there is none.
         runtime: a virtual machine, or namespaces of the host's kernel; by default the operator's choice.
+        profile: its sizes; by default, as each part of it, the operator's choice.
         network_enabled: whether it reaches the internet and can have previews; by default it may.
         env: variables of every command in it. They are secret: answers have only their names.
         lifetime: what stops and deletes it by itself.
@@ -56,6 +58,7 @@ class Sandboxes:
             workspace_id=workspace_id or self._workspaces.first().id,
             name=unless_none(name),
             runtime=unless_none(runtime),
+            profile=unless_none(profile),
             network_enabled=unless_none(network_enabled),
             metadata=unless_none(_copied(metadata)),
             env=unless_none(_copied(env)),

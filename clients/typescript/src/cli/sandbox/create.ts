@@ -4,7 +4,7 @@ import { exitCodes } from "../failure.ts"
 import { namedSnapshot } from "../namedSnapshot.ts"
 import { namedWorkspace } from "../namedWorkspace.ts"
 import { answer, remark } from "../standardStreams.ts"
-import { duration, oneOf, pairs, variableOptions, variables } from "../values.ts"
+import { duration, oneOf, pairs, sizeOptions, sizes, variableOptions, variables } from "../values.ts"
 
 const optionalDuration = (option: string, text: string | undefined): number | undefined =>
   text === undefined ? undefined : duration(option, text)
@@ -28,6 +28,7 @@ export const create = command({
       description: "A mark of your own; may be repeated"
     },
     ...variableOptions,
+    ...sizeOptions,
     "stop-after": {
       type: "string",
       value: "TIME",
@@ -75,6 +76,7 @@ export const create = command({
       metadata: pairs("--metadata", options.metadata),
       env: variables(options),
       runtime: options.runtime === undefined ? undefined : oneOf("--runtime", options.runtime, ["vm", "namespace"]),
+      profile: sizes(options),
       networkEnabled: options["no-network"] !== true,
       lifetime: {
         stopAfterSeconds: optionalDuration("--stop-after", options["stop-after"]),

@@ -4,7 +4,7 @@ import { exitCodes, WrongUsage } from "../failure.ts"
 import { namedSandbox } from "../namedSandbox.ts"
 import { plain } from "../plainText.ts"
 import { answer } from "../standardStreams.ts"
-import { duration, pairs, variableOptions, variables } from "../values.ts"
+import { duration, pairs, sizeOptions, sizes, variableOptions, variables } from "../values.ts"
 
 /** The time in which the service does it. */
 const patienceSeconds = 60
@@ -23,7 +23,7 @@ const changes = (set: Readonly<Record<string, string>>, removed: ReadonlyArray<s
 
 export const update = command({
   name: "update",
-  summary: "Change the name, metadata, variables or lifetime of a Sandbox",
+  summary: "Change the name, metadata, variables, sizes or lifetime of a Sandbox",
   usage: "SANDBOX [OPTIONS]",
   details: [
     "What is not named stays as it is. Commands that begin afterwards get the new variables; those that run keep",
@@ -41,6 +41,7 @@ export const update = command({
     "remove-metadata": { type: "string", multiple: true, value: "KEY", description: "Take it away; may be repeated" },
     ...variableOptions,
     "remove-env": { type: "string", multiple: true, value: "NAME", description: "Take it away; may be repeated" },
+    ...sizeOptions,
     "stop-after": { type: "string", value: "TIME", description: `Stop it when it has run for so long, or ${never}` },
     "stop-after-idle": {
       type: "string",
@@ -57,6 +58,7 @@ export const update = command({
   examples: [
     ["sandbox update dev --name api -m stage=review", "Another name, and a mark more"],
     ["sandbox update dev --env GITHUB_TOKEN --remove-env DEBUG", "One variable as it is here, another one away"],
+    ["sandbox update dev --vcpus 1.5 --memory 1G", "Other sizes; a virtual machine has them at its next start"],
     ["sandbox update dev --stop-after-idle never", "It stays until somebody stops it"]
   ],
   run: async (given) => {
@@ -70,10 +72,11 @@ export const update = command({
       name: options.name === "" ? null : options.name,
       metadata: changes(pairs("--metadata", options.metadata), options["remove-metadata"]),
       env: changes(variables(options), options["remove-env"]),
+      profile: sizes(options),
       lifetime: Object.values(lifetime).some((part) => part !== undefined) ? lifetime : undefined
     }
     if (Object.values(asked).every((part) => part === undefined)) {
-      throw new WrongUsage("Say what is to be changed: its name, metadata, variables or lifetime.")
+      throw new WrongUsage("Say what is to be changed: its name, metadata, variables, sizes or lifetime.")
     }
     const sandbox = await namedSandbox(given.connect(patienceSeconds), given.words[0]!)
     const { record } = await sandbox.update(asked)
