@@ -41,7 +41,7 @@ const tagsOfPages: Readonly<Record<string, ReadonlyArray<string>>> = {
   preview: ["open", "over"],
   sandbox: ["asleep", "capturable", "gone", "inhabited", "removed", "startable", "up", "volumeless"],
   serviceAccess: ["over"],
-  snapshot: ["gone", "usable"],
+  snapshot: ["bootable", "gone"],
   wallet: ["unlimited"]
 }
 

@@ -32,7 +32,7 @@ export const isEndedGrant = isIn(tags.connectionGrant.over)
 /** A snapshot of its volume can be taken. */
 export const isCapturable = isIn(tags.sandbox.capturable)
 /** Sandboxes can be made of it. */
-export const isUsableSnapshot = isIn(tags.snapshot.usable)
+export const isUsableSnapshot = isIn(tags.snapshot.bootable)
 export const isDeletedSnapshot = isIn(tags.snapshot.gone)
 
 export const isRemovedHost = isIn(tags.host.removed)
