@@ -69,7 +69,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("API keys", (it) => {
         [id, secret.slice(-4), ["sandbox:read"]]
       )
       assert.isBelow(Math.abs(Date.now() - Date.parse(json.apiKey.lastUsedAt)), 60_000)
-      assert.deepStrictEqual(Object.keys(json.limits), ["workspaces", "sandboxes", "workspaceStorageBytes"])
+      assert.deepStrictEqual(Object.keys(json.limits), ["workspaces", "sandboxes", "workspaceStorageBytes", "profile"])
     })
   )
 
