@@ -53,7 +53,8 @@ const requests: Readonly<Record<string, Request>> = {
   grantConnection: connection,
   regrantConnection: connection,
   renameWorkspace: { body: { name: "owned" } },
-  updateSandbox: { body: { name: "owned" } }
+  updateSandbox: { body: { name: "owned" } },
+  updateSnapshot: { body: { name: "owned" } }
 }
 
 const askOf = ({ body, type = "application/octet-stream", key = randomUUID() }: Request): Ask => ({
@@ -85,6 +86,7 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
         const preview = (await make("/previews", { body: { port: 80 } })).preview
         await make("/services", access)
         const { endpointId } = await make("/cooperative-connection", connection)
+        const { snapshot } = await make("/snapshots", { body: { name: "kept" } })
         const { processes } = (await send("GET", `${at}/processes`)).json
         const { key } = (await owner.console("POST", "/keys", { scopes: ["sandbox:read"] })).json
         const own = (await newKey(scopes, person.accountName)).secret
@@ -93,6 +95,7 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
         const ids: Readonly<Record<string, string>> = {
           "workspaces/:id": workspaceId,
           "sandboxes/:id": id,
+          "snapshots/:id": snapshot.id,
           "keys/:id": key.id,
           "sessions/:id": session.id,
           ":operationId": operationId,
@@ -143,6 +146,10 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
         const operation = (await send("GET", `${at}/operations/${operationId}`)).json.operation
         assert.deepStrictEqual([sandbox.status, operation.status], ["running", "running"])
         assert.strictEqual((await send("GET", `${at}/processes`)).json.processes.length, processes.length)
+        assert.include((await send("GET", `/api/v2/snapshots/${snapshot.id}`)).json.snapshot, {
+          name: "kept",
+          deletedAt: null
+        })
         assert.strictEqual((await owner.console("GET", "/keys")).json.keys[0].revokedAt, null)
         assert.strictEqual((await owner.console("GET", "/session")).status, 200)
         const { transitions } = (await send("GET", `${at}/transitions`)).json
