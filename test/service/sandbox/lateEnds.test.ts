@@ -134,7 +134,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })(
         yield* Effect.sleep(6000).pipe(Effect.provide(testAtoll(world, often)))
         assert.strictEqual(yield* beat, 1)
         yield* sql`
-        insert into meters (sandbox_id, account_id, workspace_id, vcpus, memory_bytes, volume_bytes, revision, at, changed_at, is_running, has_volume, segments, vcpu_sum, memory_sum, volume_sum)
+        insert into meters (sandbox_id, account_id, workspace_id, milli_vcpus, memory_bytes, volume_bytes, revision, at, changed_at, is_running, has_volume, segments, vcpu_sum, memory_sum, volume_sum)
         values ('sbx_x', 'acc_x', 'wsp_x', 1, 1, 1, 1, 1, 1, true, true, 0, 0, 0, 0)`
         const at = yield* Effect.repeat(beat, { schedule: Schedule.spaced(50), until: (at) => at !== 1 }).pipe(
           Effect.provide(testAtoll(world, often))

@@ -69,7 +69,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the operator's page", (it
         const one = yield* verified(name)
         assert.strictEqual(
           one.json.said,
-          "0 transitions of 0 Sandboxes cost 0.00 USD. 1 account, 1 grant, 1 entry. Everything agrees."
+          "0 transitions of 0 Sandboxes and 0 snapshots cost 0.00 USD. 1 account, 1 grant, 1 entry. Everything agrees."
         )
         const all = yield* verified(null)
         assert.deepInclude(all.json, { differencesCount: 0, differences: [] }, all.text)
