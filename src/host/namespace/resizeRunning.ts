@@ -1,9 +1,9 @@
 /** Gives a running Sandbox other sizes: the limits of its cgroups, and a larger volume under its mount. */
-import { readFileSync } from "node:fs"
 import type { RuntimeSizes } from "../../runtime/Runtime.ts"
 import { type CgroupHost, resizeCgroups } from "../linux/cgroups.ts"
 import { hostCommand, mustRun } from "../linux/hostCommand.ts"
 import { isMounted } from "../linux/isMounted.ts"
+import { mountedDevice } from "../linux/mountTable.ts"
 import { growVolumeFile } from "../linux/volumeImage.ts"
 import type { HostLayout } from "./HostLayout.ts"
 import type { SandboxState } from "./SandboxState.ts"
@@ -15,16 +15,6 @@ export interface Resizing {
   readonly admission: VolumeAdmission
 }
 
-/** Of a mount of this process's own, whose path has no blanks. */
-const deviceOf = (folder: string): string => {
-  const line = readFileSync("/proc/self/mountinfo", "utf8")
-    .split("\n")
-    .find((it) => it.split(" ")[4] === folder)
-  const device = line?.split(" - ")[1]?.split(" ")[1]
-  if (device === undefined) throw new Error(`${folder} has no device`)
-  return device
-}
-
 /** While it is mounted. Where that is refused, the next boot grows it before its mount. */
 const growMounted = async ({ layout, admission }: Resizing, state: SandboxState, bytes: number): Promise<void> => {
   const place = layout.volume(state)
@@ -32,7 +22,8 @@ const growMounted = async ({ layout, admission }: Resizing, state: SandboxState,
   if (place.image === null || known === null || !isMounted(place.folder)) return
   if (known.volumeBytes < bytes) await admission.volume(known, state, { ...known, volumeBytes: bytes })
   await growVolumeFile(place.image, bytes, async () => {
-    const device = deviceOf(place.folder)
+    const device = mountedDevice(place.folder)
+    if (device === null) throw new Error(`${place.folder} has no device`)
     await mustRun(["losetup", "--set-capacity", device])
     // Some kernels and containers refuse that for a mounted file system.
     return (await hostCommand(["resize2fs", device])).code === 0

@@ -140,6 +140,16 @@ export const inProcess: Readonly<Record<string, string>> = {
   "test/service/snapshot/captures.test.ts": "holds up and fails simulated captures in its process",
   "test/service/snapshot/forks.test.ts": "holds up and fails simulated captures in its process",
   "test/service/snapshot/snapshotLimits.test.ts": "counts the bytes of simulated images",
+  "test/service/clients/cli/snapshots.test.ts":
+    "simulated images of a small limit; examples.test.ts is run over a fleet",
+  "test/service/clients/typescript/snapshots.test.ts":
+    "simulated images of a small limit; examples.test.ts is run over a fleet",
+  "test/system/clients/python/snapshots.test.ts":
+    "simulated images of a small limit; examples.test.ts is run over a fleet",
+  "test/service/api/mcp/snapshotTools.test.ts": "simulated images of a small limit",
+  "test/system/console/pages/sandbox/snapshots.test.ts": "shows the bytes of simulated images",
+  "test/service/snapshot/snapshotCosts.test.ts": "holds up simulated removals, and reads the books in its process",
+  "test/service/api/http/sizes.test.ts": "holds up simulated boots, and reads the books in its process",
   "test/service/snapshot/snapshots.test.ts": "looks at simulated images, and holds up simulated boots",
   "test/service/wallet/openWays.test.ts": "puts simulated machines to sleep, and counts in the service what is open"
 }
