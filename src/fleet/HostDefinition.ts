@@ -143,11 +143,9 @@ export const hostDefinition = Effect.gen(function* () {
         run: (scope, { seenAt }) => {
           const isRemoved = () => isRemovedHost(scope.state().value)
           const lostAs = (): LostHost => ({ is: isRemoved() ? "gone" : "lost", seenAt })
-          return settle(scope, absentStates, (generation) => hostLost(generation, lostAs())).pipe(
-            Effect.andThen(Effect.suspend(() => (isRemoved() ? snapshots(scope.state().id, noImages) : Effect.void))),
-            Effect.orDie,
-            Effect.as(null)
-          )
+          const losesImages = Effect.suspend(() => (isRemoved() ? snapshots(scope.state().id, noImages) : Effect.void))
+          const settled = settle(scope, absentStates, (generation) => hostLost(generation, lostAs()))
+          return settled.pipe(Effect.andThen(Effect.orDie(losesImages)), Effect.as(null))
         }
       },
       drainSandboxes: {
