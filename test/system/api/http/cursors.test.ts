@@ -11,10 +11,12 @@ import { scopes } from "../../../../schemas/Access.ts"
 import { exit } from "../../../support/http/commands.ts"
 import { EventClient } from "../../../support/http/EventClient.ts"
 import { TestApi } from "../../../support/http/TestApi.ts"
+import { untilFound } from "../../../support/until.ts"
 
 /** The same list with other filters. */
 const filters: Readonly<Record<string, ReadonlyArray<string>>> = {
   "/api/v2/sandboxes": ["&status=running,stopped&metadata.a=1&metadata.b=2", "&status=running", "&metadata.a=1"],
+  "/api/v2/snapshots": ["&status=ready"],
   "/api/v2/usage/audit": ["&action=execute", "&from=2020-01-01T00:00:00Z"]
 }
 
@@ -63,7 +65,11 @@ layer(TestApi.layer({ ATOLL_VOLUME_BYTES: "67108864" }), { excludeTestServices: 
           }
           const { id: accountId } = (await made("GET", "/me")).account
           const { workspace } = await made("POST", "/workspaces", { name: "cursors" })
-          const sandboxes: Array<{ readonly id: string; readonly operationIds: ReadonlyArray<string> }> = []
+          const sandboxes: Array<{
+            readonly id: string
+            readonly operationIds: ReadonlyArray<string>
+            readonly snapshotId: string
+          }> = []
           for (let count = 0; count < 2; count++) {
             const asked = { workspaceId: workspace.id, metadata: { a: "1", b: "2" } }
             const { id } = (await made("POST", "/sandboxes?wait=running", asked)).sandbox
@@ -74,7 +80,15 @@ layer(TestApi.layer({ ATOLL_VOLUME_BYTES: "67108864" }), { excludeTestServices: 
               await made("POST", `/sandboxes/${id}/execute`, { argv: ["echo", "line"] })
               operationIds.push(operation.id)
             }
-            sandboxes.push({ id, operationIds })
+            const snapshotIds: Array<string> = []
+            for (let times = 0; times < 2; times++) {
+              const { snapshot } = await made("POST", `/sandboxes/${id}/snapshots`)
+              const ready = () => made("GET", `/snapshots/${snapshot.id}`).then((it) => it.snapshot.status === "ready")
+              await untilFound(ready)
+              await made("POST", "/sandboxes?wait=running", { workspaceId: workspace.id, snapshotId: snapshot.id })
+              snapshotIds.push(snapshot.id)
+            }
+            sandboxes.push({ id, operationIds, snapshotId: snapshotIds[0]! })
           }
           await Effect.runPromise(
             Effect.orDie(sql`
@@ -95,9 +109,10 @@ layer(TestApi.layer({ ATOLL_VOLUME_BYTES: "67108864" }), { excludeTestServices: 
         const placesOf = (template: string): ReadonlyArray<Place> =>
           tenants.flatMap(({ key, accountId, sandboxes }) => {
             const all = template.includes("{id}") ? sandboxes : sandboxes.slice(0, 1)
-            const concrete = all.flatMap(({ id, operationIds }) => {
+            const concrete = all.flatMap(({ id, operationIds, snapshotId }) => {
               const of = template.includes("{operationId}") ? operationIds : operationIds.slice(0, 1)
-              return of.map((operationId) => template.replace("{id}", id).replace("{operationId}", operationId))
+              const its = template.startsWith("/api/v2/snapshots/") ? snapshotId : id
+              return of.map((operationId) => template.replace("{id}", its).replace("{operationId}", operationId))
             })
             return concrete.flatMap((path) =>
               ["", ...(filters[template] ?? [])].map((filter) => {

@@ -10,6 +10,7 @@ import { SqlClient } from "effect/sql"
 import { scopes } from "../../../../schemas/Access.ts"
 import { exit } from "../../../support/http/commands.ts"
 import { TestApi } from "../../../support/http/TestApi.ts"
+import { untilFound } from "../../../support/until.ts"
 
 /**
  * How often items appear and vanish in one walk: lists that are read from their oldest end would otherwise never end.
@@ -99,6 +100,12 @@ layer(TestApi.layer({ ATOLL_SANDBOXES_PER_ACCOUNT: "500", ATOLL_VOLUME_BYTES: "6
       }
       const operationId = await operate()
       for (let count = 0; count < 4; count++) await operate()
+      const snap = async (): Promise<string> => (await made(send("POST", `${sandbox}/snapshots`))).snapshot.id
+      const snapshotId = await snap()
+      for (let count = 0; count < 4; count++) await snap()
+      await untilFound(async () => (await made(send("GET", `/snapshots/${snapshotId}`))).snapshot.status === "ready")
+      const copy = () => made(send("POST", "/sandboxes", { workspaceId: workspace.id, snapshotId }))
+      for (let count = 0; count < 5; count++) await copy()
       // Nothing is charged, so no posting comes between.
       const { secret: saver } = await api.newKey(scopes, randomUUID())
       const saverId = (await made(send("GET", "/me", undefined, saver))).account.id as string
@@ -125,7 +132,7 @@ layer(TestApi.layer({ ATOLL_SANDBOXES_PER_ACCOUNT: "500", ATOLL_VOLUME_BYTES: "6
             select 'sva_' || lpad(n::text, 8, '0'), 1, n, '{"type": "X"}'::jsonb, null, 'expired', '[]'::jsonb, 'test', ''
             from generate_series(1, 9) n`
       )
-      for (const kind of ["sandbox", "operation"]) {
+      for (const kind of ["sandbox", "operation", "snapshot"]) {
         await sql(
           (
             sql
@@ -185,6 +192,30 @@ layer(TestApi.layer({ ATOLL_SANDBOXES_PER_ACCOUNT: "500", ATOLL_VOLUME_BYTES: "6
           idOf: (entry) => `${entry.actorId} ${entry.revision}`,
           least: 24,
           appear: operate
+        },
+        {
+          template: "/api/v2/snapshots",
+          path: "/snapshots",
+          entries: "snapshots",
+          idOf: (entry) => entry.id,
+          least: 5,
+          appear: snap
+        },
+        {
+          template: "/api/v2/snapshots/{id}/transitions",
+          path: `/snapshots/${snapshotId}/transitions`,
+          entries: "transitions",
+          idOf: (entry) => String(entry.revision),
+          least: 2,
+          appear: () => made(send("PATCH", `/snapshots/${snapshotId}`, { name: randomUUID() }))
+        },
+        {
+          template: "/api/v2/sandboxes/{id}/lineage",
+          path: `${sandbox}/lineage`,
+          entries: "children",
+          idOf: (entry) => entry.sandboxId,
+          least: 5,
+          appear: copy
         },
         {
           template: "/api/v2/usage/transactions",
