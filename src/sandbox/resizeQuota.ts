@@ -14,6 +14,7 @@ import { lockByKey } from "../platform/concurrency/lockByKey.ts"
 import { textColumn } from "../store/Columns.ts"
 import { volumeBytesOf } from "../store/SnapshotFields.ts"
 import { Placement } from "./Placement.ts"
+import { snapshotBytes } from "./sandboxQuota.ts"
 import { countedStates } from "./sandboxStates.ts"
 
 const isSqlError = (error: unknown): error is SqlError.SqlError => error instanceof SqlError.SqlError
@@ -39,7 +40,8 @@ export const resizeQuota = Effect.gen(function* () {
       select sandboxes_limit, workspaces_limit, workspace_storage_bytes_limit from accounts where id = ${accountId} for no key update`
     if (diskBytes <= context.profile.diskBytes) return
     const [others] = yield* sql<{ readonly bytes: bigint }>`
-      select coalesce(sum(${sql.literal(volumeBytesOf("actors"))}), 0)::int8 as bytes from actors
+      select coalesce(sum(${sql.literal(volumeBytesOf("actors"))}), 0)::int8
+        + ${snapshotBytes(sql, accountId, workspaceId)} as bytes from actors
       where account_id = ${accountId} and kind = 'sandbox' and sandbox_status = any(${textColumn(countedStates)}::text[])
         and workspace_id = ${workspaceId} and id <> ${sandboxId}`
     const { workspaceStorageBytes: limitBytes } = accountLimits(ownLimitsOf(account!), settings)

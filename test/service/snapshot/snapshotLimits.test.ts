@@ -47,8 +47,11 @@ describe.skipIf(isOverAFleet)("limits of snapshots", () => {
             code: "STORAGE_LIMIT_REACHED",
             details: { limitBytes: 6 * mebibyte }
           })
+          const larger = { body: { profile: { diskBytes: 2 * mebibyte } } }
+          assert.strictEqual((await send("PATCH", `/sandboxes/${id}`, larger)).json.code, "STORAGE_LIMIT_REACHED")
           await send("DELETE", `/snapshots/${snapshotId}`)
           assert.strictEqual(await stored(), 2 * mebibyte)
+          assert.strictEqual((await send("PATCH", `/sandboxes/${id}`, larger)).status, 200)
           assert.strictEqual((await create()).status, 202)
         })
       )
