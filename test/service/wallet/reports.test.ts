@@ -120,8 +120,12 @@ describe("money", () => {
                   const expected = { ...truth(sandbox.sandboxId, books.cards), snapshot: stored(books.cards) }
                   const nothing = { vcpu: 0n, memory: 0n, volume: 0n, snapshot: 0n }
                   assert.deepEqual(group?.components ?? nothing, expected, "what it cost")
-                  const bare = run.logs.get(sandbox.sandboxId)!.log.map((line) => ({ ...line, sizes: null }))
-                  const single = { sandbox: { ...sandbox, vcpus: 0.1, volumeBytes: 1 }, log: bare }
+                  const least = { vcpus: 0.1, memoryBytes: 1, volumeBytes: 1 }
+                  // A change of sizes stays one: it says that the Sandbox was seen alive.
+                  const bare = run.logs
+                    .get(sandbox.sandboxId)!
+                    .log.map((line) => ({ ...line, sizes: line.sizes === null ? null : least }))
+                  const single = { sandbox: { ...sandbox, ...least }, log: bare }
                   const ms = (at: number) => costOf(single, at, [counting])
                   assert.equal(BigInt(group?.sandboxMs ?? 0) * 100n, ms(to).vcpu - ms(from).vcpu, "how long it ran")
                   const was = ms(to).volume > ms(from).volume || stored([counting]) > 0n
