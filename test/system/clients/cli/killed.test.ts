@@ -25,49 +25,21 @@ import { testFolder } from "../../../support/testFolder.ts"
 import { untilFound } from "../../../support/until.ts"
 import { type HeldProxy, type Hold, heldProxy } from "../HeldProxy.ts"
 import { customerAt, type Ended, type Started } from "./Customer.ts"
+import {
+  type Asked,
+  besides,
+  type Case,
+  gathered,
+  isDone,
+  lostAndUnheard,
+  type Middle,
+  marked,
+  requested,
+  type World
+} from "./killedCase.ts"
+import { snapshotCases } from "./snapshotCases.ts"
 
 const MiB = 1024 ** 2
-
-interface Asked {
-  readonly input?: string | Uint8Array | null
-  /** No key is in its environment. */
-  readonly isNobody?: boolean
-  /** It waits for no answer, so it may be over before the kill. */
-  readonly mayBeOver?: boolean
-}
-
-interface Middle extends Started {
-  readonly customer: ReturnType<typeof customerAt>
-}
-
-interface World {
-  readonly atoll: Atoll
-  /** For all cases; none stops it. Something echoes on its port 4000. */
-  readonly sandbox: SandboxHandle
-  /** Of this case alone, in names and paths. */
-  readonly mark: string
-  /** A folder of this case alone, on this machine. */
-  readonly folder: string
-  readonly key: string
-  /** A key that may be revoked. */
-  readonly anotherKey: () => Promise<string>
-  readonly another: () => Promise<SandboxHandle>
-  /** Begins the command once every case of the group is prepared. Returns when it is in its middle: when the request is held. */
-  readonly begin: (words: ReadonlyArray<string>, hold: Hold | null, asked?: Asked) => Promise<Middle>
-  /** To be called in the middle. Returns when the service was killed and answers again. */
-  readonly restart: () => Promise<void>
-}
-
-type Case = (world: World) => Promise<void>
-
-/** What it said beside telling that it waited for the service, and where an error is explained. */
-const besides = (stderr: string): string =>
-  stderr.replaceAll(/^(?:atoll: http:\S+ (?:does not answer; trying again …|answers again\.)|More: \S+)\n/gm, "")
-
-const isDone = ({ code, stdout, stderr }: Ended): string => {
-  assert.strictEqual(`${code}: ${besides(stderr)}`, "0: ")
-  return stdout
-}
 
 /** Done, or: nobody knows, and what to do is said. */
 const isDoneOr = ({ code, stderr }: Ended, advice: RegExp): void => {
@@ -75,16 +47,6 @@ const isDoneOr = ({ code, stderr }: Ended, advice: RegExp): void => {
   if (code === 0) assert.strictEqual(besides(stderr), "")
   else assert.match(`${code}: ${besides(stderr)}`, advice)
 }
-
-/** Twice, for there are two ways in which an answer does not come: what was asked for was done, or it was not. */
-const lostAndUnheard = (
-  name: string,
-  line: RegExp,
-  run: (world: World, hold: Hold) => Promise<void>
-): Readonly<Record<string, Case>> => ({
-  [`${name}: its answer is lost`]: (world) => run(world, { line }),
-  [`${name}: it is not heard`]: (world) => run(world, { line, asked: 0 })
-})
 
 /** Only reads: its answer is lost, and comes all the same. */
 const reads =
@@ -94,12 +56,6 @@ const reads =
     await world.restart()
     told(isDone(await command.ended), world)
   }
-
-const gathered = async <A>(things: AsyncIterable<A>): Promise<Array<A>> => {
-  const all: Array<A> = []
-  for await (const thing of things) all.push(thing)
-  return all
-}
 
 /** One a line; the last one may not be whole yet. */
 const documents = <A>(stdout: string): ReadonlyArray<A> =>
@@ -121,13 +77,8 @@ const isWhole = (output: string): void => {
 
 const echo = `require("net").createServer((socket) => { socket.on("error", () => {}); socket.pipe(socket) }).listen(4000, "127.0.0.1")`
 
-const requested = (method: string, rest: string) => new RegExp(`^${method} /api/v2/sandboxes/sbx_\\w+${rest}[ ?]`)
-
 const activeUntil = async (sandbox: SandboxHandle): Promise<ReadonlyArray<string>> =>
   (await sandbox.previews.list()).filter(({ status }) => status === "active").map(({ expiresAt }) => expiresAt)
-
-const marked = async (atoll: Atoll, mark: string): Promise<ReadonlyArray<SandboxHandle>> =>
-  (await gathered(atoll.sandboxes.list())).filter(({ record }) => record.metadata["mark"] === mark)
 
 /** How many commands make one for themselves, and delete it. */
 let ownSandboxes = 0
@@ -257,6 +208,8 @@ const cases: Readonly<Record<string, Case>> = {
     assert.strictEqual(isDone(await command.ended), `${sandbox.id} is deleted.\n`)
     await untilFound(async () => (await sandbox.refresh()).status === "deleted")
   }),
+
+  ...snapshotCases,
 
   ...lostAndUnheard("run", requested("POST", "/operations"), async ({ begin, mark, restart, sandbox }, hold) => {
     const script = `echo once >> ${mark}; ${counting(mark)}; exit 3`
