@@ -15,11 +15,12 @@ export const inventoryOf = (
 ): ReadonlyArray<InventoryEntry> => {
   const entries = new Map<string, InventoryEntry>()
   const up = new Map([...live.entries()].flatMap(([id, { record }]) => (isUp(record) ? [[id, record]] : [])))
+  const sandboxIds = layout.sandboxIds()
   // Their marks say nothing new, and they are nearly all marked processes of a host.
-  const known = new Set([...up.values()].flatMap(recordedPids))
+  const known = new Set(sandboxIds.flatMap((id) => up.get(id) ?? []).flatMap(recordedPids))
   const marked = markedProcesses(layout.instance, (pid) => known.has(pid))
   const marks = new Map(marked.map(({ name, generation }) => [name, generation]))
-  for (const sandboxId of layout.sandboxIds()) {
+  for (const sandboxId of sandboxIds) {
     const live = up.get(sandboxId)
     // Another process of this service may have started a runtime since; only the record has it.
     const record = live ?? layout.state(sandboxId).runtime()
