@@ -16,8 +16,7 @@ export const Explored = ({ kind }: { kind: string }) => {
   return (
     <>
       <p class="soft">
-        Every path through this machine together with others, up to a depth, on {proved.date}. An answer may be late or
-        lost, the service may crash, and a deadline may pass at any step.
+        Every path with other machines, up to a depth, on {proved.date}: answers late or lost, crashes, deadlines.
       </p>
       <Scrolls label="Table of explored products">
         <table>
