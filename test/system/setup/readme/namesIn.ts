@@ -13,6 +13,8 @@ export const namesIn = (command: string, answer: string): Readonly<Record<string
       WSP: isMade && json.workspace?.id,
       SBX: isMade && json.sandbox?.id,
       OP: isMade && json.operation?.id,
+      // A fork's is not meant.
+      SNP: isMade && json.sandboxes === undefined && json.snapshot?.id,
       PRV: json.preview?.id,
       CAPABILITY: json.capability,
       EP: json.endpointId,
