@@ -45,7 +45,7 @@ export const notRun: ReadonlyArray<NotRun> = [
   { command: /^npm run --silent atoll --(?: …)?$/, why: "It is how others begin." },
   {
     command:
-      /^npm run (?:check|docs|words|shots|machines|histories|explore|mutants|prove|clients|release|pack|bench|test:\w+)\b/,
+      /^(?:BENCH_FOLDER=FOLDER )?npm run (?:check|docs|words|shots|machines|histories|explore|mutants|prove|clients|release|pack|bench|test:\w+)\b/,
     why: development
   },
   { command: /^(?:ATOLL_RECORD_HISTORIES=FOLDER )?npm test\b/, why: development },
