@@ -103,6 +103,7 @@ export const FleetPlacement = {
         usual: fleetRuntime === "any" ? null : fleetRuntime,
         place: ({ runtime, ...wanted }) =>
           place({ ...wanted, kind: runtime ?? (fleetRuntime === "any" ? null : fleetRuntime) }),
+        hostOf: reservations.hostOf,
         resize: reservations.resize,
         obstacle: (sandboxId) => ofHost(sandboxId, null, obstacleOf),
         standing: (sandboxId) => ofHost<Standing>(sandboxId, { is: "there" }, standingOf),

@@ -23,6 +23,7 @@ export const OneHost = {
                   message: `Sandboxes of this server have the runtime ${kind} (ATOLL_RUNTIME). Send that, or none.`
                 })
               ),
+        hostOf: () => nothing,
         resize: () => always,
         obstacle: () => nothing,
         standing: () => there,

@@ -32,6 +32,8 @@ export class Placement extends Context.Service<
     readonly usual: "vm" | "namespace" | null
     /** Called in the transaction of a create: a rollback frees the capacity. */
     readonly place: (wanted: Wanted) => Effect.Effect<Place, UnsupportedByRuntime>
+    /** The host that has the Sandbox now; null: the service's only host, or none yet. A first boot may have moved it since its creation. */
+    readonly hostOf: (sandboxId: string) => Effect.Effect<string | null>
     /** Called in the transaction of a change of its sizes. False: its host has no room for these. */
     readonly resize: (sandboxId: string, profile: SandboxProfile) => Effect.Effect<boolean>
     /** Why a Sandbox cannot be started on its host now, as one sentence; null: no known reason. */

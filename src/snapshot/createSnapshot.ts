@@ -14,6 +14,7 @@ import { ActorHost } from "../engine/ActorHost.ts"
 import { lockByKey } from "../platform/concurrency/lockByKey.ts"
 import { newId } from "../platform/identifier/newId.ts"
 import { ownLivingSandbox, type SandboxRecord } from "../sandbox/ownSandbox.ts"
+import { Placement } from "../sandbox/Placement.ts"
 import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { ownSnapshot } from "../sandbox/sandboxOrigin.ts"
 import { isCapturable } from "../sandbox/sandboxStates.ts"
@@ -49,19 +50,17 @@ export const requireFuture = (expiresAt: number | null | undefined): Effect.Effe
       )
 
 const inputOf = (
-  { snapshotId, at }: { readonly snapshotId: string; readonly at: number },
+  made: Pick<SnapshotInput, "snapshotId" | "hostId" | "env" | "at">,
   { request, accountId }: AskedSnapshot,
   { revision }: SandboxRecord,
-  sandbox: SandboxContext,
-  env: SnapshotContext["env"]
+  sandbox: SandboxContext
 ): SnapshotInput => ({
-  snapshotId,
+  ...made,
   accountId,
   workspaceId: sandbox.workspaceId,
   sandboxId: sandbox.sandboxId,
   sandboxRevision: revision,
   generation: sandbox.generation,
-  hostId: sandbox.hostId,
   name: request.name,
   expiresAt: request.expiresAt ?? null,
   runtime: sandbox.runtime,
@@ -69,16 +68,15 @@ const inputOf = (
   networkEnabled: sandbox.networkEnabled,
   sandboxName: sandbox.name,
   metadata: sandbox.metadata,
-  env,
   lifetime: sandbox.lifetime,
-  memory: request.memory,
-  at
+  memory: request.memory
 })
 
 export const createSnapshot = Effect.gen(function* () {
   const host = yield* ActorHost
   const actors = yield* Actors
   const envs = yield* SandboxEnvs
+  const placement = yield* Placement
   const sql = yield* SqlClient.SqlClient
   const withAccountLock = yield* lockByKey
   const requireQuota = yield* snapshotQuota
@@ -98,11 +96,12 @@ export const createSnapshot = Effect.gen(function* () {
     if (!isCapturable(record.status)) return yield* new SandboxNotCapturable({ details: { status: record.status } })
     const variables = yield* envs.read(record.id, sandbox.env?.version ?? null)
     const env = envs.name(variables)
+    const hostId = yield* placement.hostOf(record.id)
     const inserted = host.prepare(snapshotMachine, {
       id: snapshotId,
       accountId,
       sandboxId: record.id,
-      input: inputOf({ snapshotId, at }, asked, record, sandbox, env),
+      input: inputOf({ snapshotId, hostId, env, at }, asked, record, sandbox),
       payload: null,
       cause: "client",
       requestId,
