@@ -11,7 +11,7 @@ import { publicText } from "../../schemas/PublicText.ts"
 import { Settings, type SettingsShape } from "../Config.ts"
 import { HostFolder, presentDriver } from "../host/HostFolder.ts"
 import { removeTree } from "../host/linux/treeRemoval.ts"
-import { purgePool } from "../host/linux/volumePool.ts"
+import { pooledFolder, purgePool } from "../host/linux/volumePool.ts"
 import { RuntimeChoice } from "../host/RuntimeChoice.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { countedStates } from "../sandbox/sandboxStates.ts"
@@ -69,7 +69,7 @@ const endSandboxesOf = ({ role, dataDir }: SettingsShape, isPurge: boolean) => {
 
 /** Removes Atoll's entries from the data folder, and the folder if it is empty then. */
 const removeFolder = async (dataDir: string): Promise<ReadonlyArray<string>> => {
-  await purgePool(join(dataDir, "runtime", "namespace"))
+  await purgePool(pooledFolder(dataDir))
   // May be any kind of tree: Sandboxes made it.
   await removeTree(join(dataDir, "runtime")).done
   for (const name of ownEntries) await rm(join(dataDir, name), { recursive: true, force: true })

@@ -1,5 +1,5 @@
 /** Ends what a Sandbox has on its host: its runtime, and with its deletion also its volume. Both retry until they are done. */
-import { Effect, Schedule } from "effect"
+import { Effect } from "effect"
 import type { sandboxMachine } from "../../machines/sandbox.ts"
 import type { EventOf } from "../engine/machineTypes.ts"
 import { Runtime, type RuntimeUnavailable } from "../runtime/Runtime.ts"
@@ -7,11 +7,9 @@ import { hostLost, isLost } from "./hostLost.ts"
 import { Placement } from "./Placement.ts"
 import { SandboxEnvs } from "./SandboxEnvs.ts"
 import { SandboxUse } from "./SandboxUse.ts"
+import { untilDone } from "./untilDone.ts"
 
 type SandboxEvent = EventOf<typeof sandboxMachine>
-
-/** Retries without end: a runtime that cannot be stopped or removed now can be later. */
-const untilDone = Schedule.min([Schedule.exponential(200), Schedule.spaced(10_000)])
 
 export const sandboxEnd = Effect.gen(function* () {
   const runtime = yield* Runtime

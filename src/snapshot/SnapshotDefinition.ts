@@ -11,6 +11,7 @@ import { failureReason } from "../sandbox/failureReason.ts"
 import { Placement } from "../sandbox/Placement.ts"
 import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { awaitedStates } from "../sandbox/sandboxStates.ts"
+import { untilDone } from "../sandbox/untilDone.ts"
 import { textColumn } from "../store/Columns.ts"
 import { fieldOf } from "../store/SnapshotFields.ts"
 import { metering } from "../wallet/metering.ts"
@@ -19,8 +20,6 @@ type SnapshotEvent = EventOf<typeof snapshotMachine>
 
 const captureTries = 3
 const captureAgain = Schedule.min([Schedule.exponential(250), Schedule.spaced(2_000)])
-/** Retries without end: an image that cannot be removed now can be later. */
-const untilDone = Schedule.min([Schedule.exponential(200), Schedule.spaced(10_000)])
 const lookAgainMs = 200
 
 const captureFailed = publicText`The snapshot could not be taken. Take another one.`

@@ -113,7 +113,7 @@ export const sandboxes: Section = {
     },
     {
       rule: "Delete is retried until it is done.",
-      decidedBy: "src/sandbox/sandboxEnd.ts#untilDone",
+      decidedBy: "src/sandbox/untilDone.ts#untilDone",
       heldBy: "race/race.test.ts#races"
     },
     {

@@ -7,7 +7,7 @@ import type { HostCapacity } from "../../runtime/distant/HostDescription.ts"
 import { freeDiskBytes, freePoolBytes } from "../linux/diskRoom.ts"
 import { sandboxIdsIn } from "../linux/SandboxRecords.ts"
 import { allocatedBytes } from "../linux/volumeImage.ts"
-import { existingPool, isPoolClosed } from "../linux/volumePool.ts"
+import { existingPool, isPoolClosed, pooledFolder } from "../linux/volumePool.ts"
 
 /** Sandboxes wait more than they compute, so vCPUs are overcommitted. */
 const VCPUS_PER_PROCESSOR = 8
@@ -35,7 +35,7 @@ const takenBytes = async (dataDir: string): Promise<number> => {
 }
 
 const freeBytes = async (dataDir: string, takenBytes: number): Promise<number> => {
-  const folder = join(dataDir, "runtime", "namespace")
+  const folder = pooledFolder(dataDir)
   const pool = isPoolClosed(folder) ? null : existingPool(folder)
   return pool === null ? freeDiskBytes(dataDir) : freePoolBytes(folder, pool, takenBytes)
 }

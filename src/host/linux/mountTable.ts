@@ -14,6 +14,8 @@ const mountAt = (folder: string) => {
   return { before: before.split(" "), after: after.split(" ") }
 }
 
+export const isMounted = (folder: string): boolean => mountAt(folder) !== null
+
 /** The options of the mount at this folder; null when nothing is mounted there. */
 export const mountOptionsOf = (folder: string): ReadonlyArray<string> | null =>
   mountAt(folder)?.before[5]?.split(",") ?? null

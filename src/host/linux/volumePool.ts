@@ -16,7 +16,8 @@ import { basename, dirname, join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { FileLock } from "../../platform/fileLock/FileLock.ts"
 import { hostCommand, mustRun } from "./hostCommand.ts"
-import { isMounted } from "./isMounted.ts"
+import { isMounted } from "./mountTable.ts"
+import { nearestFolder } from "./nearestFolder.ts"
 import { missingPackages } from "./programs.ts"
 
 /** Whether a new data folder gets a pool. */
@@ -44,6 +45,9 @@ const DISPOSABLE = /^\.(users|etc|blank|trash|run|node-.*)$/
 
 /** @param stateFolder The driver's folder of Sandboxes. */
 export const poolImageOf = (stateFolder: string): string => join(dirname(stateFolder), `.${basename(stateFolder)}.xfs`)
+
+/** The folder over which the pool of a data folder is mounted: the namespace driver's. */
+export const pooledFolder = (dataDir: string): string => join(dataDir, "runtime", "namespace")
 
 /** The pool that exists here, mounted or not; null without one. */
 export const existingPool = (stateFolder: string): string | null => {
@@ -85,7 +89,7 @@ export interface PoolObstacle {
 
 /** Why no pool would be made here now; null when one would be. Changes nothing. */
 export const poolObstacle = async (stateFolder: string, choice: PoolChoice): Promise<PoolObstacle | null> => {
-  const disk = await statfs(nearest(stateFolder))
+  const disk = await statfs(nearestFolder(stateFolder))
   if (WITH_REFLINKS.includes(disk.type))
     return { why: "the data folder's own file system (XFS or btrfs) can share blocks", mend: null }
   if (process.getuid?.() !== 0) return { why: "Atoll is not root", mend: "Start Atoll as root: sudo -E npm run up" }
@@ -102,10 +106,6 @@ export const poolObstacle = async (stateFolder: string, choice: PoolChoice): Pro
     ? null
     : { why: "there is no /dev/loop-control", mend: "modprobe loop, or pass the loop devices into this container." }
 }
-
-/** The folder itself, or its nearest existing ancestor. */
-const nearest = (folder: string): string =>
-  existsSync(folder) || dirname(folder) === folder ? folder : nearest(dirname(folder))
 
 /** Whether nothing in the folder is of value: no Sandbox, no record of a volume, and nothing that this version does not know. */
 const isDisposable = async (stateFolder: string): Promise<boolean> => {

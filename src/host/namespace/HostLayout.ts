@@ -25,7 +25,14 @@ import type { SandboxSpec } from "../../runtime/Runtime.ts"
 import type { View } from "../linux/limitViews.ts"
 import { isSpareName, sandboxIdsIn, spareNamesIn } from "../linux/SandboxRecords.ts"
 import { VolumeRegister } from "../linux/VolumeRegister.ts"
-import { closePool, inPoolTurn, openExistingPool, openPool, type PoolChoice } from "../linux/volumePool.ts"
+import {
+  closePool,
+  inPoolTurn,
+  openExistingPool,
+  openPool,
+  type PoolChoice,
+  pooledFolder
+} from "../linux/volumePool.ts"
 import { markOf } from "./markedProcesses.ts"
 import { maskViews, writeMasks } from "./maskedProc.ts"
 import { publicConfiguration } from "./publicConfiguration.ts"
@@ -68,7 +75,7 @@ export class HostLayout {
   poolFault: string | null = null
 
   private constructor(dataDir: string) {
-    const folder = join(dataDir, "runtime", "namespace")
+    const folder = pooledFolder(dataDir)
     mkdirSync(folder, { recursive: true })
     this.stateFolder = realpathSync(folder)
     this.volumes = new VolumeRegister(this.stateFolder)
@@ -84,7 +91,7 @@ export class HostLayout {
 
   /** Creates the files that all Sandboxes share. */
   static async prepare(dataDir: string, poolChoice: PoolChoice = "off"): Promise<HostLayout> {
-    await openExistingPool(join(dataDir, "runtime", "namespace"))
+    await openExistingPool(pooledFolder(dataDir))
     const layout = new HostLayout(dataDir)
     await inPoolTurn(layout.stateFolder, () => layout.enter(poolChoice))
     mkdirSync(layout.runFolder, { recursive: true })

@@ -5,7 +5,7 @@ import { type CapturedSnapshot, RuntimeUnsupported } from "../../runtime/Runtime
 import type { HostMutex } from "../linux/HostMutex.ts"
 import { hostCommand } from "../linux/hostCommand.ts"
 import { copyImage, copyVolume } from "../linux/imageCopy.ts"
-import { isMounted } from "../linux/isMounted.ts"
+import { isMounted } from "../linux/mountTable.ts"
 import { capturedOf, SnapshotMissing, SnapshotStore, type StoredSnapshot } from "../linux/SnapshotStore.ts"
 import { VolumeMissing } from "../linux/VolumeRegister.ts"
 import { allocatedBytes } from "../linux/volumeImage.ts"

@@ -7,7 +7,7 @@
 import { existsSync } from "node:fs"
 import { rmdir } from "node:fs/promises"
 import { hostCommand } from "../linux/hostCommand.ts"
-import { isMounted } from "../linux/isMounted.ts"
+import { isMounted } from "../linux/mountTable.ts"
 
 /** Enough for several versions of an agent of 100 KiB, and two folders like /etc. */
 const SIZE_BYTES = 64 * 1024 ** 2

@@ -19,7 +19,6 @@ import { alone } from "../../app/Service.ts"
 import { Settings } from "../../Config.ts"
 import { ActorCluster } from "../../engine/ActorCluster.ts"
 import { GuestUnavailable } from "../../runtime/Guest.ts"
-import { noSnapshots } from "../../runtime/noSnapshots.ts"
 import { Runtime, RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { inhabitedStates } from "../../sandbox/sandboxStates.ts"
 import { settleSandboxes } from "../../sandbox/settleSandboxes.ts"
@@ -172,6 +171,8 @@ const rename = Effect.fnUntraced(function* (dataDir: string) {
   })
 })
 
+const notStarted = Effect.fail(new RuntimeUnavailable({ message: "Nothing was started yet." }))
+
 /** A Runtime in which nothing runs and nothing starts: pending work waits for the first start. */
 const nothingRuns = Layer.succeed(
   Runtime,
@@ -184,11 +185,11 @@ const nothingRuns = Layer.succeed(
     destroy: () => Effect.never,
     resize: () => Effect.never,
     suspend: () => Effect.never,
-    snapshots: noSnapshots,
-    inventory: Effect.fail(new RuntimeUnavailable({ message: "Nothing was started yet." })),
+    snapshots: { capture: () => Effect.never, remove: () => Effect.never, inventory: notStarted },
+    inventory: notStarted,
     guest: () => Effect.fail(new GuestUnavailable({ message: "Nothing was started yet." })),
     connect: () => Effect.fail(new GuestUnavailable({ message: "Nothing was started yet." })),
-    sample: () => Effect.fail(new RuntimeUnavailable({ message: "Nothing was started yet." })),
+    sample: () => notStarted,
     downs: Stream.never,
     stalls: Stream.never,
     console: Stream.never

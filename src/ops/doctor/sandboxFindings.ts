@@ -5,6 +5,7 @@ import type { SettingsShape } from "../../Config.ts"
 import { type CgroupHost, detectCgroups } from "../../host/linux/cgroups.ts"
 import { flowObstacle } from "../../host/linux/flowBound.ts"
 import { lxcfsViews } from "../../host/linux/limitViews.ts"
+import { nearestFolder } from "../../host/linux/nearestFolder.ts"
 import { missingPackages } from "../../host/linux/programs.ts"
 import { hasReflinks } from "../../host/linux/reflinks.ts"
 import { networkObstacle, probe as probeNamespaces } from "../../host/namespace/probe.ts"
@@ -13,7 +14,6 @@ import { findBaseImage } from "../../host/qemu/image/BaseImage.ts"
 import { findQemu } from "../../host/qemu/QemuBuild.ts"
 import { type Finding, fine, limited, missing } from "./Finding.ts"
 import { poolFinding, sharesInPool } from "./poolFinding.ts"
-import { nearest } from "./systemFindings.ts"
 
 const isUsable = (path: string): Promise<boolean> =>
   access(path, constants.R_OK | constants.W_OK).then(
@@ -154,7 +154,7 @@ export const sandboxFindings = Effect.fnUntraced(function* (settings: SettingsSh
     yield* Effect.promise(() => poolFinding(settings)),
     yield* Effect.promise(async () => {
       const { dataDir } = settings
-      const shares = async () => (await sharesInPool(settings)) || (await hasReflinks(await nearest(dataDir)))
+      const shares = async () => (await sharesInPool(settings)) || (await hasReflinks(nearestFolder(dataDir)))
       return snapshotFinding(isRoot, dataDir, isRoot ? await shares() : null)
     }),
     networkFinding(),

@@ -2,8 +2,8 @@
 import { constants, readFileSync, statSync } from "node:fs"
 import { access, statfs } from "node:fs/promises"
 import { totalmem } from "node:os"
-import { dirname } from "node:path"
 import type { SettingsShape } from "../../Config.ts"
+import { nearestFolder } from "../../host/linux/nearestFolder.ts"
 import { type Finding, fine, limited, missing } from "./Finding.ts"
 
 /** Older versions need a flag for TypeScript. */
@@ -65,19 +65,12 @@ export const memoryFinding = (totalBytes: number, perSandboxBytes: number): Find
         "Lower ATOLL_SANDBOX_MEMORY_BYTES, or give the host more memory."
       )
 
-/** The folder itself, or its nearest existing ancestor. */
-export const nearest = async (folder: string): Promise<string> =>
-  access(folder).then(
-    () => folder,
-    () => (dirname(folder) === folder ? folder : nearest(dirname(folder)))
-  )
-
 export const diskFinding = async ({
   dataDir,
   diskReserveBytes,
   volumeBytes
 }: Pick<SettingsShape, "dataDir" | "diskReserveBytes" | "volumeBytes">): Promise<Finding> => {
-  const folder = await nearest(dataDir)
+  const folder = nearestFolder(dataDir)
   const isOurs = await access(folder, constants.W_OK).then(
     () => true,
     () => false
