@@ -17,9 +17,10 @@ const TRIES = 5
 
 /**
  * Freezes the volume. The process keeps its working directory in the volume, which blocks an unmount. It thaws when its input closes, so also when
- * this process dies. Exits with 3 when nothing is mounted. It flushes first, because a flush during the freeze would keep all writers waiting longer.
+ * this process dies, and when it dies while the volume is being frozen, and its pipes are closed. Exits with 3 when nothing is
+ * mounted. It flushes first, because a flush during the freeze would keep all writers waiting longer.
  */
-const FREEZER = `trap "" INT QUIT TERM HUP
+const FREEZER = `trap "" INT QUIT TERM HUP PIPE
 cd "$1" 2>/dev/null && mountpoint -q . || exit 3
 sync -f .
 echo freezes

@@ -84,6 +84,15 @@ export class BootPort {
     await this.ask("flush", "", timeoutMs)
   }
 
+  /** The same, and writes to the volume wait: until `thaw`, or this connection ends, or for 5 s of the guest's time. */
+  async freeze(timeoutMs: number): Promise<void> {
+    await this.ask("freeze", "", timeoutMs)
+  }
+
+  async thaw(timeoutMs: number): Promise<void> {
+    await this.ask("thaw", "", timeoutMs)
+  }
+
   /** The guest ends its commands, writes all data to the volume and powers off. There is no answer. */
   halt(): void {
     this.socket.write("\nhalt -\n")

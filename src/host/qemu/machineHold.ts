@@ -2,8 +2,8 @@
  * Holds a machine's volume unchanged while a process other than the service reads its image.
  *
  * A stopped machine does not start until the volume is released (`holdMark.ts`). Only the service can pause a running machine, because it alone is
- * connected to QEMU. It sees the mark, has the guest write all data to the volume, pauses the machine and records that in `volume.raw.still`. It
- * writes the record before it pauses the machine, so that the service after a killed one knows which machine to resume.
+ * connected to QEMU. It sees the mark, has the guest write all data to the volume and freeze its file system, pauses the machine and records that in
+ * `volume.raw.still`. It writes the record before it pauses the machine, so that the service after a killed one knows which machine to resume.
  */
 import { randomUUID } from "node:crypto"
 import { existsSync } from "node:fs"
@@ -23,6 +23,8 @@ export const PAUSE_MAX_MS = 15_000
 const POLL_MS = 20
 /** The guest is under its user's control and may ignore the request; the volume is then as after a power cut. */
 const FLUSH_TIMEOUT_MS = 20_000
+/** There is little left to write. A guest that was started by an older Atoll does not answer. */
+const FREEZE_TIMEOUT_MS = 3000
 const CLOCK_TIMEOUT_MS = 10_000
 /** The service checks twice a second, and the guest needs time to write. */
 const PAUSED_WITHIN_MS = FLUSH_TIMEOUT_MS + 20_000
@@ -49,6 +51,7 @@ export const resumeHeld = async (folder: SandboxFolder, { qmp, boot }: Machine):
   if (!existsSync(stillOf(folder))) return
   await qmp.execute("cont")
   await rm(stillOf(folder), { force: true })
+  void boot.thaw(CLOCK_TIMEOUT_MS).catch(() => {})
   // The guest's clock stood still, so it is set. In the background: closing the connection must not wait for that.
   void boot.clock(CLOCK_TIMEOUT_MS).catch(() => {})
 }
@@ -61,6 +64,8 @@ export const whilePaused = async <A>(folder: SandboxFolder, machine: Machine, ac
   try {
     await writeRecord(stillOf(folder), { ...note, isPaused: false }, { durable: false })
     pausedAt = performance.now()
+    // A guest that refuses is paused in the middle of its writes: its volume is then as after a power cut.
+    await machine.boot.freeze(FREEZE_TIMEOUT_MS).catch(() => {})
     await machine.qmp.execute("stop")
     await writeRecord(stillOf(folder), { ...note, isPaused: true }, { durable: false })
     result = await act()

@@ -5,6 +5,8 @@
  *   name TOKEN TIME HOSTNAME                                    clock and host name, for a machine that got its identity before its owner
  *   clock TOKEN TIME                                            after a sleep
  *   flush TOKEN                                                 writes everything to the volume
+ *   freeze TOKEN                                                the same, and writers wait: until `thaw`, or the host is gone or silent for 5 s
+ *   thaw TOKEN                                                  writers go on
  *
  * The answer is `TOKEN ready` or `TOKEN failed WHY`. TIME is a struct timespec as printf escapes. Every other line goes to boot.sh.
  *
@@ -17,6 +19,7 @@ enum { BOOT_sethostname = 170, BOOT_sync = 162, BOOT_socket = 41 };
 enum { LINE_MAX = 4096, WORDS_MAX = 8, PAUSE_MIN_MS = 20, PAUSE_MAX_MS = 160, TIME_BYTES = 16, POLLIN = 1, FOREVER = -1 };
 enum { O_CREATE = 01 | 0100 | 01000 /* write only, create, truncate */ };
 enum { NOSUID = 2, NODEV = 4, NOATIME = 1024, SILENT = 32768 };
+enum { FIFREEZE = 0xc0045877, FITHAW = 0xc0045878, FROZEN_MAX_MS = 5000 };
 enum { INVALID = 22 };
 enum { AF_INET = 2, SOCK_DGRAM = 2, SIOCADDRT = 0x890b, SIOCSIFFLAGS = 0x8914, SIOCSIFADDR = 0x8916, SIOCSIFNETMASK = 0x891c };
 enum { INTERFACE_UP = 1, ROUTE_UP = 1, ROUTE_GATEWAY = 2 };
@@ -65,6 +68,7 @@ static char line[LINE_MAX];
 static u32 held;
 static char *words[WORDS_MAX + 1];
 static char text[LINE_MAX];
+static int is_frozen;
 
 static long system_call5(long number, long a, long b, long c, long d, long e) {
   long result;
@@ -208,6 +212,27 @@ static void clock(int named) {
   answer("ready", NULL);
 }
 
+static long ioctl_volume(long request) {
+  long fd = call3(open, "/workspace", O_DIRECTORY, 0);
+  if (fd < 0) return fd;
+  long error = call3(ioctl, fd, request, NULL);
+  call1(close, fd);
+  return error;
+}
+
+/* What is half written when a machine is paused may be zeros in a copy of its volume: ext4 writes a file's new length without waiting for its data. */
+static void freeze(void) {
+  long error = ioctl_volume(FIFREEZE);
+  if (error < 0) return failed("the volume cannot be frozen: error ", error);
+  is_frozen = 1;
+  answer("ready", NULL);
+}
+
+static void thaw(void) {
+  if (is_frozen) ioctl_volume(FITHAW);
+  is_frozen = 0;
+}
+
 /* Has boot.sh act on the words, and waits for its end. It answers on descriptor 3. */
 static void by_shell(void) {
   static char *arguments[3 + WORDS_MAX + 1] = {"/run/atoll/busybox", "sh", "/run/atoll/boot.sh"};
@@ -241,6 +266,8 @@ static void serve(char *from) {
   else if (same(words[0], "name")) clock(1);
   else if (same(words[0], "clock")) clock(0);
   else if (same(words[0], "flush")) system_call(BOOT_sync, 0, 0, 0, 0), answer("ready", NULL);
+  else if (same(words[0], "freeze")) freeze();
+  else if (same(words[0], "thaw")) thaw(), answer("ready", NULL);
   else by_shell();
 }
 
@@ -268,7 +295,7 @@ static int run(void) {
   }
   input.fd = port;
   while (1) {
-    call3(poll, &input, 1, FOREVER);
+    if (call3(poll, &input, 1, is_frozen ? FROZEN_MAX_MS : FOREVER) == 0) thaw();
     long got = call3(read, port, line + held, LINE_MAX - held);
     if (got > 0) {
       pause = PAUSE_MIN_MS;
@@ -276,6 +303,7 @@ static int run(void) {
       serve_all();
     } else if (got != -EINTR) {
       /* The port reads as ended while the host is disconnected. */
+      thaw();
       call3(poll, NULL, 0, pause);
       if (pause < PAUSE_MAX_MS) pause *= 2;
     }

@@ -2,19 +2,31 @@
 import { execFileSync, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
-import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync
+} from "node:fs"
 import { open } from "node:fs/promises"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { isHeld } from "../../../../src/host/linux/holdMark.ts"
-import { closeVolume, openVolume } from "../../../../src/host/namespace/volume.ts"
+import { childrenOf } from "../../../../src/host/linux/ProcessIdentity.ts"
+import { closeVolume, openVolume, type VolumePlace } from "../../../../src/host/namespace/volume.ts"
+import { thawAbandoned } from "../../../../src/host/namespace/volumeHold.ts"
 import { readChanges, readImage } from "../../../../src/ops/backup/image.ts"
 import { RestoredVolume } from "../../../../src/ops/backup/RestoredVolume.ts"
 import { readTree } from "../../../../src/ops/backup/tree.ts"
 import { volumesIn } from "../../../../src/ops/backup/volumes.ts"
 import { isRoot, skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
 import { testFolder } from "../../../support/testFolder.ts"
+import { untilFound } from "../../../support/until.ts"
 
 const gibibyte = 1024 ** 3
 const never = new AbortController().signal
@@ -32,6 +44,25 @@ const copied = async (from: string, to: string, sandboxId: string): Promise<numb
   else await readTree(volume!.folder, "volume", (piece) => put(bytes, piece))
   await restored.close()
   return bytes
+}
+
+/** A process that holds a volume still, and says so. */
+const holderOf = (place: VolumePlace) => {
+  const program = `import { holdVolume } from ${JSON.stringify(join(import.meta.dirname, "../../../../src/host/namespace/volumeHold.ts"))}
+    await holdVolume(${JSON.stringify(place.image)}, ${JSON.stringify(place.folder)}, () => true)
+    console.log("held")
+    setInterval(() => {}, 1000)`
+  return spawn(process.execPath, ["--input-type=module-typescript", "-e", program], {
+    stdio: ["ignore", "pipe", "inherit"]
+  })
+}
+
+const isFreeze = (pid: number): boolean => {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, "utf8") === "fsfreeze\n"
+  } catch {
+    return false
+  }
 }
 
 describe("volumes of a backup", () => {
@@ -174,13 +205,7 @@ describe("volumes of a backup", () => {
         yield* Effect.addFinalizer(() => Effect.promise(() => closeVolume(place)))
         yield* Effect.promise(async () => {
           await openVolume(place, 16 * 1024 ** 2, null)
-          const program = `import { holdVolume } from ${JSON.stringify(join(import.meta.dirname, "../../../../src/host/namespace/volumeHold.ts"))}
-            await holdVolume(${JSON.stringify(place.image)}, ${JSON.stringify(place.folder)}, () => true)
-            console.log("held")
-            setInterval(() => {}, 1000)`
-          const holder = spawn(process.execPath, ["--input-type=module-typescript", "-e", program], {
-            stdio: ["ignore", "pipe", "inherit"]
-          })
+          const holder = holderOf(place)
           await Promise.race([once(holder.stdout, "data"), once(holder, "exit")])
           assert.isTrue(isHeld(place.image))
           let isWritten = false
@@ -199,6 +224,37 @@ describe("volumes of a backup", () => {
           await written
           await closed
           assert.isFalse(isHeld(place.image))
+        })
+      })
+  )
+
+  it.live.skipIf(skipped(unusable ?? (isRoot ? null : "only root mounts volumes")))(
+    "thaw when that process is killed while it freezes them",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* testFolder
+        const place = { image: join(folder, "volume.img"), folder: join(folder, "mounted") }
+        yield* Effect.addFinalizer(() => Effect.promise(() => closeVolume(place)))
+        yield* Effect.promise(async () => {
+          await openVolume(place, 64 * 1024 ** 2, null)
+          // There is always something to write, so that the freeze takes a while.
+          const writes = `while [ ! -e ${folder}/over ]; do head -c 8000000 /dev/zero > ${place.folder}/zeros; echo x >> ${folder}/count; done`
+          const writer = spawn("sh", ["-c", writes])
+          const ended = once(writer, "exit")
+          const counted = () => (existsSync(join(folder, "count")) ? statSync(join(folder, "count")).size : 0)
+          try {
+            for (let round = 0; round < 5; round++) {
+              const holder = holderOf(place)
+              await untilFound(() => childrenOf(holder.pid!).flatMap(childrenOf).some(isFreeze), { everyMs: 1 })
+              holder.kill("SIGKILL")
+              const before = counted()
+              await untilFound(() => counted() > before + 2)
+            }
+          } finally {
+            writeFileSync(join(folder, "over"), "")
+            await thawAbandoned(place.image, place.folder)
+            await ended
+          }
         })
       })
   )
