@@ -5,6 +5,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { MaintenanceDatabase } from "../../../src/store/Database.ts"
+import { fieldOf, generationOf } from "../../../src/store/SnapshotFields.ts"
 import { verifyUsage } from "../../../src/wallet/verify/verifyUsage.ts"
 import { logFaults } from "../../support/ActorLogs.ts"
 
@@ -15,6 +16,12 @@ const promiseFaults = Effect.gen(function* () {
     from (select id, status from actors where kind = 'sandbox' and status not in ('deleted', 'expired')) a
     full join host_promises p on p.sandbox_id = a.id
     where a.id is null or p.sandbox_id is null`
+  // Created while no host had room or answered, and stopped before one had: it has no volume, and no host until it starts.
+  const unplaced = yield* sql<{ readonly id: string }>`
+    select id from actors
+    where kind = 'sandbox' and status in ('stopped', 'failed') and ${sql.literal(fieldOf("actors", "hostId", "text"))} is null
+      and ${sql.literal(generationOf("actors"))} = 1`
+  const mayBeWithout = new Set(unplaced.map(({ id }) => id))
   const up = yield* sql<{ readonly id: string; readonly status: string }>`
     select a.id, a.status from actors a join host_promises p on p.sandbox_id = a.id
     where p.is_up is distinct from (a.status in ('pending', 'running', 'stopping'))
@@ -29,7 +36,9 @@ const promiseFaults = Effect.gen(function* () {
     from hosts h left join host_promises p on p.host_id = h.id
     group by h.id`
   return [
-    ...kept.map(({ id, status, host_id }) => `${id} is ${status}, promised by ${host_id}`),
+    ...kept
+      .filter(({ id, host_id }) => host_id !== null || !mayBeWithout.has(id))
+      .map(({ id, status, host_id }) => `${id} is ${status}, promised by ${host_id}`),
     ...up.map(({ id, status }) => `${id} is ${status}, and its promise says otherwise`),
     ...sums.filter(({ promised, sums }) => promised !== sums).map((host) => `${host.id} has ${JSON.stringify(host)}`)
   ]
