@@ -216,7 +216,7 @@ export class Machines {
       }
       const origin = yield* this.snapshots.originOf(spec)
       if (record !== null) yield* this.endings.end(folder, record)
-      const own = { ...spec, volumeBytes: origin?.sizeBytes ?? spec.volumeBytes }
+      const own = { ...spec, volumeBytes: Math.max(spec.volumeBytes, origin?.sizeBytes ?? 0) }
       const shape = this.starts.shapeFor({ ...own, network: spec.networkEnabled })
       // A spare has the usual sizes and an empty volume.
       const isUsual = spec.snapshotId === undefined && hasSpareSizes(this.settings, spec)

@@ -84,6 +84,19 @@ export const snapshotContract = (
     )
 
     test(
+      "a Sandbox that is to have a larger volume than its snapshot has it from its first boot",
+      Effect.gen(function* () {
+        const driver = yield* Runtime
+        yield* output(yield* booted("small"), "echo kept > file")
+        yield* driver.snapshots.capture("snap", "small")
+        const child = yield* booted("large", { snapshotId: "snap", volumeBytes: 128 * MiB })
+        const [kept, kibibytes] = (yield* output(child, "cat file; df -k --output=size . | tail -n 1")).split("\n")
+        expect(kept).toBe("kept")
+        expect(Number(kibibytes)).toBeGreaterThan(100 * 1024)
+      })
+    )
+
+    test(
       "a snapshot of a stopped Sandbox pauses no writer, and outlives its Sandbox",
       Effect.gen(function* () {
         const driver = yield* Runtime
