@@ -129,6 +129,7 @@ const bareClone = (host: QemuHost, settings: Settings["Service"]) =>
         uid,
         accelerator: shape.accelerator,
         fileMaxBytes: fileMaxBytes(shape, host.image.rootBytes),
+        fileMostBytes: fileMaxBytes(shape, host.image.rootBytes),
         life: false,
         outlives: false
       })

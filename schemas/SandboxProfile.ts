@@ -38,7 +38,7 @@ export const profileOfCreate = given(
 
 export const profileOfUpdate = given(
   GivenProfile,
-  "Its sizes, by part: one that is absent or null stays. Each is within the bounds in `GET /me`, and diskBytes never shrinks, else 400. A namespace Sandbox that runs gets them immediately, and a virtual machine at its next start; it costs what they say from this change on. Less memory than a running namespace Sandbox has in use: 409 MEMORY_IN_USE. A volume that cannot grow while it is in use grows at the next start."
+  "Its sizes, by part: one that is absent or null stays. Each is within the bounds in `GET /me`, and diskBytes never shrinks, else 400. A namespace Sandbox that runs gets them immediately; a virtual machine that runs gets the larger volume immediately, and the rest at its next start. It costs what they say from this change on. Less memory than a running namespace Sandbox has in use: 409 MEMORY_IN_USE. A volume that cannot grow while it is in use grows at the next start."
 )
 
 export const SandboxProfile = Schema.Struct({

@@ -47,13 +47,18 @@ export const ensureVolumeImage = async (image: VolumeImage): Promise<void> => {
 /** e2fsck corrected something, and all is well. @source e2fsck(8) */
 const CORRECTED = 1
 
+const markerOf = (path: string): string => `${path}.growing`
+
+/** Its file system is to become as large as the file. */
+export const isGrowing = (path: string): boolean => existsSync(markerOf(path))
+
 /**
  * Makes the file larger, then its file system by `grow`. A crash, a failure or `false` in between leaves a marker, and the next call goes on. Does
  * nothing to an image of this size or a larger one.
  */
 export const growVolumeFile = async (path: string, bytes: number, grow: () => Promise<boolean>): Promise<void> => {
-  const marker = `${path}.growing`
-  if (!existsSync(marker)) {
+  const marker = markerOf(path)
+  if (!isGrowing(path)) {
     if ((await stat(path)).size >= bytes) return
     await writeFile(marker, "")
   }

@@ -93,6 +93,11 @@ export class BootPort {
     await this.ask("thaw", "", timeoutMs)
   }
 
+  /** The volume's file system becomes as large as its disk, once the guest's kernel knows this size of it. */
+  async grow(bytes: number, timeoutMs: number): Promise<void> {
+    await this.ask("grow", String(bytes), timeoutMs)
+  }
+
   /** The guest ends its commands, writes all data to the volume and powers off. There is no answer. */
   halt(): void {
     this.socket.write("\nhalt -\n")

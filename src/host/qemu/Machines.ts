@@ -24,7 +24,9 @@ import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { letGo } from "../linux/holdMark.ts"
 import { SnapshotStore } from "../linux/SnapshotStore.ts"
 import { volumeMissing } from "../linux/VolumeRegister.ts"
+import { isGrowing } from "../linux/volumeImage.ts"
 import { Endings } from "./Endings.ts"
+import { growRunning } from "./growRunning.ts"
 import { HostRoom } from "./HostRoom.ts"
 import { instanceOf } from "./instanceOf.ts"
 import { hasLostNetwork, type LiveMachine, LiveMachines, type News } from "./LiveMachines.ts"
@@ -60,6 +62,7 @@ export class Machines {
   private readonly templates: Templates
   private readonly spares: SpareMachines
   private readonly starts: Starts
+  private readonly room: HostRoom
   readonly snapshots: MachineSnapshots
   private readonly fork: SpareMachinesOptions["fork"]
 
@@ -77,6 +80,7 @@ export class Machines {
     this.users = new HostUsers(host.root, range)
     const store = new SnapshotStore(host.root)
     const room = new HostRoom(host, settings, this.users, store)
+    this.room = room
     const permits = Semaphore.makeUnsafe(settings.parallelStarts)
     this.live = new LiveMachines(host, news)
     this.endings = new Endings(host, this.live, room, this.users)
@@ -233,6 +237,20 @@ export class Machines {
     record: MachineRecord
   ): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> {
     return Effect.flatMap(this.live.woken(folder, record), (woken) => (woken ? Effect.void : memoryLost))
+  }
+
+  /** A larger volume, while it runs. The next boot has the rest: memory and processors are fixed devices of a machine. */
+  resize(sandboxId: string, generation: number, volumeBytes: number): Effect.Effect<void, RuntimeUnavailable> {
+    const folder = this.folderOf(sandboxId)
+    const grow = Effect.gen({ self: this }, function* () {
+      const record = yield* readRecord(folder)
+      if (record?.generation !== generation || record.state !== "running") return
+      const isLargeEnough = record.volumeBytes >= volumeBytes && !isGrowing(folder.file("volume"))
+      if (isLargeEnough || volumeBytes < record.volumeBytes) return
+      if (!(yield* this.live.adopted(folder, record))) return
+      yield* growRunning({ host: this.host, room: this.room }, folder, this.live.get(sandboxId)!, volumeBytes)
+    })
+    return this.locked(sandboxId, grow)
   }
 
   stop(sandboxId: string, generation: number): Effect.Effect<void, RuntimeUnavailable> {

@@ -32,6 +32,8 @@ export interface QemuHost extends TemplateHost {
   /** Null when machines can have a network; otherwise one sentence. */
   readonly networkObstacle: string | null
   readonly isRoot: boolean
+  /** The operator's bound. */
+  readonly volumeBytesMax: number
   /** The first user id for machines; null: the service's user. */
   readonly firstUid: number | null
 }
@@ -98,6 +100,7 @@ export const openQemuHost = (settings: SettingsShape): Effect.Effect<QemuHost, M
           root,
           volumes: new VolumeRegister(root),
           isRoot,
+          volumeBytesMax: settings.volumeBytesMax,
           cgroups: isRoot ? detectCgroups(instanceOf(root), true) : NO_CGROUPS,
           makeCgroups: () => (isRoot ? detectCgroups(instanceOf(root), true) : NO_CGROUPS),
           networkObstacle: findNetworkObstacle(isRoot),

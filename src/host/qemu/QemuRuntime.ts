@@ -96,8 +96,7 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
         statements: statementsOf(host)
       },
       provision: (spec, turn) => machines.provision(spec, turn),
-      // The next boot has them: memory and processors are fixed devices of a machine.
-      resize: () => Effect.void,
+      resize: (sandboxId, generation, { volumeBytes }) => machines.resize(sandboxId, generation, volumeBytes),
       stop: (sandboxId, generation) => machines.stop(sandboxId, generation),
       destroy: (sandboxId) => machines.destroy(sandboxId),
       suspend: (sandboxId, generation) =>

@@ -254,6 +254,7 @@ const freeze = (
         uid: host.uid,
         accelerator: shape.accelerator,
         fileMaxBytes: fileMaxBytes(shape, host.image.rootBytes),
+        fileMostBytes: fileMaxBytes(shape, host.image.rootBytes),
         life: false,
         // After a crash no service would know of this machine.
         outlives: false

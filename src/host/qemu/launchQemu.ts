@@ -23,6 +23,8 @@ export interface Launch {
   readonly accelerator: Accelerator
   /** The largest size of a file that it writes. */
   readonly fileMaxBytes: number
+  /** What `limitFileSize` can raise that to. */
+  readonly fileMostBytes: number
   /** Keeps the write end of a pipe open for as long as QEMU lives. */
   readonly life: boolean
   /** False: the kernel kills it with this process, for any end of this process. It may also end with the spawner, whose child it is. */
@@ -48,11 +50,11 @@ const OPEN_FILES_MAX = 4096
 const OPEN_FILES_MORE = 4096
 
 /** A command line that becomes QEMU by successive `exec`: the pid stays. */
-const confinement = ({ uid, accelerator, fileMaxBytes, outlives }: Launch): DaemonOptions["argv"] => {
+const confinement = ({ uid, accelerator, fileMaxBytes, fileMostBytes, outlives }: Launch): DaemonOptions["argv"] => {
   const groups = accelerator === "kvm" ? [`--groups=${statSync("/dev/kvm").gid}`] : ["--clear-groups"]
   const limits = [
     "prlimit",
-    ...["--core=0:0", `--fsize=${fileMaxBytes}:${fileMaxBytes}`],
+    ...["--core=0:0", `--fsize=${fileMaxBytes}:${fileMostBytes}`],
     ...[`--nofile=${OPEN_FILES_MAX}:${OPEN_FILES_MAX + OPEN_FILES_MORE}`, "--"]
   ] as const
   const bond = outlives ? [] : ["--pdeathsig=KILL"]
@@ -65,13 +67,20 @@ const confinement = ({ uid, accelerator, fileMaxBytes, outlives }: Launch): Daem
   ]
 }
 
-/** QEMU raises its limit to the hard limit when it starts. Only its own user may set it, because root may lack CAP_SYS_RESOURCE. */
-const limitOpenFiles = (pid: number, uid: number | null, soft: number): Effect.Effect<void> => {
-  const set = ["prlimit", `--pid=${pid}`, `--nofile=${soft}:${OPEN_FILES_MAX + OPEN_FILES_MORE}`]
+/** Only QEMU's own user may set its limits, because root may lack CAP_SYS_RESOURCE. */
+const setLimit = (pid: number, uid: number | null, limit: string) => {
+  const set = ["prlimit", `--pid=${pid}`, limit]
   const as = uid === null ? [] : ["setpriv", `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups", "--"]
   const [command, ...args] = [...as, ...set] as [string, ...Array<string>]
-  return Effect.ignore(attempt("setting QEMU's limits", () => mustRun([command, ...args])))
+  return attempt("setting QEMU's limits", () => mustRun([command, ...args]))
 }
+
+/** QEMU raises its limit to the hard limit when it starts. */
+const limitOpenFiles = (pid: number, uid: number | null, soft: number): Effect.Effect<void> =>
+  Effect.ignore(setLimit(pid, uid, `--nofile=${soft}:${OPEN_FILES_MAX + OPEN_FILES_MORE}`))
+
+/** Up to the `fileMostBytes` that it was launched with. */
+export const limitFileSize = (pid: number, uid: number | null, bytes: number) => setLimit(pid, uid, `--fsize=${bytes}:`)
 
 /** The maximum, where the number cannot be read. */
 const openFiles = (pid: number): number => {

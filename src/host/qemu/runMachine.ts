@@ -32,6 +32,8 @@ export const runMachine = <A>(
         uid: record.uid,
         accelerator: shape.accelerator,
         fileMaxBytes: fileMaxBytes(shape, host.image.rootBytes),
+        // Its volume may grow while it runs.
+        fileMostBytes: Math.max(fileMaxBytes(shape, host.image.rootBytes), host.volumeBytesMax),
         life: shape.network,
         outlives: true
       })

@@ -7,6 +7,7 @@
  *   flush TOKEN                                                 writes everything to the volume
  *   freeze TOKEN                                                the same, and writers wait: until `thaw`, or the host is gone or silent for 5 s
  *   thaw TOKEN                                                  writers go on
+ *   grow TOKEN BYTES                                            the volume's file system becomes as large as its disk, once that has this size
  *
  * The answer is `TOKEN ready` or `TOKEN failed WHY`. TIME is a struct timespec as printf escapes. Every other line goes to boot.sh.
  *
@@ -15,11 +16,11 @@
  */
 #include "system.h"
 
-enum { BOOT_sethostname = 170, BOOT_sync = 162, BOOT_socket = 41 };
+enum { BOOT_sethostname = 170, BOOT_sync = 162, BOOT_socket = 41, BOOT_statfs = 137 };
 enum { LINE_MAX = 4096, WORDS_MAX = 8, PAUSE_MIN_MS = 20, PAUSE_MAX_MS = 160, TIME_BYTES = 16, POLLIN = 1, FOREVER = -1 };
 enum { O_CREATE = 01 | 0100 | 01000 /* write only, create, truncate */ };
 enum { NOSUID = 2, NODEV = 4, NOATIME = 1024, SILENT = 32768 };
-enum { FIFREEZE = 0xc0045877, FITHAW = 0xc0045878, FROZEN_MAX_MS = 5000 };
+enum { FIFREEZE = 0xc0045877, FITHAW = 0xc0045878, EXT4_RESIZE = 0x40086610, BLKGETSIZE64 = 0x80081272, FROZEN_MAX_MS = 5000, GROW_TRIES = 400 };
 enum { INVALID = 22 };
 enum { AF_INET = 2, SOCK_DGRAM = 2, SIOCADDRT = 0x890b, SIOCSIFFLAGS = 0x8914, SIOCSIFADDR = 0x8916, SIOCSIFNETMASK = 0x891c };
 enum { INTERFACE_UP = 1, ROUTE_UP = 1, ROUTE_GATEWAY = 2 };
@@ -212,24 +213,46 @@ static void clock(int named) {
   answer("ready", NULL);
 }
 
-static long ioctl_volume(long request) {
-  long fd = call3(open, "/workspace", O_DIRECTORY, 0);
+static long ioctl_at(const char *path, long request, void *value) {
+  long fd = call3(open, path, 0, 0);
   if (fd < 0) return fd;
-  long error = call3(ioctl, fd, request, NULL);
+  long error = call3(ioctl, fd, request, value);
   call1(close, fd);
   return error;
 }
 
+static void grow(void) {
+  /* struct statfs: its second word is the size of a block. */
+  static unsigned long about[32];
+  unsigned long size = 0, wanted = 0;
+  long error = 0;
+  for (const char *digit = words[2] ? words[2] : ""; *digit >= '0' && *digit <= '9'; digit++) wanted = wanted * 10 + (*digit - '0');
+  /* The kernel hears of the new size after the host has it. */
+  for (u32 tries = 0; tries < GROW_TRIES && error >= 0 && size < wanted; tries++) {
+    if (tries) call3(poll, NULL, 0, PAUSE_MIN_MS);
+    error = ioctl_at("/dev/vdb", BLKGETSIZE64, &size);
+  }
+  if (error >= 0 && (size == 0 || size < wanted)) error = -INVALID;
+  if (error >= 0) error = boot3(statfs, "/workspace", about, 0);
+  if (error >= 0 && about[1] == 0) error = -INVALID;
+  if (error >= 0) {
+    size /= about[1];
+    error = ioctl_at("/workspace", EXT4_RESIZE, &size);
+  }
+  if (error < 0) return failed("the volume cannot grow: error ", error);
+  answer("ready", NULL);
+}
+
 /* What is half written when a machine is paused may be zeros in a copy of its volume: ext4 writes a file's new length without waiting for its data. */
 static void freeze(void) {
-  long error = ioctl_volume(FIFREEZE);
+  long error = ioctl_at("/workspace", FIFREEZE, NULL);
   if (error < 0) return failed("the volume cannot be frozen: error ", error);
   is_frozen = 1;
   answer("ready", NULL);
 }
 
 static void thaw(void) {
-  if (is_frozen) ioctl_volume(FITHAW);
+  if (is_frozen) ioctl_at("/workspace", FITHAW, NULL);
   is_frozen = 0;
 }
 
@@ -268,6 +291,7 @@ static void serve(char *from) {
   else if (same(words[0], "flush")) system_call(BOOT_sync, 0, 0, 0, 0), answer("ready", NULL);
   else if (same(words[0], "freeze")) freeze();
   else if (same(words[0], "thaw")) thaw(), answer("ready", NULL);
+  else if (same(words[0], "grow")) grow();
   else by_shell();
 }
 

@@ -23,7 +23,7 @@ const script = (folder: string, { uid, outlives }: { readonly uid: number | null
   import { launch } from ${JSON.stringify(module)}
   const { process: { pid } } = await launch({
     binary: "sleep", arguments: ["60"], folder: ${JSON.stringify(folder)}, uid: ${uid}, accelerator: "tcg",
-    fileMaxBytes: 4096, life: false, outlives: ${outlives}
+    fileMaxBytes: 4096, fileMostBytes: 8192, life: false, outlives: ${outlives}
   })
   console.log(pid)
 `
@@ -84,7 +84,7 @@ describe("QEMU's process", () => {
   it("has bounded files, descriptors and no core dumps", () =>
     launched((pid) => {
       const limits = readFileSync(`/proc/${pid}/limits`, "utf8")
-      expect(limits).toMatch(/Max file size\s+4096\s+4096/)
+      expect(limits).toMatch(/Max file size\s+4096\s+8192/)
       expect(limits).toMatch(/Max open files\s+4096\s+8192/)
       expect(limits).toMatch(/Max core file size\s+0\s+0/)
     }))

@@ -255,9 +255,10 @@ class Api:
         contain no NUL. By name: one that is not named stays, one with null is removed. null: all are. Commands that
         begin afterwards get the new ones. At most 128 in the end.
         profile: Its sizes, by part: one that is absent or null stays. Each is within the bounds in `GET /me`, and
-        diskBytes never shrinks, else 400. A namespace Sandbox that runs gets them immediately, and a virtual machine
-        at its next start; it costs what they say from this change on. Less memory than a running namespace Sandbox
-        has in use: 409 MEMORY_IN_USE. A volume that cannot grow while it is in use grows at the next start.
+        diskBytes never shrinks, else 400. A namespace Sandbox that runs gets them immediately; a virtual machine
+        that runs gets the larger volume immediately, and the rest at its next start. It costs what they say from
+        this change on. Less memory than a running namespace Sandbox has in use: 409 MEMORY_IN_USE. A volume that
+        cannot grow while it is in use grows at the next start.
         lifetime: By part: one that is absent stays, one with null is removed. null: all are. Time counts from the
         boot (stopAfterSeconds) and from the stop (deleteAfterStoppedSeconds), not from this change: an instant that
         has passed already takes effect immediately. An idle time counts from this change at the earliest.
