@@ -42,6 +42,7 @@ export class BareBubblewrap {
     await writeFile(
       file,
       bubblewrapArguments({
+        image: null,
         generation: 1,
         node: this.#layout.node,
         agent: this.#layout.agent,
@@ -67,7 +68,9 @@ export class BareBubblewrap {
     stdio[Descriptor.listen] = socket.fd
     stdio[Descriptor.arguments] = list.fd
     stdio[Descriptor.status] = status.fd
-    const monitor = spawn("bwrap", ["--args", String(Descriptor.arguments), "--", ...agentCommand], { stdio })
+    const monitor = spawn("bwrap", ["--args", String(Descriptor.arguments), "--", ...agentCommand({ image: null })], {
+      stdio
+    })
     const ended = new Promise((resolve) => monitor.once("exit", resolve))
     socket.release()
     await Promise.all([list.close(), status.close()])

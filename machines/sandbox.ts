@@ -10,9 +10,20 @@
  * @source contract.md "States and transitions", contract-details.md "Behaviour that the contract leaves open"
  */
 import { assign, setup } from "xstate"
-import type { Changeable, SandboxContext } from "../schemas/contexts/Sandbox.ts"
-import type { PublicReason } from "../schemas/PublicText.ts"
+import type { SandboxContext } from "../schemas/contexts/Sandbox.ts"
+import {
+  answeredCheckpoint,
+  checkpointAfter,
+  checkpointAnswered,
+  checkpointAtRest,
+  checkpointDeadline,
+  checkpointDue,
+  checkpointDueAtRest,
+  isCheckpointedAtStop
+} from "./checkpoints.ts"
 import type { StateMeta } from "./meta.ts"
+import type { SandboxEvent } from "./sandboxEvents.ts"
+import { late, notRunning, over } from "./sandboxRefusals.ts"
 
 export interface SandboxInput
   extends Pick<
@@ -31,41 +42,12 @@ export interface SandboxInput
     | "lifetime"
     | "bootTimeoutMs"
     | "snapshotId"
+    | "image"
   > {
+  /** Absent: none are taken, as of a Sandbox of before version 5. */
+  readonly checkpoints?: SandboxContext["checkpoints"]
   readonly at: number
 }
-
-/** What a context of version 3 did not have. */
-const startedEmpty = { snapshotId: null }
-/** What a context of version 2 did not have. */
-const ofOneHost = { ...startedEmpty, hostId: null }
-/** What a context of version 1 did not have. */
-const unlimited = { ...ofOneHost, env: null, lifetime: null, upAt: null, idleStopAt: null, edition: 1, madeWith: null }
-
-/** Before version 4 a change left its sizes as they were made. */
-const madeWithSizes = (context: SandboxContext): SandboxContext =>
-  context.madeWith === null || context.madeWith.profile !== undefined
-    ? context
-    : { ...context, madeWith: { ...context.madeWith, profile: context.profile } }
-
-/** A context as it is stored, brought to this version; one of this version stays as it is. */
-export const ofThisVersion = (value: string, context: SandboxContext): SandboxContext =>
-  context.edition === undefined
-    ? { ...unlimited, ...context, upAt: value === "running" || value === "sleeping" ? context.startedAt : null }
-    : madeWithSizes(
-        context.hostId === undefined
-          ? { ...ofOneHost, ...context }
-          : context.snapshotId === undefined
-            ? { ...startedEmpty, ...context }
-            : context
-      )
-
-/** The input that it was made from, by its context: a fold of its log begins with that. */
-export const inputOf = (context: SandboxContext): SandboxInput => ({
-  ...context,
-  ...context.madeWith,
-  at: context.createdAt
-})
 
 const after = (at: number | null, seconds: number | null | undefined): number | null =>
   at === null || seconds === null || seconds === undefined ? null : Math.ceil(at + seconds * 1000)
@@ -85,6 +67,10 @@ export const createOutcome = (state: string): "waits" | "refused" | "made" =>
 /** It has never run, so its volume may still have to be made of its snapshot. */
 export const originOf = ({ snapshotId, startedAt }: SandboxContext): string | null =>
   startedAt === null ? snapshotId : null
+
+/** A rollback that is under way: its snapshot is still needed. Null: there is none. */
+export const openRollback = ({ rollback }: Pick<SandboxContext, "rollback">): SandboxContext["rollback"] =>
+  rollback?.outcome === "open" ? rollback : null
 
 /** Commands that do nothing at the Sandbox's host: a Sandbox for which only these are pending is not busy there. */
 export const bookkeeping = ["meter"] as const
@@ -107,107 +93,6 @@ export const stopsAt = ({ upAt, lifetime }: Pick<SandboxContext, "upAt" | "lifet
 /** Of one that is stopped or failed: when it is deleted, in epoch milliseconds; null: nobody knows. */
 export const deletesAt = ({ updatedAt, lifetime }: Pick<SandboxContext, "updatedAt" | "lifetime">): number | null =>
   after(updatedAt, lifetime?.deleteAfterStoppedSeconds)
-
-export type SandboxEvent =
-  /** A client asks for a running runtime. */
-  | { readonly type: "START"; readonly at: number }
-  /** A client asks to end the runtime and keep the volume; or, with a reason, the service does by itself. */
-  | { readonly type: "STOP"; readonly at: number; readonly reason?: PublicReason }
-  /** A client asks to end the Sandbox and its volume. */
-  | { readonly type: "DELETE"; readonly at: number }
-  /** A client changes what it is called, labelled, given, allotted or ended by; what is absent stays. It speaks of the edition that it saw. */
-  | { readonly type: "CHANGED"; readonly at: number; readonly edition: number; readonly changes: Partial<Changeable> }
-  /** It has run for as long as its lifetime says. */
-  | { readonly type: "STOP_DUE"; readonly at: number }
-  /** It could have been idle for as long as its lifetime says. */
-  | { readonly type: "IDLE_STOP_DUE"; readonly at: number }
-  /** Somebody has used it since, last at `usedAt` (epoch milliseconds): not long enough ago. */
-  | { readonly type: "WAS_USED"; readonly at: number; readonly idleStopAt: number; readonly usedAt: number }
-  /** Nobody used it for as long as its lifetime says. */
-  | { readonly type: "WAS_IDLE"; readonly at: number; readonly idleStopAt: number }
-  /** It has been stopped for as long as its lifetime says. */
-  | { readonly type: "DELETE_DUE"; readonly at: number }
-  /** The service asks to freeze an idle runtime. */
-  | { readonly type: "SLEEP"; readonly at: number }
-  /** The runtime of this generation answers. */
-  | { readonly type: "RUNTIME_UP"; readonly at: number; readonly generation: number }
-  /** The host refuses the boot because of a limit. */
-  | {
-      readonly type: "RUNTIME_REFUSED"
-      readonly at: number
-      readonly generation: number
-      readonly reason: PublicReason
-    }
-  /** The boot failed for good. */
-  | { readonly type: "RUNTIME_FAILED"; readonly at: number; readonly generation: number; readonly reason: PublicReason }
-  /** The runtime ended by itself; `seenAt` (epoch milliseconds) is the last moment at which it was seen alive, where that is known. */
-  | {
-      readonly type: "RUNTIME_DOWN"
-      readonly at: number
-      readonly generation: number
-      readonly reason: PublicReason
-      readonly seenAt?: number
-    }
-  /**
-   * Its host is lost, and with it whatever this generation has there; `seenAt` (epoch milliseconds) is the last moment at which the host was
-   * seen. Without a generation: whichever it has.
-   */
-  | {
-      readonly type: "HOST_LOST"
-      readonly at: number
-      readonly generation?: number
-      readonly reason: PublicReason
-      readonly seenAt: number
-    }
-  /** A runtime of this Sandbox was found on the host, which nobody may have asked for. */
-  | { readonly type: "RUNTIME_FOUND"; readonly at: number }
-  /** The host holds the runtime up, with nothing lost. */
-  | {
-      readonly type: "RUNTIME_STALLED"
-      readonly at: number
-      readonly generation: number
-      readonly reason: PublicReason
-    }
-  /** A runtime that was held up goes on. */
-  | { readonly type: "RUNTIME_RESUMED"; readonly at: number; readonly generation: number }
-  /** The runtime was ended as asked. */
-  | { readonly type: "RUNTIME_STOPPED"; readonly at: number; readonly generation: number }
-  /** The runtime could not be frozen, or not be seen to be. */
-  | { readonly type: "SUSPEND_FAILED"; readonly at: number; readonly generation: number; readonly reason: PublicReason }
-  /** Somebody used it, or uses it; before `until` (epoch milliseconds) it cannot have been idle for long enough. */
-  | { readonly type: "IN_USE"; readonly at: number; readonly until: number }
-  /** The instant that IN_USE named has come. */
-  | { readonly type: "IDLE_DUE"; readonly at: number }
-  /** Runtime and volume exist no more. */
-  | { readonly type: "VOLUME_GONE"; readonly at: number }
-  /** Its turn to boot at the host has not come yet, or only now: before `until` (epoch milliseconds) the boot is not too long. */
-  | { readonly type: "BOOT_WAITS"; readonly at: number; readonly generation: number; readonly until: number }
-  /** The deadline of a boot passed. */
-  | { readonly type: "BOOT_TIMEOUT"; readonly at: number; readonly generation: number }
-
-const late = {
-  RUNTIME_UP: "STALE_RUNTIME_EVENT",
-  RUNTIME_REFUSED: "STALE_RUNTIME_EVENT",
-  RUNTIME_FAILED: "STALE_RUNTIME_EVENT",
-  RUNTIME_DOWN: "STALE_RUNTIME_EVENT",
-  HOST_LOST: "STALE_RUNTIME_EVENT",
-  RUNTIME_FOUND: "STALE_RUNTIME_EVENT",
-  RUNTIME_STALLED: "STALE_RUNTIME_EVENT",
-  RUNTIME_RESUMED: "STALE_RUNTIME_EVENT",
-  RUNTIME_STOPPED: "STALE_RUNTIME_EVENT",
-  SUSPEND_FAILED: "STALE_RUNTIME_EVENT",
-  IN_USE: "STALE_RUNTIME_EVENT",
-  IDLE_DUE: "STALE_DEADLINE",
-  VOLUME_GONE: "STALE_RUNTIME_EVENT",
-  BOOT_WAITS: "STALE_RUNTIME_EVENT",
-  BOOT_TIMEOUT: "STALE_DEADLINE",
-  STOP_DUE: "STALE_DEADLINE",
-  IDLE_STOP_DUE: "STALE_DEADLINE",
-  WAS_USED: "STALE_DEADLINE",
-  WAS_IDLE: "STALE_DEADLINE",
-  DELETE_DUE: "STALE_DEADLINE",
-  CHANGED: "STALE_CHANGE"
-}
 
 /** What a state means to other code (`src/sandbox/sandboxStates.ts`, and the console). */
 type Tag =
@@ -237,6 +122,8 @@ type Tag =
   | "volumeless"
   /** The volume is whole, and no command changes that it is there. */
   | "capturable"
+  /** The volume is being replaced. */
+  | "restoring"
   /** The first boot failed: only a deletion is possible. */
   | "broken"
   /** Nothing of the Sandbox is on the host, or shall be. */
@@ -295,16 +182,41 @@ const lost = [
   ...runOver
 ] as const
 
+const leavesRuntime = { type: "leaveRuntime", params: ofGeneration } as const
+/** Its host is lost after its runtime was to end. */
+const lostBetween = ["noteTime", "noteReason", "noteRollbackFailed", leavesRuntime] as const
+const deletedMeanwhile = { code: "SANDBOX_DELETED", message: "The Sandbox was deleted." }
+
 /** A client's change, with the deadlines that it can move in each state. */
 const changed = { guard: "isOfEdition", actions: ["noteChanges"], description: "A client changes it." } as const
 const changedWhileUp = { ...changed, actions: [...changed.actions, stopDeadline, idleStopDeadline] } as const
 const changedWhileDown = { ...changed, actions: [...changed.actions, deletionDeadline] } as const
+/** Where a checkpoint can be taken. */
+const changedWhileUsable = { ...changed, actions: [...changedWhileUp.actions, checkpointDeadline] } as const
+const changedWhileStopped = { ...changed, actions: [...changedWhileDown.actions, checkpointDeadline] } as const
 /** The same, with other sizes: they cost from this commit on. */
 const resized = { guard: "isResized", description: "A client changes its sizes; a later boot has them." } as const
 const resizedWhileUp = { ...resized, actions: [...changedWhileUp.actions, { type: "meter" }] } as const
+const resizedWhileUsable = { ...resized, actions: [...changedWhileUsable.actions, { type: "meter" }] } as const
 const resizedWhileDown = { ...resized, actions: [...changedWhileDown.actions, { type: "meter" }] } as const
+const resizedWhileStopped = { ...resized, actions: [...changedWhileStopped.actions, { type: "meter" }] } as const
 
 const stopDue = { guard: "hasStop", target: "stopping", actions: ["noteTime", "noteRunEnd"] } as const
+
+/** While its runtime ends, and while its volume is replaced afterwards: what it does next. */
+const betweenRuns = {
+  START: { actions: ["noteTime", "noteStartRequested"], description: "Boots again afterwards." },
+  STOP: [
+    {
+      guard: "overrulesStart",
+      actions: ["noteTime", "noteStartWithdrawn", "noteReason"],
+      description: "The service does not let it boot again, and says why."
+    },
+    { actions: ["noteTime", "noteStartWithdrawn"], description: "Stays stopped after all." }
+  ],
+  CHANGED: [{ ...resized, actions: [...changed.actions, { type: "meter" }] }, changed],
+  DELETE: { target: "deleting", actions: ["noteTime", "noteRollbackFailed"], description: "Deleted meanwhile." }
+} as const
 
 /** While the runtime exists and can be idle. */
 const watchedForIdleness = {
@@ -337,11 +249,6 @@ const keptWithoutRuntime = {
 
 const deletionDue = { guard: "hasDeletion", target: "deleting", actions: ["noteTime"] } as const
 
-/** What a Sandbox that does not run refuses. */
-const notRunning = { ...late, SLEEP: "SANDBOX_NOT_RUNNING" }
-/** What a Sandbox that can never run again refuses. */
-const over = (code: string) => ({ ...late, START: code, STOP: code, SLEEP: code, CHANGED: code })
-
 export const sandboxMachine = setup({
   types: {
     input: {} as SandboxInput,
@@ -373,6 +280,9 @@ export const sandboxMachine = setup({
     /** The same, and its sizes become others. Without changes: a reader asks what the state takes. */
     isResized: ({ context, event }) =>
       event.type === "CHANGED" && event.edition === context.edition && event.changes?.profile !== undefined,
+    /** It speaks of the present generation, whose end a rollback waits for. */
+    rollsBackAfterStop: ({ context, event }) =>
+      openRollback(context) !== null && "generation" in event && event.generation === context.generation,
     /** Its lifetime ends its running. */
     hasStop: ({ context }) => stopsAt(context) !== null,
     /** Its lifetime ends its idleness. */
@@ -380,6 +290,10 @@ export const sandboxMachine = setup({
     /** It answers the last look at its use. */
     isOfThatLook: ({ context, event }) =>
       context.idleStopAt !== null && "idleStopAt" in event && event.idleStopAt === context.idleStopAt,
+    /** A time of its next checkpoint is set. */
+    hasCheckpoint: ({ context }) => context.checkpointAt !== null,
+    /** A checkpoint is wanted when the present generation has stopped. */
+    isCheckpointedAtStop,
     /** Its lifetime ends its being stopped. */
     hasDeletion: ({ context }) => deletesAt(context) !== null,
     /** It speaks of the present generation, and a start waits for its end. */
@@ -391,6 +305,8 @@ export const sandboxMachine = setup({
     provision: (_, _params: { readonly generation: number }) => {},
     /** Command: end the runtime, keep the volume. Answers RUNTIME_STOPPED. */
     stopRuntime: (_, _params: { readonly generation: number }) => {},
+    /** Command: have the host replace the volume, once the present one is kept if it shall be; retried until one or the other is certain. Answers VOLUME_RESTORED or ROLLBACK_FAILED. */
+    restoreVolume: (_, _params: { readonly generation: number }) => {},
     /** Command: give the runtime its present sizes, as far as it takes them while it runs. Answers nothing. */
     resizeRuntime: (_, _params: { readonly generation: number }) => {},
     /** Command: whatever was being done to the runtime is given up, and its host's vCPUs and memory are free. Answers nothing. */
@@ -401,8 +317,10 @@ export const sandboxMachine = setup({
     lookAtIdleness: (_, _params: { readonly idleStopAt: number | null }) => {},
     /** Command: freeze the runtime, unless it is used after all. Answers SUSPEND_FAILED, or nothing. */
     suspendRuntime: (_, _params: { readonly generation: number }) => {},
-    /** Command: end the runtime and remove the volume, retried until done. Answers VOLUME_GONE. */
+    /** Command: end the runtime, remove the volume and delete the checkpoints, retried until done. Answers VOLUME_GONE. */
     destroyRuntime: () => {},
+    /** Command: take a checkpoint of its volume. Answers CHECKPOINT_TAKEN or CHECKPOINT_REFUSED. */
+    takeCheckpoint: () => {},
     /** Command: post what it has cost and costs from now on, and let its account's wallet know. Answers nothing. */
     meter: () => {},
     /** Command: everything that lives in this Sandbox, since this generation or one before, learns that it is gone. */
@@ -454,21 +372,28 @@ export const sandboxMachine = setup({
     }),
     noteChanges: assign(({ context, event }) => {
       if (event.type !== "CHANGED") return {}
-      const { name, metadata, env, lifetime, profile, upAt, edition, madeWith } = context
+      const { name, metadata, env, lifetime, profile, checkpoints, upAt, edition, madeWith } = context
       const idle = event.changes.lifetime
+      const next = event.changes.checkpoints
       return {
         ...event.changes,
         ...(idle === undefined
           ? {}
           : { idleStopAt: after(upAt === null ? null : event.at, idle?.stopAfterIdleSeconds) }),
+        ...(next === undefined
+          ? {}
+          : { checkpointAt: context.ranSinceCheckpoint ? checkpointAfter(event.at, next) : null }),
         edition: edition + 1,
-        madeWith: madeWith ?? { name, metadata, env, lifetime, profile }
+        madeWith: madeWith ?? { name, metadata, env, lifetime, profile, checkpoints }
       }
     }),
     noteUse: assign({
       idleStopAt: ({ context, event }) =>
         after("usedAt" in event ? event.usedAt : null, context.lifetime?.stopAfterIdleSeconds)
     }),
+    noteCheckpointDue: assign(checkpointDue),
+    noteCheckpointAtRest: assign(checkpointDueAtRest),
+    noteCheckpoint: assign(checkpointAnswered),
     noteRunOver: assign({ upAt: null, idleStopAt: null }),
     noteNoReason: assign({ statusReason: null }),
     noteNextGeneration: assign({
@@ -482,16 +407,41 @@ export const sandboxMachine = setup({
       stoppedAt: null,
       statusReason: null,
       upAt: ({ context, event }) => context.upAt ?? event.at,
-      idleStopAt: ({ context, event }) => after(event.at, context.lifetime?.stopAfterIdleSeconds)
+      idleStopAt: ({ context, event }) => after(event.at, context.lifetime?.stopAfterIdleSeconds),
+      checkpointAt: ({ context, event }) => context.checkpointAt ?? checkpointAfter(event.at, context.checkpoints),
+      ranSinceCheckpoint: true
     }),
     noteStopped: assign({ stoppedAt: ({ event }) => event.at, startRequested: false }),
+    /** One that ran or slept runs again afterwards. */
+    noteRollback: assign(({ context, event }) => {
+      if (event.type !== "ROLLBACK") return {}
+      const { rollbackId, snapshotId, keptId, at } = event
+      return {
+        rollback: { rollbackId, snapshotId, keptId, askedAt: at, outcome: "open" as const, reason: null },
+        startRequested: context.upAt !== null,
+        statusReason: null
+      }
+    }),
+    noteRollbackDone: assign({
+      rollback: ({ context: { rollback } }) => (rollback === null ? null : { ...rollback, outcome: "done" as const })
+    }),
+    noteRollbackFailed: assign({
+      rollback: ({ context, event }) => {
+        const rollback = openRollback(context)
+        if (rollback === null) return context.rollback
+        const reason = "reason" in event && event.reason !== undefined ? event.reason : deletedMeanwhile
+        return { ...rollback, outcome: "failed" as const, reason }
+      }
+    }),
+    noteRuntimeEnded: assign({ stoppedAt: ({ event }) => event.at }),
+    noteRestored: assign({ generation: ({ context }) => context.generation + 1 }),
     noteDeleted: assign({ deletedAt: ({ event }) => event.at, statusReason: null }),
     noteStartRequested: assign({ startRequested: true }),
     noteStartWithdrawn: assign({ startRequested: false })
   }
 }).createMachine({
   id: "sandbox",
-  version: "4",
+  version: "5",
   description: "One Sandbox, from its durable acceptance to the end of its volume.",
   // `input?.`: where only an actor's scope is wanted, one is made of this machine without input, and its context thrown away.
   context: ({ input }) => ({
@@ -509,6 +459,8 @@ export const sandboxMachine = setup({
     lifetime: input?.lifetime ?? null,
     bootTimeoutMs: input?.bootTimeoutMs,
     snapshotId: input?.snapshotId ?? null,
+    image: input?.image ?? null,
+    checkpoints: input?.checkpoints ?? null,
     generation: 1,
     startRequested: false,
     statusReason: null,
@@ -519,8 +471,12 @@ export const sandboxMachine = setup({
     deletedAt: null,
     upAt: null,
     idleStopAt: null,
+    checkpointAt: null,
+    ranSinceCheckpoint: false,
+    lastCheckpoint: null,
     edition: 1,
-    madeWith: null
+    madeWith: null,
+    rollback: null
   }),
   initial: "pending",
   states: {
@@ -616,6 +572,7 @@ export const sandboxMachine = setup({
           },
           changedWhileUp
         ],
+        ...answeredCheckpoint,
         STOP_DUE: { ...stopDue, description: "It had run for long enough before it was woken." },
         STOP: { target: "stopping", actions: ["noteTime", "noteReason"], description: "Stopped while it booted." },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted while it booted." }
@@ -626,23 +583,34 @@ export const sandboxMachine = setup({
         "The runtime answers; commands, files and connections work. Nobody using it for long enough lets it sleep.",
       tags: ["counted", "inhabited", "alive", "notStarting", "up", "restartable", "capturable"],
       meta: { unchanged: ["START"], refuses: late },
-      entry: [{ type: "lookAtUse" }, { type: "meter" }, stopDeadline, idleStopDeadline],
-      exit: [forget("idle"), { type: "meter" }],
+      entry: [{ type: "lookAtUse" }, { type: "meter" }, stopDeadline, idleStopDeadline, checkpointDeadline],
+      exit: [forget("idle"), forget("checkpoint"), { type: "meter" }],
       on: {
         STOP: {
           target: "stopping",
           actions: ["noteTime", "noteReason"],
           description: "A client stops it, or the service, which says why."
         },
+        ROLLBACK: {
+          target: "stopping",
+          actions: ["noteTime", "noteRollback"],
+          description: "Rolled back: it ends first."
+        },
         ...watchedForIdleness,
         CHANGED: [
           {
-            ...resizedWhileUp,
-            actions: [...resizedWhileUp.actions, { type: "resizeRuntime", params: ofGeneration }],
+            ...resizedWhileUsable,
+            actions: [...resizedWhileUsable.actions, { type: "resizeRuntime", params: ofGeneration }],
             description: "A client changes its sizes: the runtime gets them as far as it takes them while it runs."
           },
-          changedWhileUp
+          changedWhileUsable
         ],
+        CHECKPOINT_DUE: {
+          guard: "hasCheckpoint",
+          actions: ["noteCheckpointDue", checkpointDeadline, { type: "takeCheckpoint" }],
+          description: "A checkpoint is due; the next one is due a whole interval later."
+        },
+        ...answeredCheckpoint,
         STOP_DUE: { ...stopDue, description: "It has run for long enough." },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "A client deletes it." },
         SLEEP: { target: "sleeping", actions: ["noteTime"], description: "It was idle long enough." },
@@ -691,11 +659,19 @@ export const sandboxMachine = setup({
         "capturable"
       ],
       meta: { unchanged: ["SLEEP"], refuses: late },
-      entry: [{ type: "suspendRuntime", params: ofGeneration }],
+      entry: [{ type: "suspendRuntime", params: ofGeneration }, checkpointDeadline],
+      exit: [forget("checkpoint")],
       on: {
         START: { target: "pending", actions: ["noteTime", "noteNoReason"], description: "Woken." },
+        ROLLBACK: {
+          target: "stopping",
+          actions: ["noteTime", "noteRollback"],
+          description: "What is frozen ends first."
+        },
         ...watchedForIdleness,
-        CHANGED: [resizedWhileUp, changedWhileUp],
+        CHANGED: [resizedWhileUsable, changedWhileUsable],
+        CHECKPOINT_DUE: { ...checkpointAtRest, description: "A checkpoint is due of what it did before it slept." },
+        ...answeredCheckpoint,
         STOP_DUE: { ...stopDue, description: "It has run, and slept, for long enough." },
         RUNTIME_FOUND: {
           actions: [{ type: "suspendRuntime", params: ofGeneration }],
@@ -731,6 +707,10 @@ export const sandboxMachine = setup({
         {
           type: "closeDependents",
           params: ({ context: { statusReason, generation }, event }) => {
+            if (event.type === "ROLLBACK") {
+              const message = `The Sandbox was rolled back to the snapshot ${event.snapshotId}.`
+              return { code: "SANDBOX_ROLLED_BACK", message, generation }
+            }
             if (statusReason === null) {
               return { code: "SANDBOX_STOPPED", message: "The Sandbox was stopped.", generation }
             }
@@ -743,42 +723,93 @@ export const sandboxMachine = setup({
         ...runOver
       ],
       on: {
-        CHANGED: [{ ...resized, actions: [...changed.actions, { type: "meter" }] }, changed],
+        ...betweenRuns,
         RUNTIME_STOPPED: [
+          {
+            guard: "rollsBackAfterStop",
+            target: "restoring",
+            actions: ["noteTime", "noteRuntimeEnded"],
+            description: "Ended, and a rollback waits."
+          },
           {
             guard: "restartsAfterStop",
             target: "pending",
             actions: ["noteTime", "noteNextGeneration"],
             description: "Ended, and a start waits: boots again."
           },
+          {
+            guard: "isCheckpointedAtStop",
+            target: "stopped",
+            actions: ["noteTime", "noteStopped", ...checkpointAtRest.actions],
+            description: "Ended; a checkpoint of what it did is taken."
+          },
           { guard: "isCurrent", target: "stopped", actions: ["noteTime", "noteStopped"], description: "Ended." }
+        ],
+        ...answeredCheckpoint,
+        HOST_LOST: {
+          guard: "isLost",
+          target: "stopped",
+          actions: [...lostBetween, "noteStopped"],
+          description: "Its host is lost: nothing more can be ended there until that returns."
+        }
+      }
+    },
+    restoring: {
+      description:
+        "A rollback: the runtime has ended. The volume is kept as a snapshot, and then becomes a copy of an earlier one.",
+      tags: ["counted", "ended", "restartable", "restoring"],
+      meta: { unchanged: [], refuses: notRunning },
+      entry: [{ type: "restoreVolume", params: ofGeneration }],
+      on: {
+        ...betweenRuns,
+        VOLUME_RESTORED: [
+          {
+            guard: "restartsAfterStop",
+            target: "pending",
+            actions: ["noteTime", "noteRollbackDone", "noteNextGeneration"],
+            description: "The volume is the snapshot's: boots again with it."
+          },
+          {
+            guard: "isCurrent",
+            target: "stopped",
+            actions: ["noteTime", "noteRollbackDone", "noteRestored"],
+            description: "The volume is the snapshot's: the next boot has it."
+          }
+        ],
+        ROLLBACK_FAILED: [
+          {
+            guard: "restartsAfterStop",
+            target: "pending",
+            actions: ["noteTime", "noteRollbackFailed", "noteNextGeneration"],
+            description: "The volume is as it was: boots again with that."
+          },
+          {
+            guard: "isCurrent",
+            target: "stopped",
+            actions: ["noteTime", "noteReason", "noteRollbackFailed"],
+            description: "The volume is as it was."
+          }
         ],
         HOST_LOST: {
           guard: "isLost",
           target: "stopped",
-          actions: ["noteTime", "noteReason", "noteStopped", { type: "leaveRuntime", params: ofGeneration }],
-          description: "Its host is lost: nothing more can be ended there until that returns."
-        },
-        START: { actions: ["noteTime", "noteStartRequested"], description: "Boots again once the runtime has ended." },
-        STOP: [
-          {
-            guard: "overrulesStart",
-            actions: ["noteTime", "noteStartWithdrawn", "noteReason"],
-            description: "The service does not let it boot again, and says why."
-          },
-          { actions: ["noteTime", "noteStartWithdrawn"], description: "Stays stopped after all." }
-        ],
-        DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted while stopping." }
+          actions: [...lostBetween, "noteStartWithdrawn"],
+          description: "Its host is lost, and the volume there is as it was or the snapshot's."
+        }
       }
     },
     stopped: {
       description: "No runtime; the volume is kept. Counts toward the account's limits.",
       tags: ["counted", "runtimeless", "ended", "notStarting", "startable", "restartable", "capturable"],
       meta: { unchanged: ["STOP"], refuses: notRunning },
-      entry: [deletionDeadline],
-      exit: [forget("deletion")],
+      entry: [deletionDeadline, checkpointDeadline],
+      exit: [forget("deletion"), forget("checkpoint")],
       on: {
         ...keptWithoutRuntime,
+        ROLLBACK: { target: "restoring", actions: ["noteTime", "noteRollback"], description: "It stays stopped." },
+        CHANGED: [resizedWhileStopped, changedWhileStopped],
+        CHECKPOINT_DUE: { ...checkpointAtRest, description: "A checkpoint is due of what it did before it stopped." },
+        ...answeredCheckpoint,
         DELETE_DUE: { ...deletionDue, description: "Nobody has started it for as long as its lifetime says." },
         START: {
           target: "pending",

@@ -1,5 +1,6 @@
 /**
- * The life of one snapshot: the volume of a Sandbox as it was at one instant. It stays on the host of that Sandbox, and outlives it.
+ * The life of one snapshot: the volume of a Sandbox as it was at one instant. It stays on the host of that Sandbox, and outlives it. One that was
+ * imported begins when its host has received the whole file.
  *
  * A deletion wins over a capture that still runs, and removes what the capture leaves on the host. The image of a snapshot that was ready is
  * removed only when no first boot needs it any more (`src/snapshot/`).
@@ -30,10 +31,21 @@ export interface SnapshotInput
     | "metadata"
     | "env"
     | "lifetime"
+    | "image"
     | "memory"
+    | "rollbackId"
   > {
+  /** Absent: a client asks for it. */
+  readonly checkpoint?: boolean
   readonly at: number
 }
+
+/** What a context of version 1 did not have: its root was its host's own, and a client took it. */
+const ofVersion1 = { image: null, rollbackId: null, checkpoint: false }
+
+/** A context as it is stored, brought to this version. */
+export const snapshotOfThisVersion = (_: string, context: SnapshotContext): SnapshotContext =>
+  Object.keys(ofVersion1).every((field) => field in context) ? context : { ...ofVersion1, ...context }
 
 export type SnapshotEvent =
   /** The host has the whole image. */
@@ -58,6 +70,8 @@ export type SnapshotEvent =
     }
   /** A client deletes it. */
   | { readonly type: "DELETE"; readonly at: number }
+  /** Of a checkpoint: newer ones are ready, or its Sandbox is deleted. */
+  | { readonly type: "SUPERSEDED"; readonly at: number }
   /** Its `expiresAt` has come. */
   | { readonly type: "EXPIRE"; readonly at: number }
   /** The host has nothing of it. */
@@ -83,6 +97,10 @@ type Tag =
 /** Its image was whole once. A first boot that began before its deletion still gets it. */
 export const wasReady = ({ readyAt }: Pick<SnapshotContext, "readyAt">): boolean => readyAt !== null
 
+/** It is deleted by itself in favour of newer ones, and with its Sandbox. Any change by a client keeps it. */
+export const isPassing = ({ checkpoint, edition }: Pick<SnapshotContext, "checkpoint" | "edition">): boolean =>
+  checkpoint && edition === 1
+
 const expiryDeadline = {
   type: "schedule",
   params: ({ context }: { readonly context: SnapshotContext }) => ({
@@ -102,9 +120,14 @@ const kept = {
     description: "A client changes its name or its expiry."
   },
   DELETE: { target: "deleting", description: "A client deletes it." },
+  SUPERSEDED: {
+    guard: "isPassing",
+    target: "deleting",
+    description: "Newer checkpoints are ready, or its Sandbox is deleted."
+  },
   EXPIRE: { guard: "hasExpiry", target: "deleting", description: "It has expired." }
 } as const
-const keptRefusals = { CHANGED: "STALE_CHANGE", EXPIRE: "STALE_DEADLINE" }
+const keptRefusals = { CHANGED: "STALE_CHANGE", EXPIRE: "STALE_DEADLINE", SUPERSEDED: "SNAPSHOT_KEPT" }
 
 const ending = {
   ...captureOver,
@@ -124,14 +147,23 @@ export const snapshotMachine = setup({
   guards: {
     /** It changes the edition that is the present one. */
     isOfEdition: ({ context, event }) => event.type === "CHANGED" && event.edition === context.edition,
+    /** No client has changed it: only its Sandbox wants it. */
+    isPassing: ({ context }) => isPassing(context),
+    /** Its Sandbox took it by itself. */
+    isCheckpoint: ({ context }) => context.checkpoint,
     /** It has an expiry. */
     hasExpiry: ({ context }) => context.expiresAt !== null
   },
   actions: {
-    /** Command: have the host copy the volume. Answers CAPTURED or CAPTURE_FAILED. */
+    /**
+     * Command: have the host copy the volume (that of a rollback, once its Sandbox has stopped for it), or accept the image that was imported. Answers
+     * CAPTURED or CAPTURE_FAILED.
+     */
     captureSnapshot: () => {},
     /** Command: have the host remove the image, whole or unfinished; tried until done. Answers IMAGE_GONE. */
     removeSnapshot: () => {},
+    /** Command: delete the Sandbox's older checkpoints; all of them once the Sandbox is deleted. Answers nothing. */
+    supersedeOlder: () => {},
     /** Command: post what it cost up to here. Answers nothing. */
     meter: () => {},
     /** Deadline: replaces an earlier one of the same name. */
@@ -160,7 +192,7 @@ export const snapshotMachine = setup({
   }
 }).createMachine({
   id: "snapshot",
-  version: "1",
+  version: "2",
   description: "The volume of a Sandbox as it was at one instant.",
   // `input?.`: where only an actor's scope is wanted, one is made of this machine without input, and its context thrown away.
   context: ({ input }) => ({
@@ -180,7 +212,10 @@ export const snapshotMachine = setup({
     metadata: input?.metadata,
     env: input?.env,
     lifetime: input?.lifetime,
+    image: input?.image ?? null,
+    checkpoint: input?.checkpoint ?? false,
     memory: input?.memory,
+    rollbackId: input?.rollbackId ?? null,
     sizeBytes: null,
     storedBytes: null,
     pausedMs: null,
@@ -203,16 +238,28 @@ export const snapshotMachine = setup({
       on: {
         ...kept,
         DELETE: { target: "deleting", description: "A client deletes it; the capture is given up." },
-        CAPTURED: {
-          target: "ready",
-          actions: ["noteImage", { type: "meter" }],
-          description: "The host has the whole image."
-        },
-        CAPTURE_FAILED: {
-          target: "failed",
-          actions: ["noteReason"],
-          description: "There is no image; what the try left on the host is removed."
-        }
+        CAPTURED: [
+          {
+            guard: "isCheckpoint",
+            target: "ready",
+            actions: ["noteImage", { type: "meter" }, { type: "supersedeOlder" }],
+            description: "The host has the whole image of the checkpoint, which takes the place of an older one."
+          },
+          { target: "ready", actions: ["noteImage", { type: "meter" }], description: "The host has the whole image." }
+        ],
+        CAPTURE_FAILED: [
+          {
+            guard: "isCheckpoint",
+            target: "failed",
+            actions: ["noteReason", { type: "supersedeOlder" }],
+            description: "There is no image of the checkpoint; what the try left on the host is removed."
+          },
+          {
+            target: "failed",
+            actions: ["noteReason"],
+            description: "There is no image; what the try left on the host is removed."
+          }
+        ]
       }
     },
     ready: {
@@ -242,7 +289,7 @@ export const snapshotMachine = setup({
     deleting: {
       description: "The image is being removed, retried until it is gone. Nothing leads back.",
       tags: ["counted", "removed", "stored"],
-      meta: { unchanged: ["DELETE"], refuses: ending },
+      meta: { unchanged: ["DELETE", "SUPERSEDED"], refuses: ending },
       entry: [{ type: "unschedule", params: { name: "expiry" } }, { type: "removeSnapshot" }],
       on: {
         IMAGE_GONE: {
@@ -256,7 +303,7 @@ export const snapshotMachine = setup({
       type: "final",
       description: "Gone. The record and its log stay readable for the retention time.",
       tags: ["removed", "imageless", "gone"],
-      meta: { unchanged: ["DELETE"], refuses: { ...ending, IMAGE_GONE: "SNAPSHOT_DELETED" } }
+      meta: { unchanged: ["DELETE", "SUPERSEDED"], refuses: { ...ending, IMAGE_GONE: "SNAPSHOT_DELETED" } }
     }
   }
 })

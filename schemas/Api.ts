@@ -5,6 +5,7 @@ import { AuditGroup } from "./Audit.ts"
 import { CooperativeGroup } from "./Cooperative.ts"
 import { EventsGroup } from "./Event.ts"
 import { FilesGroup } from "./Files.ts"
+import { ImagesGroup } from "./Image.ts"
 import { LogsGroup } from "./Logs.ts"
 import { AccountGroup } from "./Me.ts"
 import { OperationsGroup } from "./Operation.ts"
@@ -24,6 +25,7 @@ export class Api extends HttpApi.make("atoll")
   .add(WorkspacesGroup)
   .add(SandboxesGroup)
   .add(SnapshotsGroup)
+  .add(ImagesGroup)
   .add(OperationsGroup)
   .add(ProcessesGroup)
   .add(TerminalsGroup)

@@ -61,6 +61,14 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     cause: "The Idempotency-Key already belongs to a request with another body or path.",
     next: "Use a new key for a new request. Send the same key only to repeat the same request."
   },
+  IMAGE_NOT_READY: {
+    cause: "The image is still being pulled, has failed, or is being deleted. `details.status` has its state.",
+    next: "While it is `pulling`, read it until it is `ready`. A `failed` one says why in `statusReason`: mend that, and pull another one."
+  },
+  IMAGE_IN_USE: {
+    cause: "Sandboxes or snapshots that are not deleted have this image. `details` says how many of each.",
+    next: "Delete these Sandboxes and snapshots, and then the image."
+  },
   SNAPSHOT_NOT_READY: {
     cause: "The snapshot is still being made, has failed, or is being deleted. `details.status` has its state.",
     next: "While it is `creating`, read it until it is `ready`. A `failed` one says why in `statusReason`: take another one."
@@ -69,8 +77,23 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     cause: "The Sandbox boots, is being stopped or deleted, or never had a volume. `details.status` has its state.",
     next: "Repeat the call once the Sandbox runs, sleeps or is stopped."
   },
+  SANDBOX_CANNOT_ROLL_BACK: {
+    cause:
+      "The Sandbox boots, is being stopped, rolled back or deleted, or its first boot failed. `details.status` has its state.",
+    next: "Repeat the call once the Sandbox runs, sleeps or is stopped."
+  },
+  SNAPSHOT_DOES_NOT_FIT: {
+    cause:
+      "A Sandbox keeps its workspace, runtime, host and the size of its volume in a rollback, and the snapshot's differs. `details.differs` says which.",
+    next: "Choose another snapshot, give the Sandbox a volume as large as the snapshot's, or create a new Sandbox with `snapshotId`."
+  },
+  NO_SNAPSHOT_AT_REVISION: {
+    cause: "The Sandbox has no ready snapshot that was taken at `atRevision` or before it.",
+    next: "Send an `atRevision` of at least `details.oldestRevision`, or leave it out: the fork begins from a new snapshot. `checkpoints` of a Sandbox take snapshots by themselves."
+  },
   MEMORY_NOT_SUPPORTED: {
-    cause: "The request asks for a snapshot with memory and processes, which the runtime of the Sandbox cannot take.",
+    cause:
+      "The request asks for a snapshot with memory and processes, which the runtime of the Sandbox cannot take: only virtual machines can, on QEMU 8.2 or newer.",
     next: "Send `memory` false, or leave it out: the snapshot has the volume."
   },
   WORKSPACE_QUOTA_EXCEEDED: {
@@ -149,6 +172,10 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   STORAGE_LIMIT_REACHED: {
     cause: "The volumes of the workspace use its storage limit, and another volume does not fit.",
     next: "Delete a Sandbox of the workspace, or use another workspace."
+  },
+  IMAGE_LIMIT_REACHED: {
+    cause: "The account has reached its number of images, which is `details.limit`. Failed ones count.",
+    next: "Delete an image that no Sandbox needs."
   },
   SNAPSHOT_LIMIT_REACHED: {
     cause: "The account has reached its number of snapshots, which is `details.limit`. Failed ones count.",

@@ -8,8 +8,9 @@
  */
 import { Effect, Schema, SchemaAST } from "effect"
 import { plain, withDetails } from "./ErrorShape.ts"
+import { ImageInUse, ImageLimitReached, ImageNotReady } from "./ImageErrors.ts"
 import { MemoryInUse } from "./SandboxProfile.ts"
-import { MemoryNotSupported, SandboxNotCapturable, SnapshotLimitReached, SnapshotNotReady } from "./SnapshotErrors.ts"
+import { snapshotErrors } from "./SnapshotErrors.ts"
 
 /** One fault of a request. `path` starts at the body's root, or names the header or parameter. */
 export const Issue = Schema.Struct({
@@ -360,9 +361,10 @@ export const errors = {
   METHOD_NOT_ALLOWED: MethodNotAllowed,
   EXECUTION_TIMEOUT: ExecutionTimeout,
   IDEMPOTENCY_CONFLICT: IdempotencyConflict,
-  SNAPSHOT_NOT_READY: SnapshotNotReady,
-  SANDBOX_NOT_CAPTURABLE: SandboxNotCapturable,
-  MEMORY_NOT_SUPPORTED: MemoryNotSupported,
+  IMAGE_NOT_READY: ImageNotReady,
+  IMAGE_IN_USE: ImageInUse,
+  IMAGE_LIMIT_REACHED: ImageLimitReached,
+  ...snapshotErrors,
   WORKSPACE_QUOTA_EXCEEDED: WorkspaceQuotaExceeded,
   WORKSPACE_NOT_EMPTY: WorkspaceNotEmpty,
   MEMORY_IN_USE: MemoryInUse,
@@ -382,7 +384,6 @@ export const errors = {
   UNSUPPORTED_MEDIA_TYPE: UnsupportedMediaType,
   SANDBOX_LIMIT_REACHED: SandboxLimitReached,
   STORAGE_LIMIT_REACHED: StorageLimitReached,
-  SNAPSHOT_LIMIT_REACHED: SnapshotLimitReached,
   RATE_LIMITED: RateLimited,
   INTERNAL: Internal,
   UNSUPPORTED_BY_RUNTIME: UnsupportedByRuntime,

@@ -1,8 +1,8 @@
 /** Forks of a Sandbox, and what came from what. */
 import { Schema } from "effect"
-import { SandboxId, SnapshotId } from "./Identifiers.ts"
+import { OperationId, SandboxId, SnapshotId } from "./Identifiers.ts"
 import { GivenLifetime } from "./Lifetime.ts"
-import { forkMax, lineageParentsMax } from "./Limits.ts"
+import { forkMax, lineageParentsMax, missingOperationsMax } from "./Limits.ts"
 import { withDefault } from "./Optional.ts"
 import { instantOrNull, NextCursor } from "./Query.ts"
 import { Sandbox, SandboxMetadata, SandboxName } from "./Sandbox.ts"
@@ -25,10 +25,16 @@ export const ForkRequest = Schema.Struct({
         "Their names, in order; null in it: no name. At most `count`; those without an entry are called as the source is."
     })
   ),
+  atRevision: Schema.optionalKey(
+    Schema.NullOr(Schema.Int.check(Schema.isGreaterThanOrEqualTo(1))).annotate({
+      description:
+        "A revision of the Sandbox's transition log: no snapshot is taken; the newest ready one at or before that revision is used, also of a deleted Sandbox. `missing` says what it does not contain. Not together with expiresAt. Absent or null: a new snapshot of now."
+    })
+  ),
   memory: withDefault(
     Schema.Boolean,
     false,
-    "true: with the memory and the running processes. No runtime of this server can do that yet: 422."
+    "true: with the memory, so that each goes on with the running processes. Only of a virtual machine (else 422) that runs or sleeps (else 409)."
   ),
   metadata: Schema.optionalKey(
     Schema.NullOr(SandboxMetadata).annotate({ description: "Of each. Absent or null: the source's." })
@@ -54,10 +60,25 @@ export const RefusedFork = Schema.Struct({
 }).annotate({ identifier: "RefusedFork", description: "One Sandbox of a fork that was not made." })
 export interface RefusedFork extends Schema.Schema.Type<typeof RefusedFork> {}
 
+export const MissingInFork = Schema.Struct({
+  transitions: Schema.Int.annotate({
+    description: "Transitions of the Sandbox after the snapshot's revision, up to atRevision."
+  }),
+  operations: Schema.Array(OperationId).annotate({
+    description: `Operations that began or ended after the snapshot was asked for, and before the Sandbox's next revision after atRevision: the newest ${missingOperationsMax}, newest first, of those whose records are kept.`
+  }),
+  operationCount: Schema.Int.annotate({ description: "How many such operations there are." })
+}).annotate({
+  identifier: "MissingInFork",
+  description: "What happened in the Sandbox up to atRevision and is not in the snapshot."
+})
+export interface MissingInFork extends Schema.Schema.Type<typeof MissingInFork> {}
+
 export const ForkResponse = Schema.Struct({
   snapshot: Snapshot,
   sandboxes: Schema.Array(Sandbox).annotate({ description: "Those that were made, in order." }),
-  refused: Schema.Array(RefusedFork).annotate({ description: "Those that were not, in order." })
+  refused: Schema.Array(RefusedFork).annotate({ description: "Those that were not, in order." }),
+  missing: Schema.NullOr(MissingInFork).annotate({ description: "Of a fork at a revision; else null." })
 }).annotate({
   identifier: "ForkResponse",
   description: "The snapshot of a fork, and the Sandboxes that were made of it."

@@ -39,6 +39,36 @@ export const ofSnapshot = {
   )
 }
 
+/** Of an image. */
+export const ofImage = {
+  "idempotency-key": Schema.optionalKey(
+    IdempotencyKey.annotate({
+      description:
+        "Names this request. A repeated key with the same body gives the original image, with another one 409. Without one, a repetition pulls another image. A key lives as long as what it made, and at least 24 hours."
+    })
+  )
+}
+
+/** Of a rollback: repeated it rolls back once. */
+export const ofRollback = {
+  "idempotency-key": Schema.optionalKey(
+    IdempotencyKey.annotate({
+      description:
+        "Names this rollback. A repeated key with the same Sandbox and body rolls nothing back a second time, also after later ones; with another one 409. A key lives as long as its Sandbox, and at least 24 hours."
+    })
+  )
+}
+
+/** Of the import of a snapshot. */
+export const ofImport = {
+  "idempotency-key": Schema.optionalKey(
+    IdempotencyKey.annotate({
+      description:
+        "Names this request. A repeated key with the same query and the same head of the file (what the snapshot is) gives the original snapshot without reading the rest; with another one 409. Without one, a repetition imports another snapshot. A key lives as long as what it made, and at least 24 hours."
+    })
+  )
+}
+
 /** The issue of a create without a key whose Sandbox would be a virtual machine. */
 export const requiredForVm = `Required for a Sandbox of the runtime vm. ${example}`
 

@@ -20,6 +20,7 @@ export const WorkspaceId = prefixed("wsp_", "WorkspaceId", "The id of a workspac
 export const SandboxId = prefixed("sbx_", "SandboxId", "The id of a Sandbox; ids sort by age.")
 export const VolumeId = prefixed("vol_", "VolumeId", "The id of a volume.")
 export const SnapshotId = prefixed("snp_", "SnapshotId", "The id of a snapshot; ids sort by age.")
+export const ImageId = prefixed("img_", "ImageId", "The id of an image; ids sort by age.")
 export const EndpointId = prefixed("ep_", "EndpointId", "The id of a grant of SSH connections.")
 export const SessionId = prefixed("ses_", "SessionId", "The id of a session of the console.")
 

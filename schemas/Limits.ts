@@ -86,6 +86,15 @@ export const cooperativeKeysMax = 4
 export const forkMax = 100
 /** How long the snapshot of a fork is kept, where nothing else is asked for. */
 export const forkSnapshotSeconds = 86_400
+/** How long the volume that a rollback replaced is kept as a snapshot. */
+export const keptSnapshotSeconds = 86_400
+/** Of the checkpoints of a Sandbox: the time between two, and how many stay. */
+export const checkpointsMinSeconds = 60
+export const checkpointsMaxSeconds = 604_800
+export const checkpointsKeepMax = 100
+export const checkpointsKeepDefault = 5
+/** Operations that the answer of a fork at a revision names. */
+export const missingOperationsMax = 100
 /** How far back a lineage is followed. */
 export const lineageParentsMax = 100
 
@@ -106,6 +115,11 @@ export const terminalsPerSandbox = 16
 
 /** For a stream of events without other events. */
 export const heartbeatSeconds = 15
+
+/** Of an image: registry, repository, tag and digest. */
+export const imageReferenceMaxCharacters = 512
+export const registryUsernameMaxCharacters = 255
+export const registryPasswordMaxCharacters = 4096
 
 /** Of `wait=running`. */
 export const runningWaitSeconds = 30

@@ -5,7 +5,10 @@
  * test/service/api/http/openapiExamples.test.ts holds each to its schema and sends the requests to the service.
  */
 import { tarMediaType } from "./Files.ts"
+import { imageExamples, madeOfNothing } from "./ImageExamples.ts"
 import { snapshotExamples } from "./SnapshotExamples.ts"
+import { snapshotMediaType } from "./SnapshotFile.ts"
+import { cost, profileBounds } from "./samples/amounts.ts"
 import {
   accountId,
   apiKeyId,
@@ -48,20 +51,6 @@ const transition = {
 
 const entry = { name: "main.py", type: "file", sizeBytes: 13, mode: "0644", modifiedAt: began }
 
-const cost = {
-  key: sandboxId,
-  name: "analysis",
-  microUsd: 14_430,
-  sandboxSeconds: 3600,
-  components: { vcpuMicroUsd: 10_080, memoryMicroUsd: 4050, volumeMicroUsd: 300, snapshotMicroUsd: 0 }
-}
-
-const profileBounds = {
-  vcpus: { minimum: 0.1, maximum: 4, default: 1 },
-  memoryBytes: { minimum: 256 * mebibyte, maximum: 4 * gibibyte, default: 512 * mebibyte },
-  diskBytes: { minimum: 256 * mebibyte, maximum: 16 * gibibyte, default: gibibyte }
-}
-
 export const written: Record<string, unknown> = {
   Me: {
     account: { id: accountId, name: "Example", email: "ada@example.com", createdAt: made },
@@ -95,8 +84,9 @@ export const written: Record<string, unknown> = {
     statusReason: null,
     networkEnabled: true,
     volume: { id: `vol_${unique}`, sizeBytes: gibibyte },
-    snapshotId: null,
+    ...madeOfNothing,
     generation: 1,
+    rollback: null,
     metadata: { team: "blue" },
     envNames: ["API_TOKEN"],
     lifetime: {
@@ -107,6 +97,8 @@ export const written: Record<string, unknown> = {
       idleStopAt: later,
       deleteAt: null
     },
+    checkpoints: { everySeconds: 3600, onStop: true, keep: 5, nextAt: later },
+    lastCheckpoint: { at: began, snapshotId: `snp_${unique}`, error: null },
     createdAt: made,
     updatedAt: began,
     startedAt: began,
@@ -120,7 +112,8 @@ export const written: Record<string, unknown> = {
     networkEnabled: true,
     metadata: { team: "blue" },
     env: { API_TOKEN: "a secret" },
-    lifetime: { stopAfterIdleSeconds: 1800, deleteAfterStoppedSeconds: 86_400 }
+    lifetime: { stopAfterIdleSeconds: 1800, deleteAfterStoppedSeconds: 86_400 },
+    checkpoints: { everySeconds: 3600, onStop: true }
   },
   UpdateSandboxRequest: {
     metadata: { team: "green", draft: null },
@@ -129,6 +122,7 @@ export const written: Record<string, unknown> = {
   },
   StartSandboxRequest: {},
   ...snapshotExamples,
+  ...imageExamples,
   ExecuteRequest: { ...command, env: { LANG: "C.UTF-8" }, timeoutSeconds: 10 },
   ExecutionResult: {
     exitCode: 0,
@@ -282,7 +276,7 @@ export const written: Record<string, unknown> = {
     ]
   },
   WalletTransaction: {
-    snapshotId: null,
+    ...madeOfNothing,
     id: `txn_${unique}`,
     at: made,
     postedAt: began,
@@ -437,7 +431,7 @@ export const withExample = (
             example:
               mediaType === "application/octet-stream"
                 ? fileContent
-                : mediaType === tarMediaType
+                : mediaType === tarMediaType || mediaType === snapshotMediaType
                   ? archiveContent
                   : mediaType === "text/event-stream"
                     ? streams[operationId]

@@ -2,6 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authorized, MayBeLarge, OptionalBody, QueryPrefix, RequiredScope } from "./Access.ts"
+import { GivenCheckpoints, LastCheckpoint, SandboxCheckpoints } from "./Checkpoints.ts"
 import {
   CreditExhausted,
   IdempotencyConflict,
@@ -17,7 +18,8 @@ import {
   UnsupportedMediaType
 } from "./Errors.ts"
 import * as IdempotencyKey from "./IdempotencyKey.ts"
-import { SandboxId, SnapshotId, VolumeId, WorkspaceId } from "./Identifiers.ts"
+import { ImageId, SandboxId, SnapshotId, VolumeId, WorkspaceId } from "./Identifiers.ts"
+import { ImageNotReady } from "./ImageErrors.ts"
 import { GivenLifetime, SandboxLifetime } from "./Lifetime.ts"
 import {
   metadataKeyMaxCharacters,
@@ -30,32 +32,13 @@ import {
   sandboxEnvMaxPairs,
   sandboxEnvNameMaxCharacters
 } from "./Limits.ts"
-import { oneOf } from "./OneOf.ts"
 import { orNull, withDefault } from "./Optional.ts"
 import { Cursor, integer, NextCursor, page, several } from "./Query.ts"
 import { MemoryInUse, profileOfCreate, profileOfUpdate, SandboxProfile } from "./SandboxProfile.ts"
+import { SandboxStatus } from "./SandboxStatus.ts"
 import { SnapshotNotReady } from "./SnapshotErrors.ts"
 import { isCharactersBetween, isMatching, isPlainText, Timestamp } from "./Text.ts"
 import { SandboxHistory, TransitionList } from "./Transition.ts"
-
-export const sandboxStatuses = [
-  "pending",
-  "running",
-  "stopping",
-  "stopped",
-  "sleeping",
-  "deleting",
-  "deleted",
-  "expired",
-  "failed"
-] as const
-
-export const SandboxStatus = oneOf(
-  "SandboxStatus",
-  sandboxStatuses,
-  "What it does now. deleted, expired (a limit refused it) and failed are final; stopped and sleeping ones can be started."
-)
-export type SandboxStatus = typeof SandboxStatus.Type
 
 export const Reason = Schema.Struct({
   code: Schema.String.annotate({ description: "For programs." }),
@@ -76,6 +59,21 @@ const SandboxVolume = Schema.Struct({
   sizeBytes: Schema.Int.annotate({ description: "Its size, full or empty." })
 }).annotate({ identifier: "SandboxVolume", description: "What holds /workspace; it stays when the Sandbox stops." })
 
+export const SandboxRollback = Schema.Struct({
+  snapshotId: SnapshotId,
+  keptSnapshotId: Schema.NullOr(SnapshotId).annotate({
+    description: "What its volume before became, which may be deleted meanwhile; null: that was given up."
+  }),
+  outcome: Schema.Literals(["open", "done", "failed"]).annotate({
+    description: "open: under way. done: the volume is the snapshot's. failed: it is as it was."
+  }),
+  reason: Schema.NullOr(Reason).annotate({ description: "Of one that failed." }),
+  requestedAt: Timestamp.annotate({ description: "When it was accepted." })
+}).annotate({
+  identifier: "SandboxRollback",
+  description: "What became of a Sandbox's last rollback; snapshotId: whose volume it was to get."
+})
+
 export const Sandbox = Schema.Struct({
   id: SandboxId,
   workspaceId: WorkspaceId,
@@ -93,12 +91,20 @@ export const Sandbox = Schema.Struct({
   snapshotId: Schema.NullOr(SnapshotId).annotate({
     description: "The snapshot of which its volume was made, which may be deleted meanwhile; null: it started empty."
   }),
-  generation: Schema.Int.annotate({ description: "1 for the first boot, +1 for each later boot." }),
+  imageId: Schema.NullOr(ImageId).annotate({
+    description: "The image that is its root file system; null: its host's own."
+  }),
+  generation: Schema.Int.annotate({
+    description: "1 for the first boot, +1 for each later boot, and for a rollback that leaves it stopped."
+  }),
+  rollback: Schema.NullOr(SandboxRollback).annotate({ description: "The last rollback; null: it never had one." }),
   metadata: Metadata,
   envNames: Schema.Array(Schema.String).annotate({
     description: "The names of the variables that every command is given, sorted. Their values are never told."
   }),
   lifetime: SandboxLifetime,
+  checkpoints: Schema.NullOr(SandboxCheckpoints).annotate({ description: "null: it takes no snapshots by itself." }),
+  lastCheckpoint: Schema.NullOr(LastCheckpoint).annotate({ description: "null: none was due yet." }),
   createdAt: Timestamp.annotate({ description: "When it was accepted." }),
   updatedAt: Timestamp.annotate({
     description: "When its status last changed, or another start or stop was accepted while it was stopping."
@@ -167,10 +173,21 @@ export const CreateSandboxRequest = Schema.Struct({
   metadata: withDefault(SandboxMetadata, {}, "Pairs of text of your own, by which lists can be filtered."),
   env: withDefault(SandboxEnv, {}, envMeaning),
   lifetime: orNull(GivenLifetime, "What ends it by itself. Absent or null, as each part of it: nothing does."),
+  checkpoints: Schema.optionalKey(
+    Schema.NullOr(GivenCheckpoints).annotate({
+      description: "Which snapshots it takes by itself. Absent or null, or with neither everySeconds nor onStop: none."
+    })
+  ),
   snapshotId: Schema.optionalKey(
     Schema.NullOr(SnapshotId).annotate({
       description:
         "An own snapshot that is ready: the volume begins as a copy of it, as large as it was, on its host. Its variables come along; those of `env` win by name. The runtime is the snapshot's. Absent or null: the volume starts empty."
+    })
+  ),
+  imageId: Schema.optionalKey(
+    Schema.NullOr(ImageId).annotate({
+      description:
+        "An own image that is ready: it is the root file system, for good, read-only but for what is mounted there. Its variables become the Sandbox's; those of `env` win by name. Its working directory, user, entry point and ports mean nothing: commands begin in /workspace. Not together with snapshotId: a snapshot brings the image of its Sandbox along. Absent or null: the host's own root."
     })
   )
 }).annotate({ identifier: "CreateSandboxRequest", description: "A Sandbox to make, and in which workspace." })
@@ -193,6 +210,10 @@ export const UpdateSandboxRequest = Schema.Struct({
   lifetime: changed(
     GivenLifetime,
     "By part: one that is absent stays, one with null is removed. null: all are. Time counts from the boot (stopAfterSeconds) and from the stop (deleteAfterStoppedSeconds), not from this change: an instant that has passed already takes effect immediately. An idle time counts from this change at the earliest."
+  ),
+  checkpoints: changed(
+    GivenCheckpoints,
+    "By part: one that is absent stays, one with null is as it would be by default. null, or neither everySeconds nor onStop in the end: none are taken; those that there are stay until the Sandbox is deleted. everySeconds counts from this change."
   )
 }).annotate({
   identifier: "UpdateSandboxRequest",
@@ -284,14 +305,14 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
         ),
         SandboxResponse.annotate({ description: "Accepted durably; it is being made." }).pipe(HttpApiSchema.status(202))
       ],
-      error: [...jsonBody, ...limits, IdempotencyConflict, SnapshotNotReady, ...reached]
+      error: [...jsonBody, ...limits, IdempotencyConflict, SnapshotNotReady, ImageNotReady, ...reached]
     })
       .annotate(RequiredScope, "sandbox:create")
       .annotateMerge(
         OpenApi.annotations({
           identifier: "createSandbox",
           summary: "Create a Sandbox",
-          description: `Answers 202 immediately with a pending Sandbox. With \`wait=running\`, the first answer is like that of a repeated request: 201 as soon as it runs (or has failed, stopped or been deleted meanwhile: see its status), 429 when a limit refused it, or after ${runningWaitSeconds} s, 202 if it is still pending. A repeated Idempotency-Key recovers the same Sandbox: 202 while pending, 201 afterwards with the status that it has, 429 with the reason when a limit refused it; 409 with another request. A limit that is known before the boot answers 429, used up credit 402, networkEnabled on a server whose Sandboxes cannot have a network 501, a runtime that it does not offer 501, and each keeps nothing. With snapshotId: 404 for a snapshot that is not the account's, 409 for one that is not ready, 400 for another runtime than its own; a Sandbox whose snapshot turns out to be lost before its first boot is \`failed\`, with the reason.`
+          description: `Answers 202 immediately with a pending Sandbox. With \`wait=running\`, the first answer is like that of a repeated request: 201 as soon as it runs (or has failed, stopped or been deleted meanwhile: see its status), 429 when a limit refused it, or after ${runningWaitSeconds} s, 202 if it is still pending. A repeated Idempotency-Key recovers the same Sandbox: 202 while pending, 201 afterwards with the status that it has, 429 with the reason when a limit refused it; 409 with another request. A limit that is known before the boot answers 429, used up credit 402, networkEnabled on a server whose Sandboxes cannot have a network 501, a runtime that it does not offer 501, and each keeps nothing. With snapshotId: 404 for a snapshot that is not the account's, 409 for one that is not ready, 400 for another runtime than its own. Of a snapshot with memory it goes on with the processes that are in it, under its own id, host name, machine id, random numbers and clock; it has that machine's vCPUs, memory and network, else 400. Its connections to other hosts are broken. No operation of it names those processes: they are in its list of processes, and end with its next stop. Where the host's virtual machine software has changed since, it boots from the volume alone. A Sandbox whose snapshot turns out to be lost before its first boot is \`failed\`, with the reason.`
         })
       ),
     HttpApiEndpoint.get("getSandbox", "/sandboxes/:id", {
@@ -317,7 +338,7 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
       .annotateMerge(
         OpenApi.annotations({
           identifier: "updateSandbox",
-          summary: "Change a Sandbox's name, metadata, variables, sizes or lifetime",
+          summary: "Change a Sandbox's name, metadata, variables, sizes, lifetime or checkpoints",
           description:
             "All of it or nothing, in every state except deleting, deleted and expired. Changes of several callers are applied one after the other, each by key. To set deleteAfterStoppedSeconds the key also needs the scope `sandbox:delete`. A larger volume must fit the workspace's storage, else 429. Repeated: the same. deleting, expired: 502."
         })

@@ -19,13 +19,23 @@ import * as IdempotencyKey from "./IdempotencyKey.ts"
 import { SandboxId, SnapshotId } from "./Identifiers.ts"
 import { orNull, withDefault } from "./Optional.ts"
 import { instantOrNull, NextCursor, page, several } from "./Query.ts"
+import { RollbackRequest, RollbackResponse } from "./Rollback.ts"
 import { SandboxName } from "./Sandbox.ts"
-import { MemoryNotSupported, SandboxNotCapturable, SnapshotLimitReached, SnapshotNotReady } from "./SnapshotErrors.ts"
+import {
+  MemoryNotSupported,
+  NoSnapshotAtRevision,
+  SandboxCannotRollBack,
+  SandboxNotCapturable,
+  SnapshotDoesNotFit,
+  SnapshotLimitReached,
+  SnapshotNotReady
+} from "./SnapshotErrors.ts"
+import { exportSnapshot, importSnapshot } from "./SnapshotFile.ts"
 import { Snapshot, SnapshotResponse, SnapshotStatus } from "./SnapshotRecord.ts"
 import { TransitionList } from "./Transition.ts"
 
 export const memoryMeaning =
-  "true: the memory and the running processes, too. No runtime of this server can do that yet: 422."
+  "true: the memory and the running processes, too, of the same instant. Only of a virtual machine (else 422) that runs or sleeps (else 409)."
 
 export const CreateSnapshotRequest = Schema.Struct({
   name: orNull(SandboxName, "For people; names need not be unique. Absent or null: none."),
@@ -87,9 +97,9 @@ const snapshotCalls = HttpApiGroup.make("snapshots").add(
     .annotateMerge(
       OpenApi.annotations({
         identifier: "createSnapshot",
-        summary: "Take a snapshot of a Sandbox's volume",
+        summary: "Take a snapshot of a Sandbox's volume, or of its memory, too",
         description:
-          "Of a Sandbox that runs, sleeps or is stopped; in any other status 409 SANDBOX_NOT_CAPTURABLE. Answers immediately: `creating` until its host has the whole image, then `ready`, or `failed` with the reason. A Sandbox that runs goes on; its writers wait for a moment (`pausedMs`). What a program has not yet written to its files is not in the image. The snapshot stays on the host of its Sandbox and outlives it. An account has so many at a time (429 SNAPSHOT_LIMIT_REACHED), and the bytes that they occupy count toward the storage limit of the workspace. A repeated Idempotency-Key gives the same snapshot."
+          "Of a Sandbox that runs, sleeps or is stopped; in any other status 409 SANDBOX_NOT_CAPTURABLE. Answers immediately: `creating` until its host has the whole image, then `ready`, or `failed` with the reason. A Sandbox that runs goes on; its writers wait for a moment (`pausedMs`). What a program has not yet written to its files is not in the image. With `memory`, the memory is saved while the Sandbox runs, and it stands still for the last part of that: its processes, connections and operations go on afterwards. The snapshot stays on the host of its Sandbox and outlives it. An account has so many at a time (429 SNAPSHOT_LIMIT_REACHED), and the bytes that they occupy count toward the storage limit of the workspace. A repeated Idempotency-Key gives the same snapshot."
       })
     ),
   HttpApiEndpoint.get("listSnapshots", "/snapshots", {
@@ -159,12 +169,14 @@ const snapshotCalls = HttpApiGroup.make("snapshots").add(
 
 export class SnapshotsGroup extends snapshotCalls
   .add(
+    exportSnapshot,
+    importSnapshot,
     HttpApiEndpoint.post("forkSandbox", "/sandboxes/:id/fork", {
       params: { id: SandboxId },
       headers: IdempotencyKey.required,
       payload: ForkRequest,
       success: ForkResponse.pipe(HttpApiSchema.status(202)),
-      error: taken
+      error: [...taken, NoSnapshotAtRevision]
     })
       .annotate(RequiredScope, "sandbox:create")
       .annotate(OptionalBody, true)
@@ -173,7 +185,35 @@ export class SnapshotsGroup extends snapshotCalls
           identifier: "forkSandbox",
           summary: "Make copies of a Sandbox",
           description:
-            "One snapshot, and as many new Sandboxes of it: all begin with the same volume. Each is created for itself, as by createSandbox with snapshotId: under the limits, the credit and the room of the hosts. Those that are refused are in `refused`; the others are `pending` until the snapshot is ready and they have booted, and `failed` if it fails. They have the source's workspace, runtime, network and variables. A repeated Idempotency-Key gives the same snapshot, Sandboxes and refusals. A fork that was cut off goes on when it is repeated."
+            "One snapshot, and as many new Sandboxes of it: all begin with the same volume. Each is created for itself, as by createSandbox with snapshotId: under the limits, the credit and the room of the hosts. Those that are refused are in `refused`; the others are `pending` until the snapshot is ready and they have booted, and `failed` if it fails. They have the source's workspace, runtime, network and variables. A repeated Idempotency-Key gives the same snapshot, Sandboxes and refusals. A fork that was cut off goes on when it is repeated. With atRevision it begins from the past: of the snapshots of that Sandbox that are ready, checkpoints or not, the newest at or before that revision is used; 409 NO_SNAPSHOT_AT_REVISION where there is none. A fork takes no checkpoints unless it is changed to."
+        })
+      ),
+    HttpApiEndpoint.post("rollbackSandbox", "/sandboxes/:id/rollback", {
+      params: { id: SandboxId },
+      headers: IdempotencyKey.ofRollback,
+      payload: RollbackRequest,
+      success: RollbackResponse.pipe(HttpApiSchema.status(202)),
+      error: [
+        ...jsonBody,
+        CreditExhausted,
+        ScopeRequired,
+        NotFound,
+        IdempotencyConflict,
+        SnapshotLimitReached,
+        StorageLimitReached,
+        SandboxUnavailable,
+        SandboxCannotRollBack,
+        SnapshotDoesNotFit,
+        SnapshotNotReady
+      ]
+    })
+      .annotate(RequiredScope, "sandbox:create")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "rollbackSandbox",
+          summary: "Give a Sandbox the volume of a snapshot",
+          description:
+            "The same Sandbox with the files of then, and everything else as it is: name, metadata, variables, sizes, lifetime. A Sandbox that runs or sleeps is stopped first: its operations become failed with SANDBOX_ROLLED_BACK, previews and accesses close. Its volume is kept as a snapshot (`kept`), taken once nothing writes to it any more; then it is `restoring` while its host replaces the volume, whole or not at all. It boots again if it ran or slept, and stays stopped if it was; either way its generation is one higher. A start or stop meanwhile says what it does afterwards; a deletion wins. `rollback` of the Sandbox tells the outcome: if the present volume cannot be kept, or its host has no room, nothing is changed. In any other status, failed too: 409 SANDBOX_CANNOT_ROLL_BACK. A snapshot of another workspace, runtime or host, or a larger one: 409 SNAPSHOT_DOES_NOT_FIT."
         })
       ),
     HttpApiEndpoint.get("readSandboxLineage", "/sandboxes/:id/lineage", {

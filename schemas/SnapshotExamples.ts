@@ -11,18 +11,21 @@ export const snapshotExamples: Readonly<Record<string, unknown>> = {
   Snapshot: {
     id: snapshotId,
     sandboxId,
+    imported: false,
     workspaceId,
     sandboxRevision: 2,
     generation: 1,
     name: "before the migration",
     status: "ready",
     statusReason: null,
+    checkpoint: false,
     runtime: "namespace",
     profile,
     networkEnabled: true,
     metadata: { team: "blue" },
     envNames: ["API_TOKEN"],
     memory: false,
+    imageId: null,
     sizeBytes: gibibyte,
     storedBytes: 73_400_320,
     pausedMs: 12,
@@ -32,11 +35,13 @@ export const snapshotExamples: Readonly<Record<string, unknown>> = {
     deletedAt: null
   },
   ForkRequest: { count: 2, names: ["first try", "second try"], lifetime: { deleteAfterStoppedSeconds: 3600 } },
+  MissingInFork: { transitions: 3, operations: ["op_0123456789abcdef0123456789abcdef"], operationCount: 1 },
   RefusedFork: {
     index: 1,
     code: "SANDBOX_LIMIT_REACHED",
     message: "The account has as many Sandboxes as it may have, stopped ones included. Delete one first."
   },
+  RollbackRequest: { snapshotId },
   SandboxLineage: {
     parents: [],
     children: [{ snapshotId, sandboxId: otherSandboxId, createdAt: "2026-01-31T12:00:09.000Z" }],

@@ -84,7 +84,9 @@ export const innerKinds = ["operation", "preview", "serviceAccess", "connectionG
 export const InnerTransition = Schema.Struct({
   kind: Schema.Literals(innerKinds).annotate({ description: "What took it." }),
   actorId: Schema.String.annotate({ description: "Whose step it is: an operation's id; a preview's is not its id." }),
-  sandboxId: Schema.String.annotate({ description: "The Sandbox that it lived in." }),
+  sandboxId: Schema.String.annotate({
+    description: "The Sandbox that it lived in; empty for a snapshot that was imported."
+  }),
   ...Transition.fields
 }).annotate({
   identifier: "InnerTransition",

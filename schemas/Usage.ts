@@ -3,7 +3,7 @@ import { Effect, Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Authorized, RequiredScope } from "./Access.ts"
 import { InvalidRequest } from "./Errors.ts"
-import { SandboxId, SnapshotId } from "./Identifiers.ts"
+import { ImageId, SandboxId, SnapshotId } from "./Identifiers.ts"
 import { costGroupsMax, reportWindowMaxDays } from "./Limits.ts"
 import { instant, NextCursor, page } from "./Query.ts"
 import { Timestamp } from "./Text.ts"
@@ -24,7 +24,7 @@ export const Usage = Schema.Struct({
   memoryMibSeconds: seconds("That time, times the MiB of memory of each."),
   volumeMibSeconds: seconds("From a Sandbox's first boot to its deletion, times the MiB of its volume."),
   snapshotMibSeconds: seconds(
-    "Of each snapshot from when it was ready to its deletion, times the MiB that it stores (storedBytes)."
+    "Of each snapshot and image from when it was ready to its deletion, times the MiB that it stores (storedBytes)."
   ),
   cpuSeconds: Schema.NullOr(Schema.Finite).annotate({
     description: "CPU time that was really used, as measured. Null: not measured."
@@ -97,9 +97,11 @@ export const WalletTransaction = Schema.Struct({
   microUsd: microUsd("What it adds to the balance; usage and expiry are negative."),
   balanceMicroUsd: microUsd("The balance after it."),
   sandboxId: Schema.NullOr(SandboxId).annotate({
-    description: "Of usage and its reversal: whose. Of a snapshot's: the Sandbox that it was taken of."
+    description:
+      "Of usage and its reversal: whose. Of a snapshot's: the Sandbox that it was taken of; null: it was imported."
   }),
   snapshotId: Schema.NullOr(SnapshotId).annotate({ description: "Of usage of a snapshot and its reversal: whose." }),
+  imageId: Schema.NullOr(ImageId).annotate({ description: "Of usage of an image and its reversal: whose." }),
   period: Schema.NullOr(
     Schema.Struct({
       from: Timestamp.annotate({ description: "Inclusive." }),
@@ -128,7 +130,8 @@ export const costGroupings = ["sandbox", "day", "workspace"] as const
 
 export const Cost = Schema.Struct({
   key: Schema.String.annotate({
-    description: "The Sandbox's id, the workspace's id, or the UTC day.",
+    description:
+      "The Sandbox's id (an imported snapshot's own), the workspace's id, or the UTC day. Of an image: its own id, and `images` in the place of a workspace.",
     examples: ["2026-11-22"]
   }),
   name: Schema.NullOr(Schema.String).annotate({
@@ -141,7 +144,7 @@ export const Cost = Schema.Struct({
     memoryMicroUsd: microUsd("Memory, while running."),
     volumeMicroUsd: microUsd("Volumes, from the first boot to deletion."),
     snapshotMicroUsd: microUsd(
-      "What snapshots store, from when each was ready to its deletion. It counts for the Sandbox that it was taken of, even if that is deleted."
+      "What snapshots and images store, from when each was ready to its deletion. That of a snapshot counts for the Sandbox that it was taken of, even if that is deleted."
     )
   }).annotate({ description: "What it is made of." })
 }).annotate({ identifier: "Cost", description: "What one group of a report cost." })
@@ -174,7 +177,7 @@ export class UsageGroup extends HttpApiGroup.make("usage")
           description: [
             windowNote,
             "",
-            "- vCPUs, memory and volumes are counted as they were allocated, of deleted Sandboxes too, to the millisecond; snapshots by what they store; cpuSeconds was measured.",
+            "- vCPUs, memory and volumes are counted as they were allocated, of deleted Sandboxes too, to the millisecond; snapshots and images by what they store; cpuSeconds was measured.",
             "- Operations, executes and CPU time that retention has forgotten stay counted, by the UTC hour: all of an hour belongs to the window that holds the hour's begin. Windows that begin and end on the hour are exact for ever."
           ].join("\n")
         })
@@ -208,7 +211,7 @@ export class UsageGroup extends HttpApiGroup.make("usage")
           identifier: "listTransactions",
           summary: "What came into the account's wallet and what left it",
           description:
-            "Append-only: a mistake is reversed, never edited. Usage is posted when a Sandbox starts to run, stops or is deleted, when a snapshot is ready or deleted, and at each UTC midnight; what costs less than a micro-dollar leaves no separate transaction. Pages are stable while transactions are added."
+            "Append-only: a mistake is reversed, never edited. Usage is posted when a Sandbox starts to run, stops or is deleted, when a snapshot or an image is ready or deleted, and at each UTC midnight; what costs less than a micro-dollar leaves no separate transaction. Pages are stable while transactions are added."
         })
       ),
     HttpApiEndpoint.get("readCosts", "/usage/costs", {
@@ -234,7 +237,7 @@ export class UsageGroup extends HttpApiGroup.make("usage")
       .annotateMerge(
         OpenApi.annotations({
           identifier: "readCosts",
-          summary: "What the account's Sandboxes and their snapshots cost",
+          summary: "What the account's Sandboxes, their snapshots and its images cost",
           description: `${windowNote} Every grouping has the same total, posted or not. With \`sandboxId\`, all of it is of that Sandbox and its snapshots; one that is not the account's has cost nothing. More than ${costGroupsMax} costs in an answer: 400.`
         })
       )

@@ -21,6 +21,7 @@ export const servicePackages = {
   nft: "nftables",
   "mkfs.ext4": "e2fsprogs",
   "mkfs.xfs": "xfsprogs",
+  mksquashfs: "squashfs-tools",
   mount: "mount",
   nsenter: "util-linux",
   setpriv: "util-linux",
@@ -29,6 +30,7 @@ export const servicePackages = {
 
 /** The real clients and servers that tests use on both ends of Atoll. */
 const testPackages = {
+  "/bin/busybox": "busybox-static",
   curl: "curl",
   lxcfs: "lxcfs",
   psql: "postgresql-client",

@@ -6,6 +6,7 @@
 import { Context, Effect, Layer, Schema } from "effect"
 import { addressRanges, origin, peer, peers } from "./platform/setting/addresses.ts"
 import { reachableDataDir, vmCacheDir } from "./platform/setting/defaultFolders.ts"
+import { imageSettings } from "./platform/setting/imageSettings.ts"
 import {
   file,
   folder,
@@ -138,6 +139,8 @@ export const settings = {
   ),
   sandboxesPerAccount: integer("ATOLL_SANDBOXES_PER_ACCOUNT", 20, "Sandboxes of one account, stopped ones included."),
   snapshotsPerAccount: integer("ATOLL_SNAPSHOTS_PER_ACCOUNT", 100, "Snapshots of one account, failed ones included."),
+  ...imageSettings,
+  imagesPerAccount: integer("ATOLL_IMAGES_PER_ACCOUNT", 20, "Images of one account, failed ones included."),
   creditGraceSeconds: integer(
     "ATOLL_CREDIT_GRACE_SECONDS",
     60,

@@ -17,6 +17,25 @@ export const Lifetime = Schema.Struct({
 })
 export interface Lifetime extends Schema.Schema.Type<typeof Lifetime> {}
 
+/** The root file system that it has in place of its host's own. */
+export const SandboxImage = Schema.Struct({
+  imageId: Schema.String,
+  reference: Schema.String,
+  /** Of the manifest, for good. */
+  digest: Schema.String
+})
+export interface SandboxImage extends Schema.Schema.Type<typeof SandboxImage> {}
+/** Snapshots that it takes by itself. */
+export const Checkpoints = Schema.Struct({
+  /** While it runs; whole seconds, null: none by time. */
+  everySeconds: Schema.NullOr(Schema.Number),
+  /** One whenever it has stopped. */
+  onStop: Schema.Boolean,
+  /** How many that are ready stay. */
+  keep: Schema.Number
+})
+export interface Checkpoints extends Schema.Schema.Type<typeof Checkpoints> {}
+
 /** What it is allotted; vCPUs with tenths. */
 const Profile = Schema.Struct({ vcpus: Schema.Number, memoryBytes: Schema.Number, diskBytes: Schema.Number })
 
@@ -25,12 +44,29 @@ const changeable = {
   metadata: Schema.Record(Schema.String, Schema.String),
   env: Schema.NullOr(KeptEnv),
   lifetime: Schema.NullOr(Lifetime),
-  profile: Profile
+  profile: Profile,
+  /** Null: it takes none by itself. */
+  checkpoints: Schema.NullOr(Checkpoints)
 }
 
 /** What a client may change later. */
 export const Changeable = Schema.Struct(changeable)
 export interface Changeable extends Schema.Schema.Type<typeof Changeable> {}
+
+/** The last rollback of a Sandbox. */
+export const KeptRollback = Schema.Struct({
+  /** Names the request. */
+  rollbackId: Schema.String,
+  /** Whose volume it gets. */
+  snapshotId: Schema.String,
+  /** What its volume before becomes; null: that is given up. */
+  keptId: Schema.NullOr(Schema.String),
+  askedAt: Schema.Number,
+  /** open: it is under way. failed: the volume stays as it was. */
+  outcome: Schema.Literals(["open", "done", "failed"]),
+  /** Of one that failed. */
+  reason: Schema.NullOr(Reason)
+})
 
 export const SandboxContext = Schema.Struct({
   sandboxId: Schema.String,
@@ -46,7 +82,9 @@ export const SandboxContext = Schema.Struct({
   bootTimeoutMs: Schema.Number,
   /** Of which snapshot its volume was made; null: it started empty. */
   snapshotId: Schema.NullOr(Schema.String),
-  /** 1 for the first boot, +1 for each later one. */
+  /** Null: its host's own root. */
+  image: Schema.NullOr(SandboxImage),
+  /** 1 for the first boot, +1 for each later one, and for each rollback of a stopped one. */
   generation: Schema.Number,
   /** A start that arrived while stopping; it boots as soon as the runtime has stopped. */
   startRequested: Schema.Boolean,
@@ -60,9 +98,19 @@ export const SandboxContext = Schema.Struct({
   upAt: Schema.NullOr(Schema.Number),
   /** While its runtime exists: when its idleness is checked against its lifetime. */
   idleStopAt: Schema.NullOr(Schema.Number),
+  /** When the next checkpoint is due, unless the Sandbox boots or stops then: afterwards. Null: none is, before it runs again. */
+  checkpointAt: Schema.NullOr(Schema.Number),
+  /** It has run since the last checkpoint, so the volume may be another. */
+  ranSinceCheckpoint: Schema.Boolean,
+  /** When one was last due, and what came of it; neither a snapshot nor an error: it is being asked for. */
+  lastCheckpoint: Schema.NullOr(
+    Schema.Struct({ at: Schema.Number, snapshotId: Schema.NullOr(Schema.String), error: Schema.NullOr(Reason) })
+  ),
   /** 1 as it was created, +1 for each change by a client. */
   edition: Schema.Number,
   /** The changeable values that it was created with, once one was changed. */
-  madeWith: Schema.NullOr(Changeable)
+  madeWith: Schema.NullOr(Changeable),
+  /** The last one; null: it was never rolled back. */
+  rollback: Schema.NullOr(KeptRollback)
 })
 export interface SandboxContext extends Schema.Schema.Type<typeof SandboxContext> {}

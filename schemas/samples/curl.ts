@@ -24,7 +24,11 @@ export ATOLL_API_KEY=…
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** Bodies that are bytes, as files of the caller. */
-const bodyFiles: Readonly<Record<string, string>> = { writeFile: "main.py", uploadArchive: "src.tar" }
+const bodyFiles: Readonly<Record<string, string>> = {
+  writeFile: "main.py",
+  uploadArchive: "src.tar",
+  importSnapshot: "before.atoll"
+}
 
 /** Parameters that a reader of the sample wants, although the request works without them. */
 const wanted: Readonly<Record<string, string>> = {
@@ -85,7 +89,8 @@ export const curlSample = (method: string, path: string, operation: SampledOpera
     ...(key === undefined ? [] : [`-H "Idempotency-Key: ${keyText}"`]),
     ...(isSocket ? handshake : []),
     ...body,
-    ...(operationId === "downloadArchive" ? ["-o src.tar"] : [])
+    ...(operationId === "downloadArchive" ? ["-o src.tar"] : []),
+    ...(operationId === "exportSnapshot" ? ["-o before.atoll"] : [])
   ]
   const first = `curl${isStream || isSocket ? " -N" : ""}${methodOption(method, body)} ${targetOf(path, operation)}`
   return [first, ...options.map((option) => `  ${option}`)].join(" \\\n")

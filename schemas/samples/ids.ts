@@ -4,6 +4,7 @@ export const unique = "06a1b2c3d4e5f6g7h8j9kamnpq"
 export const accountId = `acc_${unique}`
 export const apiKeyId = `key_${unique}`
 export const sandboxId = `sbx_${unique}`
+export const imageId = `img_${unique}`
 export const snapshotId = `snp_${unique}`
 export const workspaceId = `wsp_${unique}`
 export const endpointId = `ep_${unique}`

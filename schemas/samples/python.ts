@@ -2,6 +2,7 @@
 import {
   endpointId,
   generationId,
+  imageId,
   operationId,
   previewId,
   processId,
@@ -41,6 +42,7 @@ with client.sandboxes.create(
     metadata={"team": "blue"},
     env={"API_TOKEN": "a secret"},
     lifetime=atoll.Lifetime(stop_after_idle_seconds=1800, delete_after_stopped_seconds=86400),
+    checkpoints=atoll.Checkpoints(every_seconds=3600, on_stop=True),
 ) as sandbox:
     print(sandbox.id)`,
   getSandbox: `sandbox = client.sandboxes.get("${sandboxId}")
@@ -70,8 +72,26 @@ print(answer.snapshot.id, answer.snapshot.status)`,
 print(len(page.snapshots), page.next_cursor)`,
   getSnapshot: `snapshot = client.api.get_snapshot("${snapshotId}").snapshot
 print(snapshot.status, snapshot.stored_bytes)`,
+  pullImage: `import uuid
+
+image = client.api.pull_image(
+    "registry.example.com/team/tools:1.4",
+    idempotency_key=str(uuid.uuid4()),
+    name="tools",
+).image
+print(image.id, image.status)`,
+  listImages: `page = client.api.list_images(status=["ready"], limit=100)
+print(len(page.images), page.next_cursor)`,
+  getImage: `image = client.api.get_image("${imageId}").image
+print(image.status, image.digest)`,
+  deleteImage: `client.api.delete_image("${imageId}")`,
+  listImageTransitions: `page = client.api.list_image_transitions("${imageId}", limit=100)
+print(len(page.transitions), page.next_cursor)`,
   updateSnapshot: `snapshot = client.api.update_snapshot("${snapshotId}", name="the last good one").snapshot`,
   deleteSnapshot: `client.api.delete_snapshot("${snapshotId}")`,
+  exportSnapshot: `client.snapshots.get("${snapshotId}").export("./before.atoll")`,
+  importSnapshot: `snapshot = client.snapshots.import_("./before.atoll", workspace_id="${workspaceId}")
+print(snapshot.id, snapshot.status)`,
   listSnapshotTransitions: `page = client.api.list_snapshot_transitions("${snapshotId}", limit=100)
 print(len(page.transitions), page.next_cursor)`,
   forkSandbox: `import uuid
@@ -83,6 +103,8 @@ forked = client.api.fork_sandbox(
     names=["first try", "second try"],
 )
 print(forked.snapshot.id, len(forked.sandboxes), len(forked.refused))`,
+  rollbackSandbox: inSandbox(`kept = sandbox.rollback("${snapshotId}")  # waits until it runs again
+print(sandbox.status, kept.id if kept else None)`),
   readSandboxLineage: `lineage = client.api.read_sandbox_lineage("${sandboxId}")
 print(len(lineage.parents), len(lineage.children))`,
 

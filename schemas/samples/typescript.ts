@@ -2,6 +2,7 @@
 import {
   endpointId,
   generationId,
+  imageId,
   operationId,
   previewId,
   processId,
@@ -50,7 +51,8 @@ await using sandbox = await atoll.sandboxes.create({
   lifetime: {
     stopAfterIdleSeconds: 1800,
     deleteAfterStoppedSeconds: 86400
-  }
+  },
+  checkpoints: { everySeconds: 3600, onStop: true }
 })`,
   getSandbox: `const sandbox = await atoll.sandboxes.get("${sandboxId}")
 console.log(sandbox.record.name, sandbox.status)`,
@@ -72,10 +74,23 @@ console.log(snapshot.id, snapshot.status)`,
   listSnapshots: `const { snapshots, nextCursor } = ${call("listSnapshots", `parameters: { sandboxId: "${sandboxId}", limit: 100 }`)}`,
   getSnapshot: `const { snapshot } = ${call("getSnapshot", `parameters: { id: "${snapshotId}" }`)}
 console.log(snapshot.status, snapshot.storedBytes)`,
+  pullImage: `const { image } = ${call("pullImage", `parameters: { "Idempotency-Key": crypto.randomUUID() },\nbody: { name: "tools", reference: "registry.example.com/team/tools:1.4" }`)}
+console.log(image.id, image.status)`,
+  listImages: `const { images, nextCursor } = ${call("listImages", `parameters: { status: ["ready"], limit: 100 }`)}`,
+  getImage: `const { image } = ${call("getImage", `parameters: { id: "${imageId}" }`)}
+console.log(image.status, image.digest)`,
+  deleteImage: call("deleteImage", `parameters: { id: "${imageId}" }`),
+  listImageTransitions: `const { transitions, nextCursor } = ${call("listImageTransitions", `parameters: { id: "${imageId}", limit: 100 }`)}`,
   updateSnapshot: `const { snapshot } = ${call("updateSnapshot", `parameters: { id: "${snapshotId}" },\nbody: { name: "the last good one", expiresAt: null }`)}`,
   deleteSnapshot: call("deleteSnapshot", `parameters: { id: "${snapshotId}" }`),
   listSnapshotTransitions: `const { transitions, nextCursor } = ${call("listSnapshotTransitions", `parameters: { id: "${snapshotId}", limit: 100 }`)}`,
+  exportSnapshot: `const snapshot = await atoll.snapshots.get("${snapshotId}")
+await snapshot.export("./before.atoll")`,
+  importSnapshot: `const imported = await atoll.snapshots.import("./before.atoll", { workspaceId: "${workspaceId}" })
+console.log(imported.id, imported.status)`,
   forkSandbox: `const { snapshot, sandboxes, refused } = ${call("forkSandbox", `parameters: { id: "${sandboxId}", "Idempotency-Key": crypto.randomUUID() },\nbody: { count: 2, names: ["first try", "second try"] }`)}`,
+  rollbackSandbox: inSandbox(`const kept = await sandbox.rollback("${snapshotId}") // waits until it runs again
+console.log(sandbox.status, kept?.id)`),
   readSandboxLineage: `const { parents, children } = ${call("readSandboxLineage", `parameters: { id: "${sandboxId}" }`)}`,
 
   execute: `// \`sandbox.run\` is the same for commands of any length.

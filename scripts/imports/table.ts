@@ -20,6 +20,7 @@ const resourceRooms: ReadonlyArray<readonly [room: string, imports: ReadonlyArra
   ["src/account/idempotency/", []],
   ["src/account/", ["src/wallet/"]],
   ["src/sandbox/", ["src/wallet/", "src/account/", "src/account/idempotency/"]],
+  ["src/image/", ["src/wallet/", "src/account/", "src/account/idempotency/", "src/sandbox/"]],
   ["src/snapshot/", ["src/wallet/", "src/account/", "src/account/idempotency/", "src/sandbox/"]],
   ["src/account/workspace/", ["src/account/", "src/account/idempotency/", "src/sandbox/"]],
   ["src/operation/process/", ["src/sandbox/"]],
@@ -192,11 +193,14 @@ export const importTable: ReadonlyArray<Place> = [
   },
   /** Runs on the machine that carries Sandboxes. What both drivers need of Linux stands once, in linux/. */
   { path: "src/host/linux/", places: ["src/runtime/", concurrency, fileLock, spawner, "schemas/", config] },
+  /** Images: from a registry to one read-only file system. */
+  { path: "src/host/image/", places: ["src/host/linux/", "src/runtime/", tar, "schemas/"] },
   { path: "src/host/simulated/", places: ["src/runtime/", "schemas/", config] },
   {
     path: "src/host/namespace/",
     places: [
       "src/host/linux/",
+      "src/host/image/",
       "src/runtime/",
       "src/runtime/agentClient/",
       concurrency,

@@ -37,6 +37,7 @@ export const machineFiles: ReadonlyMap<string, string> = new Map(
 const tagsOfPages: Readonly<Record<string, ReadonlyArray<string>>> = {
   connectionGrant: ["over"],
   host: ["removed"],
+  image: ["moving"],
   operation: ["open", "terminal", "waiting", "withdrawn"],
   preview: ["open", "over"],
   sandbox: ["asleep", "capturable", "gone", "inhabited", "removed", "startable", "up", "volumeless"],

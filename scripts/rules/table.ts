@@ -6,6 +6,7 @@ import { console } from "./table/console.ts"
 import { errors } from "./table/errors.ts"
 import { files } from "./table/files.ts"
 import { general } from "./table/general.ts"
+import { images } from "./table/images.ts"
 import { keys } from "./table/keys.ts"
 import { money } from "./table/money.ts"
 import { observe } from "./table/observe.ts"
@@ -21,6 +22,7 @@ export const table: ReadonlyArray<Section> = [
   workspaces,
   sandboxes,
   snapshots,
+  images,
   commands,
   files,
   access,

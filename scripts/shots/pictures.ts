@@ -133,6 +133,7 @@ export const picturesOf = ({ sandboxId, operations }: Life): ReadonlyArray<Pictu
       }
     },
     { name: "all-snapshots", path: "/snapshots", ready: text("before the second run") },
+    { name: "images", path: "/images", ready: text("Pull an image") },
     { name: "workspaces", path: "/workspaces", ready: text("research") },
     {
       name: "machines",

@@ -10,6 +10,7 @@ import { join } from "node:path"
 import { parseSync, Visitor } from "oxc-parser"
 import { connectionGrantMachine } from "../../machines/connectionGrant.ts"
 import { hostMachine } from "../../machines/host.ts"
+import { imageMachine } from "../../machines/image.ts"
 import { operationMachine } from "../../machines/operation.ts"
 import { previewMachine } from "../../machines/preview.ts"
 import { sandboxMachine } from "../../machines/sandbox.ts"
@@ -21,6 +22,7 @@ import { homonyms, otherFiles, otherRooms } from "./exceptions.ts"
 const machines = [
   connectionGrantMachine,
   hostMachine,
+  imageMachine,
   operationMachine,
   previewMachine,
   sandboxMachine,

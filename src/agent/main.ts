@@ -4,7 +4,7 @@
  * Environment: `ATOLL_AGENT_LISTEN` (see listen.ts), `ATOLL_AGENT_GENERATION` (absent when it comes later by POST /v1/identity),
  * `ATOLL_AGENT_RUN_DIR` (writable scratch, default /run/atoll-agent), `ATOLL_AGENT_CGROUP` (a delegated cgroup v2 directory; the agent moves into
  * it), `ATOLL_AGENT_RUN_AS` (`uid:gid` of the commands; absent: the agent's own), `ATOLL_AGENT_USER` (their name), `ATOLL_AGENT_WORKSPACE`,
- * `ATOLL_AGENT_VCPUS` (the number of processors that commands should use; absent: they detect it), `ATOLL_AGENT_SPAWNER` (a program that starts
+ * `ATOLL_AGENT_PROGRAMS` (a folder with the agent's own programs, see ownProgram.ts; absent: it has the Sandbox's), `ATOLL_AGENT_VCPUS` (the number of processors that commands should use; absent: they detect it), `ATOLL_AGENT_SPAWNER` (a program that starts
  * commands, see processes/SpawnerProgram.ts; absent: the agent does).
  */
 import { join } from "node:path"
@@ -12,6 +12,7 @@ import { makeFileRoutes } from "./files/fileRoutes.ts"
 import { healthRoutes } from "./health.ts"
 import { leaveIdleHeap } from "./idleHeap.ts"
 import { listen } from "./listen.ts"
+import { ownProgram, shell } from "./ownProgram.ts"
 import { makeCgroupTrees } from "./processes/CgroupTrees.ts"
 import type { CommandHost } from "./processes/CommandHost.ts"
 import { channelRoute } from "./processes/channelRoute.ts"
@@ -84,7 +85,7 @@ const host: CommandHost = {
     LANG: "C.UTF-8",
     USER: user,
     LOGNAME: user,
-    SHELL: "/bin/bash",
+    SHELL: shell ?? "/bin/sh",
     TERM: "xterm-256color",
     ...processorCount(env["ATOLL_AGENT_VCPUS"])
   },
@@ -119,7 +120,7 @@ const server = makeServer({
     workspace,
     owner: runAs,
     // Node has no syncfs(2).
-    flush: (directory) => runOwn(["sync", "-f", directory]),
+    flush: (directory) => runOwn([...ownProgram("sync"), "-f", directory]),
     hasOwnVolume: env["ATOLL_AGENT_VOLUME"] !== "shared"
   })
 })

@@ -152,7 +152,13 @@ const json = <const S extends Shape>(shape: S, maxBytes = SMALL_ANSWER_MAX_BYTES
   ({ kind: "json", maxBytes, shape }) as const
 const frames = { kind: "frames" } as const
 
-const spawnRefusals = ["CWD_NOT_FOUND", "CWD_NOT_A_DIRECTORY", "TOO_MANY_PROCESSES", "ARGUMENTS_TOO_LONG"] as const
+const spawnRefusals = [
+  "CWD_NOT_FOUND",
+  "CWD_NOT_A_DIRECTORY",
+  "TOO_MANY_PROCESSES",
+  "ARGUMENTS_TOO_LONG",
+  "SHELL_MISSING"
+] as const
 const unknown = ["PROCESS_UNKNOWN"] as const
 const fileRefusals = [
   "INVALID_PATH",

@@ -16,6 +16,8 @@ import { Audit } from "../account/Audit.ts"
 import { Settings } from "../Config.ts"
 import { ActorHost, type ActorHostOptions } from "../engine/ActorHost.ts"
 import { Files } from "../files/Files.ts"
+import { ImagesLive } from "../image/ImagesLive.ts"
+import { ImageWatch } from "../image/ImageWatch.ts"
 import { Analytics } from "../observe/analytics/Analytics.ts"
 import { FleetGauges } from "../observe/analytics/FleetGauges.ts"
 import { StateGauges } from "../observe/analytics/StateGauges.ts"
@@ -97,6 +99,7 @@ const assembled = <WE, WR, K, KE, KR, PE, PR>(
         Transactions.layer,
         Events.layer(),
         SnapshotsLive,
+        ImagesLive,
         PreviewsLive,
         ServiceAccessesLive,
         ConnectionGrantsLive
@@ -128,7 +131,11 @@ const assembled = <WE, WR, K, KE, KR, PE, PR>(
     )
   )
 
-const watchHere = Layer.merge(RuntimeWatch.layer.pipe(Layer.provide(Heartbeat.layer)), SnapshotWatch.layer)
+const watchHere = Layer.mergeAll(
+  RuntimeWatch.layer.pipe(Layer.provide(Heartbeat.layer)),
+  SnapshotWatch.layer,
+  ImageWatch.layer
+)
 
 export const Atoll = {
   /** Needs a Runtime, the Database, Settings and an ActorCluster. */

@@ -39,7 +39,7 @@ export const backup = Command.make(
       })
     }
     const { backup: takeBackup } = yield* Effect.promise(() => import("../ops/backup/Backup.ts"))
-    const { rows, volumes, later, unheld } = yield* Effect.andThen(
+    const { rows, volumes, snapshots, later, unheld } = yield* Effect.andThen(
       noteInstallation("startBackup", path, 201),
       takeBackup(path, telling())
     ).pipe(Effect.provide(Database.layer))
@@ -49,16 +49,19 @@ export const backup = Command.make(
       )
     }
     const { size } = yield* Effect.promise(() => stat(path))
-    yield* answer(`${path} has ${rows} rows and ${volumes} volumes in ${mebibytes(size)}.`, {
+    yield* answer(`${path} has ${rows} rows, ${volumes} volumes and ${snapshots} snapshots in ${mebibytes(size)}.`, {
       file: path,
       bytes: size,
       rows,
       volumes,
+      snapshots,
       later,
       unheld
     })
   })
-).pipe(Command.withDescription("Write the database and all volumes to a new file, while Atoll runs or not"))
+).pipe(
+  Command.withDescription("Write the database, all volumes and all snapshots to a new file, while Atoll runs or not")
+)
 
 export const restore = Command.make(
   "restore",
@@ -72,11 +75,11 @@ export const restore = Command.make(
     })
     // Loads the whole service, which no other command needs.
     const { restore: restoreBackup } = yield* Effect.promise(() => import("../ops/backup/Restore.ts"))
-    const { rows, volumes, stopped, takenAt } = yield* restoreBackup(path, found.size, telling())
+    const { rows, volumes, snapshots = 0, stopped, takenAt } = yield* restoreBackup(path, found.size, telling())
     yield* remark("the restored installation is independent: the original, wherever it is, continues without it")
     yield* answer(
-      `${dataDir} has the state of ${new Date(takenAt).toISOString()}: ${rows} rows, ${volumes} volumes. ${stopped} Sandboxes that ran are stopped.`,
-      { dataDir, takenAt: new Date(takenAt).toISOString(), rows, volumes, stopped }
+      `${dataDir} has the state of ${new Date(takenAt).toISOString()}: ${rows} rows, ${volumes} volumes, ${snapshots} snapshots. ${stopped} Sandboxes that ran are stopped.`,
+      { dataDir, takenAt: new Date(takenAt).toISOString(), rows, volumes, snapshots, stopped }
     )
   })
 ).pipe(Command.withDescription("Make a new data folder (ATOLL_DATA_DIR), and fill an empty database, from a backup"))

@@ -20,6 +20,7 @@ const HostRow = Schema.Struct({
   status: Schema.NullOr(Schema.String),
   seen_at: Int8,
   suspends: Schema.Boolean,
+  driver: Schema.String,
   /** Its volume was on the host and is missing now. */
   is_missing: Schema.Boolean
 })
@@ -75,7 +76,7 @@ export const FleetPlacement = {
         Request: Schema.String,
         Result: HostRow,
         execute: (sandboxId) => sql`
-          select a.status, h.seen_at, h.suspends, p.is_missing
+          select a.status, h.seen_at, h.suspends, h.driver, p.is_missing
           from host_promises p join hosts h on h.id = p.host_id left join actors a on a.id = h.id and a.kind = 'host'
           where p.sandbox_id = ${sandboxId}`
       })
@@ -109,6 +110,8 @@ export const FleetPlacement = {
         standing: (sandboxId) => ofHost<Standing>(sandboxId, { is: "there" }, standingOf),
         unsureForMs: hostLeaseMs,
         suspends: (sandboxId) => ofHost(sandboxId, false, ({ suspends }) => suspends),
+        // A machine that can sleep can be saved. A host of an older version says so when it is asked.
+        keepsMemory: (sandboxId) => ofHost(sandboxId, false, ({ suspends, driver }) => suspends && driver === "qemu"),
         supervised: feeds.supervised,
         leave: reservations.lower,
         release: reservations.release

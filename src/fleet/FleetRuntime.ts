@@ -15,6 +15,7 @@ import { Effect, Layer, Stream } from "effect"
 import { publicText } from "../../schemas/PublicText.ts"
 import { Settings } from "../Config.ts"
 import { GuestUnavailable } from "../runtime/Guest.ts"
+import { noImages, withoutImage } from "../runtime/noImages.ts"
 import { Runtime, RuntimeRefused, RuntimeUnavailable, type SandboxSpec } from "../runtime/Runtime.ts"
 import { fleetSnapshots } from "./fleetSnapshots.ts"
 import { HostFeeds } from "./HostFeeds.ts"
@@ -22,6 +23,8 @@ import { HostLinks } from "./HostLinks.ts"
 import { isClosed, isEmptied } from "./hostStates.ts"
 import { Reservations } from "./Reservations.ts"
 import type { Raised } from "./reservationStatements.ts"
+
+const unsupportedImages = publicText`Hosts of a fleet run no images yet.`
 
 /** Retry interval while waiting for capacity. */
 const lookAgainMs = 500
@@ -54,6 +57,15 @@ const obstacleAt = ({ isUp, isSettled, status }: Raised): RuntimeRefused | Runti
 const removedWithin = "10 seconds"
 
 const nowhere = (sandboxId: string) => `${sandboxId} is on no host.`
+
+/** Those of any host; Placement knows those of each Sandbox's. */
+const capabilities: Runtime["Service"]["capabilities"] = {
+  suspend: true,
+  memorySnapshots: true,
+  networkFiltered: true,
+  networkRefused: () => null,
+  statements: []
+}
 
 export const FleetRuntime = {
   layer: Layer.effect(
@@ -106,6 +118,7 @@ export const FleetRuntime = {
         spec: SandboxSpec,
         turn: (() => void) | undefined
       ): Effect.fn.Return<void, RuntimeRefused | RuntimeUnavailable> {
+        yield* withoutImage(spec, unsupportedImages)
         const { sandboxId } = spec
         const giveUpAt = performance.now() + bootTimeoutMs
         while (true) {
@@ -153,7 +166,7 @@ export const FleetRuntime = {
         driver: "fleet",
         // Each Sandbox has its own kind.
         kind: "namespace",
-        capabilities: { suspend: true, networkFiltered: true, networkRefused: () => null, statements: [] },
+        capabilities,
         provision,
         stop: Effect.fnUntraced(function* (sandboxId, generation) {
           const host = yield* linkOf(sandboxId)
@@ -172,6 +185,7 @@ export const FleetRuntime = {
         suspend: (sandboxId, generation) =>
           Effect.flatMap(there(sandboxId), (host) => host.suspend(sandboxId, generation)),
         snapshots: fleetSnapshots(links, reservations),
+        images: noImages(unsupportedImages),
         inventory: Effect.fail(new RuntimeUnavailable({ message: "Each host has its own inventory." })),
         guest: (sandboxId, generation) =>
           Effect.flatMap(guestsOf(sandboxId), (host) => host.guest(sandboxId, generation)),

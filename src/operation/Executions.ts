@@ -44,6 +44,7 @@ const refusal = (refused: SpawnRefused) => {
     case "CWD_NOT_A_DIRECTORY":
       return issue("cwd")
     case "ARGUMENTS_TOO_LONG":
+    case "SHELL_MISSING":
       return issue("argv")
     case "TOO_MANY_PROCESSES":
       return new SandboxUnavailable({ message: refused.message, details: { status: "running" } })

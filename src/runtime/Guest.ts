@@ -29,7 +29,13 @@ export class GuestUnavailable extends Schema.TaggedError<GuestUnavailable>()("Gu
 
 /** The command could not be started for a reason that the caller can fix. */
 export class SpawnRefused extends Schema.TaggedError<SpawnRefused>()("SpawnRefused", {
-  code: Schema.Literals(["CWD_NOT_FOUND", "CWD_NOT_A_DIRECTORY", "TOO_MANY_PROCESSES", "ARGUMENTS_TOO_LONG"]),
+  code: Schema.Literals([
+    "CWD_NOT_FOUND",
+    "CWD_NOT_A_DIRECTORY",
+    "TOO_MANY_PROCESSES",
+    "ARGUMENTS_TOO_LONG",
+    "SHELL_MISSING"
+  ]),
   message: Schema.String
 }) {}
 

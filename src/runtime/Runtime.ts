@@ -7,7 +7,7 @@
  * @source design.md "The runtime"
  */
 import type { Duplex } from "node:stream"
-import { Context, type Effect, Schema, type Scope, type Stream } from "effect"
+import { Context, type Effect, type Redacted, Schema, type Scope, type Stream } from "effect"
 import { PublicText } from "../../schemas/PublicText.ts"
 import type { Guest, GuestUnavailable } from "./Guest.ts"
 
@@ -19,7 +19,15 @@ export class RuntimeRefused extends Schema.TaggedError<RuntimeRefused>()("Runtim
     "SANDBOX_LIMIT_REACHED",
     "VOLUME_MISSING",
     "SNAPSHOT_MISSING",
-    "MEMORY_LOST"
+    "MEMORY_LOST",
+    "IMAGE_NOT_FOUND",
+    "IMAGE_UNAUTHORIZED",
+    "IMAGE_TOO_LARGE",
+    "IMAGE_UNSUPPORTED",
+    "IMAGE_INVALID",
+    "IMAGE_NO_ROOM",
+    "IMAGE_ADDRESS_FORBIDDEN",
+    "SNAPSHOT_UNUSABLE"
   ]),
   message: PublicText
 }) {}
@@ -41,6 +49,28 @@ export class RuntimeUnsupported extends Schema.TaggedError<RuntimeUnsupported>()
   message: Schema.String
 }) {}
 
+/** Where an image comes from. `digest` of the manifest or index as first resolved; null: resolve the tag now. */
+export interface ImageSource {
+  readonly reference: string
+  readonly digest: string | null
+  readonly credentials: { readonly username: string; readonly password: Redacted.Redacted<string> } | null
+}
+
+/** `digest`: of the manifest for this host's architecture (sha256:…). `config`: what the image says of its programs' defaults. */
+export interface PulledImage {
+  readonly digest: string
+  readonly sizeBytes: number /* unpacked */
+  readonly storedBytes: number /* on this host */
+  readonly config: { readonly env: Readonly<Record<string, string>>; readonly workingDir: string | null }
+}
+
+export interface Images {
+  /** Idempotent. Refused (RuntimeRefused with a code): IMAGE_NOT_FOUND, IMAGE_UNAUTHORIZED, IMAGE_TOO_LARGE, IMAGE_UNSUPPORTED (other architecture, unknown media type), IMAGE_INVALID (digests, tar tricks), IMAGE_NO_ROOM, IMAGE_ADDRESS_FORBIDDEN; RuntimeUnavailable: try again. */
+  readonly pull: (source: ImageSource) => Effect.Effect<PulledImage, RuntimeRefused | RuntimeUnavailable>
+  readonly remove: (digest: string) => Effect.Effect<void, RuntimeUnavailable>
+  readonly inventory: Effect.Effect<ReadonlyArray<string>, RuntimeUnavailable>
+}
+
 export interface SandboxSpec {
   readonly sandboxId: string
   /** 1 for the first boot, +1 for each later one. */
@@ -52,6 +82,8 @@ export interface SandboxSpec {
   readonly networkEnabled: boolean
   /** Of which snapshot its volume becomes a copy when it is made; absent: it starts empty. */
   readonly snapshotId?: string
+  /** The image whose files are its root; absent: the host's own root. A host that has not the digest pulls it at the first boot. */
+  readonly image?: ImageSource & { readonly digest: string }
 }
 
 /** What a running Sandbox may get other values of. */
@@ -61,27 +93,105 @@ export type RuntimeSizes = Pick<SandboxSpec, "vcpus" | "memoryBytes" | "volumeBy
 export interface CapturedSnapshot {
   /** The host that has it; null: the service's only host. */
   readonly hostId: string | null
-  /** The size of its volume, full or empty. */
+  /** The size of its volume, full or empty, and of its memory where it has one. */
   readonly sizeBytes: number
-  /** Bytes of the host's disk that the image occupies; blocks that it shares with other images are counted, too. */
+  /** Bytes of the host's disk that its files occupy; blocks that it shares with other images are counted, too. */
   readonly storedBytes: number
   /** How long writers of the Sandbox waited, in ms; 0: its volume was not in use. */
   readonly pausedMs: number
+}
+
+/** A part of an image. What no piece has is zeros. */
+export interface ImagePiece {
+  /** In bytes from the beginning of the image. */
+  readonly offset: number
+  readonly bytes: Uint8Array
+}
+
+/** An image as it goes from one host to another. */
+export interface SnapshotImage {
+  /** The size of its volume, full or empty. */
+  readonly sizeBytes: number
+  /** The user id of its files on the disk; null: that of each machine's guests. */
+  readonly owner: number | null
+  /** In ascending order, without overlaps. */
+  readonly pieces: AsyncIterable<ImagePiece>
 }
 
 /** Volumes as they were at one instant. They stay on the host of their Sandbox, and outlive it. */
 export interface Snapshots {
   /**
    * Copies the volume of a Sandbox, which may run: its writers wait meanwhile. One that is there already stays as it is. `VOLUME_MISSING`: the Sandbox
-   * has no volume there.
+   * has no volume there. `memory`: also the memory and the processes of its machine, of the same instant; `MEMORY_LOST`: no machine runs or sleeps
+   * there.
    */
   readonly capture: (
     snapshotId: string,
-    sandboxId: string
+    sandboxId: string,
+    memory?: boolean
+  ) => Effect.Effect<CapturedSnapshot, RuntimeRefused | RuntimeUnavailable | RuntimeUnsupported>
+  /**
+   * Replaces the volume of a Sandbox that does not run by a copy of the snapshot, whole or not at all, and only grows it. `generation`: the one that has
+   * ended. A volume that was replaced after that generation or a later one, or that a later one runs on, stays as it is. `SNAPSHOT_MISSING` and
+   * `VOLUME_MISSING`: one of the two is not there. `HOST_FULL`: the disk has no room for a second volume.
+   */
+  readonly restore: (
+    snapshotId: string,
+    sandboxId: string,
+    generation: number
+  ) => Effect.Effect<void, RuntimeRefused | RuntimeUnavailable | RuntimeUnsupported>
+  /** The content of a snapshot that is there. `SNAPSHOT_MISSING`: it is not. A consumer that stops early returns the iterator. */
+  readonly read: (
+    snapshotId: string,
+    hostId: string | null
+  ) => Effect.Effect<SnapshotImage, RuntimeRefused | RuntimeUnavailable | RuntimeUnsupported>
+  /**
+   * Stores an image of elsewhere until `accept`, and returns its host as `capture` does. Where `pieces` throws, it leaves nothing. For ten minutes the
+   * inventory does not list what was received: a snapshot is inserted meanwhile, or `remove` is called.
+   */
+  readonly receive: (
+    snapshotId: string,
+    image: SnapshotImage
+  ) => Effect.Effect<Pick<CapturedSnapshot, "hostId">, RuntimeRefused | RuntimeUnavailable | RuntimeUnsupported>
+  /**
+   * Makes a received image the snapshot, once its file system is whole. One that was accepted stays as it is. `SNAPSHOT_MISSING`: nothing was
+   * received. `SNAPSHOT_UNUSABLE`: no Sandbox can use its content.
+   */
+  readonly accept: (
+    snapshotId: string,
+    hostId: string | null
   ) => Effect.Effect<CapturedSnapshot, RuntimeRefused | RuntimeUnavailable | RuntimeUnsupported>
   /** Removes it, whole or unfinished. Volumes that were made of it stay. `hostId`: as `capture` said. */
   readonly remove: (snapshotId: string, hostId: string | null) => Effect.Effect<void, RuntimeUnavailable>
   /** The ids of all that this host has, whole or unfinished. */
+  readonly inventory: Effect.Effect<ReadonlyArray<string>, RuntimeUnavailable>
+}
+
+/** Where an image comes from. `digest` of the manifest or index as first resolved; null: resolve the tag now. */
+export interface ImageSource {
+  readonly reference: string
+  readonly digest: string | null
+  readonly credentials: { readonly username: string; readonly password: Redacted.Redacted<string> } | null
+}
+
+/** `digest`: of the manifest for this host's architecture (sha256:…). `config`: what the image says of its programs' defaults. */
+export interface PulledImage {
+  readonly digest: string
+  /** Unpacked. */
+  readonly sizeBytes: number
+  /** On this host. */
+  readonly storedBytes: number
+  readonly config: { readonly env: Readonly<Record<string, string>>; readonly workingDir: string | null }
+}
+
+export interface Images {
+  /**
+   * Idempotent. Refused (RuntimeRefused with a code): IMAGE_NOT_FOUND, IMAGE_UNAUTHORIZED, IMAGE_TOO_LARGE, IMAGE_UNSUPPORTED (other architecture,
+   * unknown media type), IMAGE_INVALID (digests, tar tricks), IMAGE_NO_ROOM, IMAGE_ADDRESS_FORBIDDEN; RuntimeUnavailable: try again.
+   */
+  readonly pull: (source: ImageSource) => Effect.Effect<PulledImage, RuntimeRefused | RuntimeUnavailable>
+  readonly remove: (digest: string) => Effect.Effect<void, RuntimeUnavailable>
+  /** The digests of all that this host has, whole or unfinished. */
   readonly inventory: Effect.Effect<ReadonlyArray<string>, RuntimeUnavailable>
 }
 
@@ -140,6 +250,8 @@ export class Runtime extends Context.Service<
     readonly kind: "vm" | "namespace"
     readonly capabilities: {
       readonly suspend: boolean
+      /** Whether snapshots can have the memory and the processes. */
+      readonly memorySnapshots: boolean
       readonly networkFiltered: boolean
       /** Why no Sandbox with network can boot on this host now; null when it can. */
       readonly networkRefused: () => string | null
@@ -147,7 +259,8 @@ export class Runtime extends Context.Service<
       readonly statements: ReadonlyArray<string>
     }
     /**
-     * Creates the volume if it is missing (of its snapshot; `SNAPSHOT_MISSING`: that is not here), boots this generation (or resumes a suspended one), and returns when its guest answers. Calls `turn` when
+     * Creates the volume if it is missing (of its snapshot; `SNAPSHOT_MISSING`: that is not here), boots this generation (or resumes a suspended one), and returns when its guest answers.
+     * From a snapshot with memory it goes on with the processes that are in it; where another build of the driver saved that, it boots from the volume. Calls `turn` when
      * it no longer waits for other boots, or not at all if there is nothing to do. An interruption before that prevents the boot.
      */
     readonly provision: (
@@ -174,6 +287,7 @@ export class Runtime extends Context.Service<
     ) => Effect.Effect<void, RuntimeUnavailable | RuntimeUnsupported>
     readonly inventory: Effect.Effect<ReadonlyArray<InventoryEntry>, RuntimeUnavailable>
     readonly snapshots: Snapshots
+    readonly images: Images
     /** The guest of a running generation. Fails when that generation does not run here. Cheap, because connections are kept. */
     readonly guest: (sandboxId: string, generation: number) => Effect.Effect<Guest, GuestUnavailable>
     /**

@@ -76,7 +76,10 @@ const tracedRuntime = (runtime: Runtime["Service"]): Runtime["Service"] => {
     suspend: (sandboxId, generation) => part("suspend", sandboxId, generation)(runtime.suspend(sandboxId, generation)),
     snapshots: {
       ...runtime.snapshots,
-      capture: (snapshotId, sandboxId) => part("capture", sandboxId)(runtime.snapshots.capture(snapshotId, sandboxId))
+      capture: (snapshotId, sandboxId, memory) =>
+        part("capture", sandboxId)(runtime.snapshots.capture(snapshotId, sandboxId, memory)),
+      restore: (snapshotId, sandboxId, generation) =>
+        part("restore", sandboxId, generation)(runtime.snapshots.restore(snapshotId, sandboxId, generation))
     },
     guest: (sandboxId, generation) =>
       Effect.map(runtime.guest(sandboxId, generation), (guest) => guestOf(guest, sandboxId))

@@ -11,7 +11,7 @@ const always = Effect.succeed(true)
 export const OneHost = {
   layer: Layer.effect(
     Placement,
-    Effect.map(Runtime, ({ kind }) => {
+    Effect.map(Runtime, ({ kind, capabilities }) => {
       const here = Effect.succeed({ hostId: null, runtime: kind })
       return Placement.of({
         usual: kind,
@@ -29,6 +29,7 @@ export const OneHost = {
         standing: () => there,
         unsureForMs: 0,
         suspends: () => always,
+        keepsMemory: () => Effect.sync(() => capabilities.memorySnapshots),
         supervised: nothing,
         leave: () => Effect.void,
         release: () => Effect.void

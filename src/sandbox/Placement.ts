@@ -44,6 +44,8 @@ export class Placement extends Context.Service<
     readonly unsureForMs: number
     /** Whether the Sandbox can sleep on its host. */
     readonly suspends: (sandboxId: string) => Effect.Effect<boolean>
+    /** Whether snapshots of the Sandbox can have its memory. */
+    readonly keepsMemory: (sandboxId: string) => Effect.Effect<boolean>
     /** Ids of the hosts that this process supervises; null: it carries all Sandboxes itself. */
     readonly supervised: Effect.Effect<ReadonlyArray<string> | null>
     /** Frees vCPUs and memory: nothing of this generation runs, or will run when the host returns. The volume stays reserved. */

@@ -9,7 +9,7 @@
  */
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { ofThisVersion } from "../../machines/sandbox.ts"
+import { ofThisVersion } from "../../machines/sandboxVersions.ts"
 import type { KeptEnv, SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import { newId } from "../platform/identifier/newId.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"

@@ -1,7 +1,9 @@
 /** Converts a Sandbox's snapshot to the contract's form. */
-import { deletesAt, ofThisVersion, stopsAt } from "../../machines/sandbox.ts"
+import { deletesAt, stopsAt } from "../../machines/sandbox.ts"
+import { ofThisVersion } from "../../machines/sandboxVersions.ts"
 import type { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
-import type { Sandbox, SandboxStatus } from "../../schemas/Sandbox.ts"
+import type { Sandbox } from "../../schemas/Sandbox.ts"
+import type { SandboxStatus } from "../../schemas/SandboxStatus.ts"
 import type { SandboxRecord } from "./ownSandbox.ts"
 import { runtimelessStates } from "./sandboxStates.ts"
 
@@ -17,6 +19,25 @@ const lifetimeView = (status: string, context: SandboxContext): Sandbox["lifetim
   deleteAt: instantOrNull(runtimelessStates.includes(status) ? deletesAt(context) : null)
 })
 
+const rollbackView = ({ rollback }: SandboxContext): Sandbox["rollback"] =>
+  rollback === null
+    ? null
+    : {
+        snapshotId: rollback.snapshotId,
+        keptSnapshotId: rollback.keptId,
+        outcome: rollback.outcome,
+        reason: rollback.reason,
+        requestedAt: instant(rollback.askedAt)
+      }
+const checkpointsView = ({
+  checkpoints,
+  checkpointAt,
+  lastCheckpoint
+}: SandboxContext): Pick<Sandbox, "checkpoints" | "lastCheckpoint"> => ({
+  checkpoints: checkpoints === null ? null : { ...checkpoints, nextAt: instantOrNull(checkpointAt) },
+  lastCheckpoint: lastCheckpoint === null ? null : { ...lastCheckpoint, at: instant(lastCheckpoint.at) }
+})
+
 const viewOf = (status: string, context: SandboxContext): Sandbox => ({
   id: context.sandboxId,
   workspaceId: context.workspaceId,
@@ -28,10 +49,13 @@ const viewOf = (status: string, context: SandboxContext): Sandbox => ({
   networkEnabled: context.networkEnabled,
   volume: { id: context.volumeId, sizeBytes: context.profile.diskBytes },
   snapshotId: context.snapshotId,
+  imageId: context.image?.imageId ?? null,
   generation: context.generation,
+  rollback: rollbackView(context),
   metadata: context.metadata,
   envNames: context.env?.names ?? [],
   lifetime: lifetimeView(status, context),
+  ...checkpointsView(context),
   createdAt: instant(context.createdAt),
   updatedAt: instant(context.updatedAt),
   startedAt: instantOrNull(context.startedAt),

@@ -19,14 +19,10 @@ import type {
   StorageLimitReached,
   UnsupportedByRuntime
 } from "../../schemas/Errors.ts"
-import type {
-  CreateSandboxRequest,
-  Sandbox,
-  SandboxList,
-  SandboxStatus,
-  UpdateSandboxRequest
-} from "../../schemas/Sandbox.ts"
+import type { ImageNotReady } from "../../schemas/ImageErrors.ts"
+import type { CreateSandboxRequest, Sandbox, SandboxList, UpdateSandboxRequest } from "../../schemas/Sandbox.ts"
 import type { MemoryInUse } from "../../schemas/SandboxProfile.ts"
+import type { SandboxStatus } from "../../schemas/SandboxStatus.ts"
 import type { SnapshotNotReady } from "../../schemas/SnapshotErrors.ts"
 import type { SandboxHistory, TransitionList } from "../../schemas/Transition.ts"
 
@@ -64,7 +60,7 @@ export class Sandboxes extends Context.Service<
       readonly wait?: "running" | undefined
     }) => Effect.Effect<
       { readonly sandbox: Sandbox; readonly replayStatus: 201 | 202 },
-      Unreachable | Limit | AccountSuspended | IdempotencyConflict | InvalidRequest | SnapshotNotReady
+      Unreachable | Limit | AccountSuspended | IdempotencyConflict | InvalidRequest | SnapshotNotReady | ImageNotReady
     >
     /** One Sandbox of a fork: of a snapshot that may still be being made. Its key is derived from the snapshot and meets no client's. */
     readonly createFork: (options: {
@@ -75,7 +71,7 @@ export class Sandboxes extends Context.Service<
       readonly request: CreateSandboxRequest
     }) => Effect.Effect<
       Sandbox,
-      Unreachable | Limit | AccountSuspended | IdempotencyConflict | InvalidRequest | SnapshotNotReady
+      Unreachable | Limit | AccountSuspended | IdempotencyConflict | InvalidRequest | SnapshotNotReady | ImageNotReady
     >
     readonly list: (accountId: string, filter: SandboxFilter) => Effect.Effect<SandboxList, InvalidRequest>
     readonly get: (accountId: string, sandboxId: string) => Effect.Effect<Sandbox, Unreachable>

@@ -2,7 +2,8 @@
 
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { ofThisVersion, sandboxMachine } from "../../machines/sandbox.ts"
+import { sandboxMachine } from "../../machines/sandbox.ts"
+import { ofThisVersion } from "../../machines/sandboxVersions.ts"
 import { NotFound } from "../../schemas/Errors.ts"
 import { pageDefault } from "../../schemas/Limits.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
@@ -10,6 +11,7 @@ import { actorPosition, type ListBinding, openActorCursor, pageOf } from "../lis
 import { transitionLog } from "../lists/TransitionLog.ts"
 import { Actors } from "../store/Actors.ts"
 import { askSandbox, settled } from "./askSandbox.ts"
+import { Checkpoints } from "./Checkpoints.ts"
 import { createSandbox } from "./createSandbox.ts"
 import { Dependents } from "./Dependents.ts"
 import { ownSandbox, type SandboxRecord } from "./ownSandbox.ts"
@@ -92,4 +94,6 @@ const make = Effect.gen(function* () {
   })
 })
 
-export const SandboxesLive = Layer.effect(Sandboxes, make).pipe(Layer.provideMerge(Dependents.layer))
+export const SandboxesLive = Layer.effect(Sandboxes, make).pipe(
+  Layer.provideMerge(Layer.mergeAll(Dependents.layer, Checkpoints.layer))
+)

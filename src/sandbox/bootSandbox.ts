@@ -12,6 +12,7 @@ import { bootInTurn } from "./bootInTurn.ts"
 import { failureReason } from "./failureReason.ts"
 import { hostLost, isLost, type LostHost } from "./hostLost.ts"
 import { Placement } from "./Placement.ts"
+import { imageOfSpec } from "./sandboxImage.ts"
 
 type SandboxEvent = EventOf<typeof sandboxMachine>
 type SandboxScope = CommandScope<SandboxContext, SandboxEvent>
@@ -22,7 +23,7 @@ const bootAgain = Schedule.min([Schedule.exponential(250), Schedule.spaced(2_000
 
 const bootFailed = publicText`The Sandbox could not be booted. Start it again.`
 
-const specOf = (context: SandboxContext): SandboxSpec => {
+const specOf = (context: SandboxContext, root: Pick<SandboxSpec, "image">): SandboxSpec => {
   const snapshotId = originOf(context)
   return {
     sandboxId: context.sandboxId,
@@ -31,12 +32,13 @@ const specOf = (context: SandboxContext): SandboxSpec => {
     memoryBytes: context.profile.memoryBytes,
     volumeBytes: context.profile.diskBytes,
     networkEnabled: context.networkEnabled,
-    ...(snapshotId === null ? {} : { snapshotId })
+    ...(snapshotId === null ? {} : { snapshotId }),
+    ...root
   }
 }
 
-/** No limit: a Sandbox without its snapshot has failed. */
-const isWithoutImage = ({ code }: RuntimeRefused) => code === "SNAPSHOT_MISSING"
+/** No limit: a Sandbox without its snapshot or its image has failed. */
+const isWithoutImage = ({ code }: RuntimeRefused) => code === "SNAPSHOT_MISSING" || code.startsWith("IMAGE_")
 
 const failed = (
   { sandboxId, generation }: SandboxContext,
@@ -60,6 +62,7 @@ export const bootSandbox = Effect.gen(function* () {
   const runtime = yield* Runtime
   const placement = yield* Placement
   const image = yield* bootImage
+  const rootOf = yield* imageOfSpec
 
   return (context: SandboxContext, tell: SandboxScope["tell"]): Effect.Effect<SandboxEvent> =>
     Effect.suspend(() => {
@@ -75,7 +78,11 @@ export const bootSandbox = Effect.gen(function* () {
         if (standing.is !== "there") return standing.is === "silent"
         return tries < bootTries || performance.now() - began < placement.unsureForMs
       })
-      const provision = (turn: () => void) => Effect.andThen(image(context), runtime.provision(specOf(context), turn))
+      const provision = (turn: () => void) =>
+        image(context).pipe(
+          Effect.andThen(rootOf(context.image)),
+          Effect.flatMap((root) => runtime.provision(specOf(context, root), turn))
+        )
       return bootInTurn(provision, bootTimeoutMs, waits).pipe(
         Effect.retry({
           schedule: bootAgain,

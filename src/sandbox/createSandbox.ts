@@ -16,6 +16,7 @@ import { Placement } from "./Placement.ts"
 import { RunningWait } from "./RunningWait.ts"
 import type { Sandboxes } from "./Sandboxes.ts"
 import { recordView, sandboxView } from "./SandboxView.ts"
+import { sandboxImage } from "./sandboxImage.ts"
 import { sandboxOrigin } from "./sandboxOrigin.ts"
 import { notStartingStates } from "./sandboxStates.ts"
 import { sandboxWaits } from "./sandboxWaits.ts"
@@ -39,6 +40,7 @@ export const createSandbox = Effect.gen(function* () {
   const withAccountLock = yield* lockByKey
   const insert = yield* insertSandbox
   const origins = yield* sandboxOrigin
+  const images = yield* sandboxImage
   const waits = yield* sandboxWaits
 
   const replay = Effect.fnUntraced(function* ({ accountId, idempotencyKey, fingerprint, keyKind }: AskedSandbox) {
@@ -58,9 +60,10 @@ export const createSandbox = Effect.gen(function* () {
   const sandboxOf = Effect.fnUntraced(function* (asked: AskedSandbox) {
     const replayed = yield* replay(asked)
     if (replayed !== null) return replayed
+    const root = yield* images.read(asked.accountId, asked.request)
     const origin = yield* origins.read(asked.accountId, asked.request)
     const at = yield* Clock.currentTimeMillis
-    const inserted = yield* sql.withTransaction(insert(asked, origin, at)).pipe(
+    const inserted = yield* sql.withTransaction(insert(asked, { origin, root }, at)).pipe(
       withAccountLock(asked.accountId),
       Effect.catchTag("SqlError", Effect.die),
       Effect.catchTag("KeyClaimed", () => Effect.succeed(null)),

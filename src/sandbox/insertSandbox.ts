@@ -16,7 +16,8 @@ import { insertActors } from "../store/JournalStatements.ts"
 import { Placement } from "./Placement.ts"
 import { SandboxEnvs } from "./SandboxEnvs.ts"
 import type { Sandboxes } from "./Sandboxes.ts"
-import { envAfter, lifetimeOf } from "./sandboxChanges.ts"
+import { checkpointsOf, envAfter, lifetimeOf } from "./sandboxChanges.ts"
+import { type OfImage, sandboxImage } from "./sandboxImage.ts"
 import { sandboxOrigin } from "./sandboxOrigin.ts"
 import { KeyClaimed, sandboxQuota } from "./sandboxQuota.ts"
 import { profileBounds, profileWith, usualProfile } from "./sandboxSizes.ts"
@@ -28,6 +29,12 @@ export type AskedSandbox = Parameters<Sandboxes["Service"]["create"]>[0] & {
   readonly keyKind: "sandbox.create" | "sandbox.fork.child"
 }
 
+/** What a new Sandbox begins with; null: an empty volume, and its host's own root. */
+export interface MadeOf {
+  readonly origin: SnapshotContext | null
+  readonly root: OfImage | null
+}
+
 /** @source contract.md "Sandboxes": a create of a VM Sandbox needs a key. */
 export const requireKey = (hasKey: boolean, runtime: "vm" | "namespace" | null): Effect.Effect<void, InvalidRequest> =>
   !hasKey && runtime === "vm"
@@ -37,7 +44,7 @@ export const requireKey = (hasKey: boolean, runtime: "vm" | "namespace" | null):
 /** The new actor, as the host prepares it. */
 const newSandbox = (
   { accountId, requestId, idempotencyKey, fingerprint, request, keyKind }: AskedSandbox,
-  input: Pick<SandboxInput, "sandboxId" | "hostId" | "runtime" | "profile" | "env" | "bootTimeoutMs" | "at">
+  input: Pick<SandboxInput, "sandboxId" | "hostId" | "runtime" | "profile" | "env" | "image" | "bootTimeoutMs" | "at">
 ): NewActor<SandboxInput> => ({
   id: input.sandboxId,
   accountId,
@@ -51,6 +58,7 @@ const newSandbox = (
     networkEnabled: request.networkEnabled,
     metadata: request.metadata,
     lifetime: lifetimeOf(null, request.lifetime),
+    checkpoints: checkpointsOf(null, request.checkpoints ?? null),
     snapshotId: request.snapshotId ?? null
   },
   payload: null,
@@ -68,6 +76,25 @@ const otherVolume = ({ diskBytes }: SandboxProfile) =>
     }
   })
 
+/** Processes go on only on a machine as theirs was. */
+const otherMachine = (path: ReadonlyArray<string>, was: number | boolean) =>
+  new InvalidRequest({
+    details: { issues: [{ path, message: `The snapshot has the memory of a Sandbox with ${was} here. Send that.` }] }
+  })
+
+/** What a Sandbox from this snapshot may not have otherwise; null: it fits. */
+const misfitOf = (
+  { memory, profile: was, networkEnabled }: SnapshotContext,
+  profile: SandboxProfile,
+  network: boolean
+) => {
+  if (profile.diskBytes !== was.diskBytes) return otherVolume(was)
+  if (!memory) return null
+  if (profile.vcpus !== was.vcpus) return otherMachine(["profile", "vcpus"], was.vcpus)
+  if (profile.memoryBytes !== was.memoryBytes) return otherMachine(["profile", "memoryBytes"], was.memoryBytes)
+  return network === networkEnabled ? null : otherMachine(["networkEnabled"], networkEnabled)
+}
+
 export const insertSandbox = Effect.gen(function* () {
   const host = yield* ActorHost
   const placement = yield* Placement
@@ -76,26 +103,32 @@ export const insertSandbox = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const requireQuota = yield* sandboxQuota
   const origins = yield* sandboxOrigin
+  const images = yield* sandboxImage
   const { bootTimeoutMs } = settings
   const bounds = profileBounds(settings)
 
-  /** Its variables: those of its snapshot, and those that were given. */
-  const variablesOf = Effect.fnUntraced(function* ({ request }: AskedSandbox, origin: SnapshotContext | null) {
+  /** Its variables: those of its snapshot or its image, and those that were given. */
+  const variablesOf = Effect.fnUntraced(function* ({ request }: AskedSandbox, { origin, root }: MadeOf) {
+    if (root !== null) return yield* envAfter(root.env, request.env)
     if (origin === null || origin.env === null) return request.env
     return yield* envAfter(yield* envs.read(origin.snapshotId, origin.env.version), request.env)
   })
 
   /** Counting and inserting are one step for the whole account. KeyClaimed: another request has made this key's Sandbox. */
-  return Effect.fnUntraced(function* (asked: AskedSandbox, origin: SnapshotContext | null, at: number) {
+  return Effect.fnUntraced(function* (asked: AskedSandbox, made: MadeOf, at: number) {
+    const { origin, root } = made
     const { accountId, requestId, idempotencyKey, request, keyKind } = asked
     const { networkEnabled } = request
     const sandboxId = newId("sbx_")
     const profile = yield* profileWith(origin?.profile ?? usualProfile(bounds), request.profile, bounds)
-    if (origin !== null && profile.diskBytes !== origin.profile.diskBytes) return yield* otherVolume(origin.profile)
+    const misfit = origin === null ? null : misfitOf(origin, profile, networkEnabled)
+    if (misfit !== null) return yield* misfit
     yield* requireQuota({ accountId, kind: keyKind, key: idempotencyKey }, request, profile.diskBytes)
     if (origin !== null) yield* origins.lock(origin, keyKind === "sandbox.fork.child")
-    const variables = yield* variablesOf(asked, origin)
+    if (root !== null) yield* images.lock(root.image)
+    const variables = yield* variablesOf(asked, made)
     const env = envs.name(variables)
+    const image = root?.image ?? origin?.image ?? null
     const { hostId, runtime } = yield* placement.place({
       sandboxId,
       runtime: origin?.runtime ?? request.runtime ?? null,
@@ -106,11 +139,11 @@ export const insertSandbox = Effect.gen(function* () {
     yield* requireKey(asked.hasKey, runtime)
     const inserted = host.prepare(
       sandboxMachine,
-      newSandbox(asked, { sandboxId, hostId, runtime, profile, env, bootTimeoutMs, at })
+      newSandbox(asked, { sandboxId, hostId, runtime, profile, env, image, bootTimeoutMs, at })
     )
     yield* changeBegins
-    const made = yield* insertActors(sql, [encodeInsert(inserted)], [requestId])
-    if (made.size === 0) return yield* new KeyClaimed()
+    const inserts = yield* insertActors(sql, [encodeInsert(inserted)], [requestId])
+    if (inserts.size === 0) return yield* new KeyClaimed()
     if (env !== null) yield* envs.keep(sandboxId, env, variables)
     if (origin !== null) yield* origins.note(sandboxId, origin, at)
     return inserted

@@ -1,8 +1,13 @@
 /** Applies a client's change: a JSON Merge Patch (RFC 7396) of a Sandbox's properties, with the same limits as for a new one. */
 import { Effect, Schema } from "effect"
-import type { Lifetime, SandboxContext } from "../../schemas/contexts/Sandbox.ts"
+import type { Checkpoints, Lifetime, SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import { InvalidRequest } from "../../schemas/Errors.ts"
-import { metadataMaxPairs, sandboxEnvMaxBytes, sandboxEnvMaxPairs } from "../../schemas/Limits.ts"
+import {
+  checkpointsKeepDefault,
+  metadataMaxPairs,
+  sandboxEnvMaxBytes,
+  sandboxEnvMaxPairs
+} from "../../schemas/Limits.ts"
 import {
   type CreateSandboxRequest,
   SandboxEnv,
@@ -19,6 +24,21 @@ export const lifetimeOf = (before: Lifetime | null, given: GivenLifetime): Lifet
   if (given === null) return null
   const lifetime = { ...noLifetime, ...before, ...given }
   return Object.values(lifetime).every((part) => part === null) ? null : lifetime
+}
+
+/** Null: the Sandbox takes none by itself. */
+export const checkpointsOf = (
+  before: Checkpoints | null,
+  given: CreateSandboxRequest["checkpoints"]
+): Checkpoints | null => {
+  if (given === null) return null
+  const { everySeconds, onStop, keep } = { ...before, ...given }
+  const wanted = {
+    everySeconds: everySeconds ?? null,
+    onStop: onStop ?? false,
+    keep: keep ?? checkpointsKeepDefault
+  }
+  return wanted.everySeconds === null && !wanted.onStop ? null : wanted
 }
 
 type Pairs = Readonly<Record<string, string>>

@@ -1,8 +1,11 @@
-/** Ends what a Sandbox has on its host: its runtime, and with its deletion also its volume. Both retry until they are done. */
+/** Ends what a Sandbox has on its host: its runtime, and with its deletion also its volume and its checkpoints. Both retry until they are done. */
 import { Effect } from "effect"
+import { hadCheckpoints } from "../../machines/checkpoints.ts"
 import type { sandboxMachine } from "../../machines/sandbox.ts"
+import type { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import type { EventOf } from "../engine/machineTypes.ts"
 import { Runtime, type RuntimeUnavailable } from "../runtime/Runtime.ts"
+import { Checkpoints } from "./Checkpoints.ts"
 import { hostLost, isLost } from "./hostLost.ts"
 import { Placement } from "./Placement.ts"
 import { SandboxEnvs } from "./SandboxEnvs.ts"
@@ -16,6 +19,7 @@ export const sandboxEnd = Effect.gen(function* () {
   const placement = yield* Placement
   const uses = yield* SandboxUse
   const envs = yield* SandboxEnvs
+  const checkpoints = yield* Checkpoints
 
   /** One try. If the host is lost, the result is that reason instead. */
   const stopped = (sandboxId: string, generation: number): Effect.Effect<SandboxEvent, RuntimeUnavailable> =>
@@ -49,15 +53,18 @@ export const sandboxEnd = Effect.gen(function* () {
       Effect.orDie
     )
 
-  const destroyRuntime = (sandboxId: string) =>
-    destroyed(sandboxId).pipe(
+  const destroyRuntime = (context: SandboxContext) => {
+    const { sandboxId } = context
+    return destroyed(sandboxId).pipe(
       Effect.tapError((error) => Effect.logWarning(`The runtime of ${sandboxId} is not removed yet`, error.message)),
       Effect.retry(untilDone),
       Effect.orDie,
+      Effect.tap(() => (hadCheckpoints(context) ? checkpoints.drop(sandboxId) : Effect.void)),
       Effect.tap(() => uses.forget(sandboxId)),
       Effect.tap(() => envs.forget(sandboxId, null)),
       Effect.as({ type: "VOLUME_GONE" as const })
     )
+  }
 
   return { stopRuntime, destroyRuntime }
 })

@@ -57,9 +57,9 @@ export const sandboxOrigin = Effect.gen(function* () {
       return yield* status === null ? new NotFound() : new SnapshotNotReady({ details: { status } })
     }),
 
-    /** In the transaction that inserts the Sandbox. */
+    /** In the transaction that inserts the Sandbox. An imported snapshot has no source here. */
     note: (sandboxId: string, { snapshotId, sandboxId: sourceId }: SnapshotContext, at: number) =>
       sql`insert into sandbox_origins (sandbox_id, snapshot_id, source_id, created_at)
-        values (${sandboxId}, ${snapshotId}, ${sourceId}, ${BigInt(at)})`
+        values (${sandboxId}, ${snapshotId}, ${sourceId ?? ""}, ${BigInt(at)})`
   }
 })

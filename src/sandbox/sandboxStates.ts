@@ -29,8 +29,14 @@ export const goneStates = taggedStates(sandboxMachine, "gone")
 export const isGone = isTagged(sandboxMachine, "gone")
 /** A snapshot of its volume can be taken. */
 export const isCapturable = isTagged(sandboxMachine, "capturable")
+/** The same with its memory and processes. */
+export const hasMemory = (status: string): boolean => isCapturable(status) && (isUp(status) || isAsleep(status))
+/** A runtime is there, or can be there again. */
+export const isRestartable = isTagged(sandboxMachine, "restartable")
 /** A use of it waits for its runtime: of one that has never run, for its first boot. */
 export const awaitedStates = taggedStates(sandboxMachine, "awaited")
+/** Its volume is being replaced. */
+export const isRestoring = isTagged(sandboxMachine, "restoring")
 /** Only a deletion is possible. */
 export const isBroken = isTagged(sandboxMachine, "broken")
 export const isRemoved = isTagged(sandboxMachine, "removed")

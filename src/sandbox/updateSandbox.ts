@@ -1,7 +1,8 @@
-/** PATCH: changes name, metadata, env, sizes and lifetime of a Sandbox, all of them or none. */
+/** PATCH: changes name, metadata, env, sizes, lifetime and checkpoints of a Sandbox, all of them or none. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { ofThisVersion, sandboxMachine } from "../../machines/sandbox.ts"
+import { sandboxMachine } from "../../machines/sandbox.ts"
+import { ofThisVersion } from "../../machines/sandboxVersions.ts"
 import type { Changeable } from "../../schemas/contexts/Sandbox.ts"
 import { NotFound, ScopeRequired } from "../../schemas/Errors.ts"
 import { OwnerAway } from "../engine/ActorError.ts"
@@ -14,7 +15,7 @@ import { resizeQuota } from "./resizeQuota.ts"
 import { SandboxEnvs } from "./SandboxEnvs.ts"
 import type { Sandboxes } from "./Sandboxes.ts"
 import { recordView, sandboxView } from "./SandboxView.ts"
-import { envAfter, lifetimeOf, metadataAfter } from "./sandboxChanges.ts"
+import { checkpointsOf, envAfter, lifetimeOf, metadataAfter } from "./sandboxChanges.ts"
 import { sandboxResize } from "./sandboxResize.ts"
 import { isGone } from "./sandboxStates.ts"
 
@@ -41,7 +42,7 @@ export const updateSandbox = Effect.gen(function* () {
   /** Null: another change was committed first. */
   const change = Effect.fnUntraced(function* (record: SandboxRecord, { request, requestId }: Parameters<Update>[2]) {
     const context = ofThisVersion(record.status, record.context)
-    const { name, metadata, env, lifetime } = request
+    const { name, metadata, env, lifetime, checkpoints } = request
     const profile = yield* sizesAfter(record, context, request.profile)
     const before = context.env
     const variables =
@@ -52,6 +53,7 @@ export const updateSandbox = Effect.gen(function* () {
       ...(metadata === undefined ? {} : { metadata: yield* metadataAfter(context, metadata) }),
       ...(variables === null ? {} : { env: kept }),
       ...(lifetime === undefined ? {} : { lifetime: lifetimeOf(context.lifetime, lifetime) }),
+      ...(checkpoints === undefined ? {} : { checkpoints: checkpointsOf(context.checkpoints, checkpoints) }),
       ...(profile === null ? {} : { profile })
     }
     // The sizes that it has already.

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto"
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { ofThisVersion } from "../../machines/sandbox.ts"
+import { ofThisVersion } from "../../machines/sandboxVersions.ts"
 import { type SnapshotInput, snapshotMachine } from "../../machines/snapshot.ts"
 import type { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import type { SnapshotContext } from "../../schemas/contexts/Snapshot.ts"
@@ -17,7 +17,7 @@ import { ownLivingSandbox, type SandboxRecord } from "../sandbox/ownSandbox.ts"
 import { Placement } from "../sandbox/Placement.ts"
 import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { ownSnapshot } from "../sandbox/sandboxOrigin.ts"
-import { isCapturable } from "../sandbox/sandboxStates.ts"
+import { hasMemory, isCapturable, isRestartable } from "../sandbox/sandboxStates.ts"
 import { Actors } from "../store/Actors.ts"
 import { changeBegins } from "../store/Change.ts"
 import { encodeInsert } from "../store/JournalEncoding.ts"
@@ -27,12 +27,15 @@ import { snapshotQuota } from "./snapshotQuota.ts"
 export interface AskedSnapshot {
   readonly accountId: string
   readonly sandboxId: string
-  readonly requestId: string
+  /** Null: the Sandbox asks for a checkpoint. */
+  readonly requestId: string | null
   readonly idempotencyKey: string | null
   /** A fork's key also says what became of its Sandboxes. */
-  readonly keyKind: "snapshot.create" | "sandbox.fork"
+  readonly keyKind: "snapshot.create" | "sandbox.fork" | "sandbox.checkpoint"
   readonly fingerprint: string
   readonly request: CreateSnapshotRequest
+  /** The rollback that takes it; null: a client does. */
+  readonly rollbackId: string | null
 }
 
 /** `expiresAt` in epoch milliseconds. */
@@ -49,51 +52,54 @@ export const requireFuture = (expiresAt: number | null | undefined): Effect.Effe
             )
       )
 
+const isCheckpoint = ({ keyKind }: AskedSnapshot): boolean => keyKind === "sandbox.checkpoint"
+
+/** A start or a stop may have come since a checkpoint was due: its host makes the image before it or after it. */
+const mayBeCaptured = (asked: AskedSnapshot, status: string, { startedAt }: SandboxContext): boolean =>
+  (asked.request.memory ? hasMemory(status) : isCapturable(status)) ||
+  (isCheckpoint(asked) && isRestartable(status) && startedAt !== null)
+
 const inputOf = (
   made: Pick<SnapshotInput, "snapshotId" | "hostId" | "env" | "at">,
-  { request, accountId }: AskedSnapshot,
+  asked: AskedSnapshot,
   { revision }: SandboxRecord,
   sandbox: SandboxContext
 ): SnapshotInput => ({
   ...made,
-  accountId,
+  accountId: asked.accountId,
   workspaceId: sandbox.workspaceId,
   sandboxId: sandbox.sandboxId,
   sandboxRevision: revision,
   generation: sandbox.generation,
-  name: request.name,
-  expiresAt: request.expiresAt ?? null,
+  name: asked.request.name,
+  expiresAt: asked.request.expiresAt ?? null,
+  checkpoint: isCheckpoint(asked),
   runtime: sandbox.runtime,
   profile: sandbox.profile,
   networkEnabled: sandbox.networkEnabled,
   sandboxName: sandbox.name,
   metadata: sandbox.metadata,
   lifetime: sandbox.lifetime,
-  memory: request.memory
+  image: sandbox.image,
+  memory: asked.request.memory,
+  rollbackId: asked.rollbackId
 })
 
-export const createSnapshot = Effect.gen(function* () {
+export const insertSnapshot = Effect.gen(function* () {
   const host = yield* ActorHost
-  const actors = yield* Actors
   const envs = yield* SandboxEnvs
   const placement = yield* Placement
   const sql = yield* SqlClient.SqlClient
-  const withAccountLock = yield* lockByKey
   const requireQuota = yield* snapshotQuota
 
-  const replay = Effect.fnUntraced(function* (asked: AskedSnapshot, key: string) {
-    const { accountId, keyKind: kind, fingerprint } = asked
-    const known = yield* takenKey(sql, { accountId, kind, key }, fingerprint)
-    return known === null ? null : yield* ownSnapshot(actors, accountId, known.targetId)
-  })
-
   /** Counting and inserting are one step for the whole account. */
-  const claim = Effect.fnUntraced(function* (asked: AskedSnapshot, key: string, record: SandboxRecord, at: number) {
+  return Effect.fnUntraced(function* (asked: AskedSnapshot, key: string, record: SandboxRecord, at: number) {
     const { accountId, keyKind: kind, requestId, fingerprint } = asked
     const sandbox = ofThisVersion(record.status, record.context)
     const snapshotId = newId("snp_")
     yield* requireQuota({ accountId, kind, key }, sandbox.workspaceId)
-    if (!isCapturable(record.status)) return yield* new SandboxNotCapturable({ details: { status: record.status } })
+    if (!mayBeCaptured(asked, record.status, sandbox))
+      return yield* new SandboxNotCapturable({ details: { status: record.status } })
     const variables = yield* envs.read(record.id, sandbox.env?.version ?? null)
     const env = envs.name(variables)
     const hostId = yield* placement.hostOf(record.id)
@@ -103,15 +109,30 @@ export const createSnapshot = Effect.gen(function* () {
       sandboxId: record.id,
       input: inputOf({ snapshotId, hostId, env, at }, asked, record, sandbox),
       payload: null,
-      cause: "client",
+      cause: isCheckpoint(asked) ? "sandbox" : "client",
       requestId,
       idempotency: { kind, key, fingerprint }
     })
-    yield* changeBegins
-    const made = yield* insertActors(sql, [encodeInsert(inserted)], [requestId])
+    if (!isCheckpoint(asked)) yield* changeBegins
+    const made = yield* insertActors(sql, [encodeInsert(inserted)], [requestId ?? snapshotId])
     if (made.size === 0) return null
     if (env !== null) yield* envs.keep(snapshotId, env, variables)
     return inserted
+  })
+})
+
+export const createSnapshot = Effect.gen(function* () {
+  const host = yield* ActorHost
+  const actors = yield* Actors
+  const placement = yield* Placement
+  const sql = yield* SqlClient.SqlClient
+  const withAccountLock = yield* lockByKey
+  const insert = yield* insertSnapshot
+
+  const replay = Effect.fnUntraced(function* (asked: AskedSnapshot, key: string) {
+    const { accountId, keyKind: kind, fingerprint } = asked
+    const known = yield* takenKey(sql, { accountId, kind, key }, fingerprint)
+    return known === null ? null : yield* ownSnapshot(actors, accountId, known.targetId)
   })
 
   /** The snapshot as it was accepted; of a repeated key, as it is now. */
@@ -121,10 +142,10 @@ export const createSnapshot = Effect.gen(function* () {
     const replayed = yield* replay(asked, key)
     if (replayed !== null) return { status: replayed.status, context: replayed.context }
     const record = yield* ownLivingSandbox(actors, accountId, sandboxId)
-    if (request.memory) return yield* new MemoryNotSupported()
+    if (request.memory && !(yield* placement.keepsMemory(sandboxId))) return yield* new MemoryNotSupported()
     yield* requireFuture(request.expiresAt)
     const at = yield* Clock.currentTimeMillis
-    const inserted = yield* sql.withTransaction(claim(asked, key, record, at)).pipe(
+    const inserted = yield* sql.withTransaction(insert(asked, key, record, at)).pipe(
       withAccountLock(accountId),
       Effect.catchTag("SqlError", Effect.die),
       Effect.catchTag("KeyClaimed", () => Effect.succeed(null)),

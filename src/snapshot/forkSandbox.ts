@@ -1,12 +1,12 @@
 /**
- * Fork: one snapshot, and Sandboxes that are made of it. Each Sandbox has a key that is derived from the snapshot, so a fork that was cut off goes on
- * when it is repeated. Its answer's refusals are kept with the fork's key: later repetitions tell the same.
+ * Fork: one snapshot, new or of an earlier revision, and Sandboxes that are made of it. Each Sandbox has a key that is derived from the snapshot, so a
+ * fork that was cut off goes on when it is repeated. What it answers is kept with the fork's key: later repetitions tell the same.
  */
 import { Clock, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { SnapshotContext } from "../../schemas/contexts/Snapshot.ts"
 import { InvalidRequest } from "../../schemas/Errors.ts"
-import { type ForkRequest, type ForkResponse, RefusedFork } from "../../schemas/Fork.ts"
+import { type ForkRequest, MissingInFork, RefusedFork } from "../../schemas/Fork.ts"
 import { forkSnapshotSeconds } from "../../schemas/Limits.ts"
 import type { CreateSandboxRequest, Sandbox } from "../../schemas/Sandbox.ts"
 import { ownSandbox } from "../sandbox/ownSandbox.ts"
@@ -14,7 +14,8 @@ import { Sandboxes } from "../sandbox/Sandboxes.ts"
 import { recordView } from "../sandbox/SandboxView.ts"
 import { Actors } from "../store/Actors.ts"
 import { textColumn } from "../store/Columns.ts"
-import { createSnapshot } from "./createSnapshot.ts"
+import { type AskedSnapshot, createSnapshot } from "./createSnapshot.ts"
+import { forkRevision, revisionForkKey } from "./forkRevision.ts"
 import type { Snapshots } from "./Snapshots.ts"
 import { snapshotView } from "./SnapshotView.ts"
 
@@ -22,9 +23,14 @@ const forkKind = "sandbox.fork"
 const childKind = "sandbox.fork.child"
 
 /** What is kept with the fork's key once each Sandbox was made or refused. */
-const Kept = Schema.Struct({ refused: Schema.Array(RefusedFork) })
+const Kept = Schema.Struct({
+  refused: Schema.Array(RefusedFork),
+  /** Absent: of a fork that an older version made. */
+  missing: Schema.optionalKey(Schema.NullOr(MissingInFork))
+})
 
-const childKey = (snapshotId: string, index: number) => `${snapshotId} ${index}`
+/** `fork` tells the forks apart: the snapshot's id, or more where several are made of one snapshot. */
+const childKey = (fork: string, index: number) => `${fork} ${index}`
 
 const tooManyNames = new InvalidRequest({
   details: { issues: [{ path: ["names"], message: "Expected at most as many names as count says." }] }
@@ -66,8 +72,8 @@ const knownForks = Effect.gen(function* () {
     Effect.map(Effect.orDie(findKept({ accountId, key })), ([row]) => row?.response ?? null)
 
   /** The Sandboxes that a finished fork made, in order. Those whose records are no longer kept are left out. */
-  const childrenOf = Effect.fnUntraced(function* (accountId: string, snapshotId: string, count: number) {
-    const keys = Array.from({ length: count }, (_, index) => childKey(snapshotId, index))
+  const childrenOf = Effect.fnUntraced(function* (accountId: string, fork: string, count: number) {
+    const keys = Array.from({ length: count }, (_, index) => childKey(fork, index))
     const found = new Map(
       (yield* Effect.orDie(findChildren({ accountId, keys }))).map(({ key, targetId }) => [key, targetId])
     )
@@ -90,37 +96,54 @@ export const forkSandbox = Effect.gen(function* () {
   const actors = yield* Actors
   const sql = yield* SqlClient.SqlClient
   const take = yield* createSnapshot
+  const earlier = yield* forkRevision
   const { keptOf, childrenOf } = yield* knownForks
+
+  /** Its snapshot, the beginning of its children's keys, and what is not in it. */
+  const sourceOf = Effect.fnUntraced(function* (
+    asked: Omit<AskedSnapshot, "request"> & { readonly idempotencyKey: string },
+    { memory, expiresAt, atRevision }: ForkRequest
+  ) {
+    if (atRevision != null) {
+      const context = yield* earlier.source(
+        { ...asked, request: { name: null, memory, expiresAt: expiresAt ?? null } },
+        atRevision
+      )
+      const fork = revisionForkKey(context.snapshotId, asked.idempotencyKey)
+      return { context, fork, missing: earlier.missing(asked.sandboxId, context, atRevision) }
+    }
+    const until = expiresAt ?? (yield* Clock.currentTimeMillis) + forkSnapshotSeconds * 1000
+    const { context } = yield* take({ ...asked, request: { name: null, memory, expiresAt: until } })
+    return { context, fork: context.snapshotId, missing: Effect.succeed(null) }
+  })
 
   const fork: Snapshots["Service"]["fork"] = Effect.fn("Snapshots.fork")(function* (
     accountId,
     sandboxId,
     { requestId, idempotencyKey, fingerprint, request }
   ) {
-    const { count, names, memory } = request
+    const { count, names } = request
     if ((names?.length ?? 0) > count) return yield* tooManyNames
-    const expiresAt = request.expiresAt ?? (yield* Clock.currentTimeMillis) + forkSnapshotSeconds * 1000
-    const { context } = yield* take({
-      ...{ accountId, sandboxId, requestId, idempotencyKey, fingerprint, keyKind: forkKind },
-      request: { name: null, memory, expiresAt }
-    })
+    const given = { accountId, sandboxId, fingerprint, keyKind: forkKind, idempotencyKey, rollbackId: null } as const
+    const { context, fork, missing } = yield* sourceOf({ ...given, requestId }, request)
     const { snapshotId } = context
-    const answer = Effect.fnUntraced(function* (refused: ForkResponse["refused"]) {
+    const answer = Effect.fnUntraced(function* (kept: typeof Kept.Type) {
       const snapshot = yield* Effect.orDie(actors.read(snapshotId))
       return {
         snapshot: snapshotView(snapshot!.status, snapshot!.context as SnapshotContext),
-        sandboxes: yield* childrenOf(accountId, snapshotId, count),
-        refused
+        sandboxes: yield* childrenOf(accountId, fork, count),
+        refused: kept.refused,
+        missing: kept.missing ?? null
       }
     })
     const known = yield* keptOf(accountId, idempotencyKey)
-    if (known !== null) return yield* answer(known.refused)
+    if (known !== null) return yield* answer(known)
     const refused: Array<RefusedFork> = []
     for (let index = 0; index < count; index++) {
       const error = yield* sandboxes
         .createFork({
           ...{ accountId, requestId, fingerprint },
-          idempotencyKey: childKey(snapshotId, index),
+          idempotencyKey: childKey(fork, index),
           request: childOf(context, request, index)
         })
         .pipe(
@@ -129,10 +152,11 @@ export const forkSandbox = Effect.gen(function* () {
         )
       if (error !== null) refused.push({ index, code: error._tag, message: error.message })
     }
+    const made = { refused, missing: yield* missing }
     yield* Effect.orDie(sql`
-      update idempotency_keys set response = ${JSON.stringify({ refused })}::jsonb
+      update idempotency_keys set response = ${JSON.stringify(made)}::jsonb
       where account_id = ${accountId} and kind = ${forkKind} and key = ${idempotencyKey} and response is null`)
-    return yield* answer((yield* keptOf(accountId, idempotencyKey))?.refused ?? refused)
+    return yield* answer((yield* keptOf(accountId, idempotencyKey)) ?? made)
   })
   return fork
 })

@@ -8,21 +8,32 @@ import { Actors } from "../store/Actors.ts"
 import { Int8 } from "../store/Columns.ts"
 import type { Snapshots } from "./Snapshots.ts"
 
+/** Later than any instant. */
+const FOREVER = 9_223_372_036_854_775_807n
+
 export const sandboxLineage = Effect.gen(function* () {
   const actors = yield* Actors
   const sql = yield* SqlClient.SqlClient
 
+  /** From step to step: of which snapshot the volume was a copy when that was taken of it which the step before it is a copy of. */
   const findParents = SqlSchema.findAll({
     Request: Schema.String,
     Result: Schema.Struct({ snapshotId: Schema.String, sandboxId: Schema.String }),
     execute: (sandboxId) => sql`
       with recursive back as (
-        select snapshot_id, source_id, 1 as step from sandbox_origins where sandbox_id = ${sandboxId}
+        select null::text as snapshot_id, ${sandboxId}::text as source_id, ${FOREVER}::int8 as until, 0 as step
         union all
-        select o.snapshot_id, o.source_id, b.step + 1 from back b join sandbox_origins o on o.sandbox_id = b.source_id
+        select it.snapshot_id, it.source_id, coalesce((select a.created_at from actors a where a.id = it.snapshot_id), it.created_at), b.step + 1
+        from back b cross join lateral (
+          (select snapshot_id, source_id, created_at from sandbox_rollbacks
+            where sandbox_id = b.source_id and done_at is not null and created_at < b.until order by created_at desc limit 1)
+          union all
+          (select snapshot_id, source_id, created_at from sandbox_origins where sandbox_id = b.source_id and created_at <= b.until)
+          order by created_at desc limit 1
+        ) as it
         where b.step < ${lineageParentsMax}::int4
       )
-      select snapshot_id as "snapshotId", source_id as "sandboxId" from back order by step`
+      select snapshot_id as "snapshotId", source_id as "sandboxId" from back where step > 0 and source_id <> '' order by step`
   })
 
   const findChildren = SqlSchema.findAll({
@@ -51,7 +62,7 @@ export const sandboxLineage = Effect.gen(function* () {
     const found = yield* Effect.orDie(
       findChildren({
         sandboxId,
-        createdAt: before === null ? 9_223_372_036_854_775_807n : BigInt(before.createdAt),
+        createdAt: before === null ? FOREVER : BigInt(before.createdAt),
         id: before?.id ?? "",
         limit: limit + 1
       })

@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { AccountSuspended, StorageLimitReached } from "../../schemas/Errors.ts"
+import { AccountSuspended, NotFound, StorageLimitReached } from "../../schemas/Errors.ts"
 import { SnapshotLimitReached } from "../../schemas/SnapshotErrors.ts"
 import { accountLimits, type LimitsRow, ownLimitsOf } from "../account/AccountLimits.ts"
 import { requireCredit } from "../account/Credit.ts"
@@ -27,6 +27,7 @@ interface Used {
   /** Of the workspace. */
   readonly bytes: bigint
   readonly key_taken: boolean
+  readonly has_workspace: boolean
 }
 
 export const snapshotQuota = Effect.gen(function* () {
@@ -43,10 +44,12 @@ export const snapshotQuota = Effect.gen(function* () {
                 where account_id = ${key.accountId} and kind = 'sandbox' and workspace_id = ${workspaceId}
                   and sandbox_status = any(${textColumn(countedStates)}::text[]))
                + ${snapshotBytes(sql, key.accountId, workspaceId)} as bytes,
-               ${keyIsTaken(sql, key)} as key_taken`,
+               ${keyIsTaken(sql, key)} as key_taken,
+               exists (select 1 from workspaces where id = ${workspaceId} and account_id = ${key.accountId}) as has_workspace`,
       ([used]) => used!
     )
 
+  /** Returns how many bytes the workspace's limit still allows. */
   return Effect.fnUntraced(function* (key: TakenBy, workspaceId: string) {
     const [account] = yield* sql<AccountRow>`
       select suspended_at is not null as is_suspended, exhausted_at, sandboxes_limit, workspaces_limit, workspace_storage_bytes_limit
@@ -54,11 +57,14 @@ export const snapshotQuota = Effect.gen(function* () {
     const used = yield* readUsed(workspaceId, key)
     // The key may have been claimed while this request waited for the lock; a replay comes before every other answer.
     if (used.key_taken) return yield* new KeyClaimed()
+    if (!used.has_workspace) return yield* new NotFound()
     if (account!.is_suspended) return yield* new AccountSuspended()
     yield* requireCredit(account!.exhausted_at === null ? null : Number(account!.exhausted_at))
     const limit = settings.snapshotsPerAccount
     if (used.count >= limit) return yield* new SnapshotLimitReached({ details: { limit } })
     const { workspaceStorageBytes: limitBytes } = accountLimits(ownLimitsOf(account!), settings)
-    if (Number(used.bytes) >= limitBytes) return yield* new StorageLimitReached({ details: { limitBytes } })
+    const leftBytes = limitBytes - Number(used.bytes)
+    if (leftBytes <= 0) return yield* new StorageLimitReached({ details: { limitBytes } })
+    return { limitBytes, leftBytes }
   })
 })

@@ -6,6 +6,11 @@ import { isTagged, taggedStates } from "../engine/taggedStates.ts"
 export const countedSnapshotStates = taggedStates(snapshotMachine, "counted")
 /** Its host has the image. */
 export const usableSnapshotStates = taggedStates(snapshotMachine, "bootable")
+export const isSnapshotUsable = isTagged(snapshotMachine, "bootable")
+/** Its host makes the image. */
+export const isSnapshotAwaited = isTagged(snapshotMachine, "awaited")
+/** Its deletion is committed. */
+export const isSnapshotRemoved = isTagged(snapshotMachine, "removed")
 /** Nothing but its record is left. */
 export const isSnapshotGone = isTagged(snapshotMachine, "gone")
 /** What its host has of it is removed. */

@@ -14,6 +14,7 @@ import { forAMoment } from "./DatabaseFault.ts"
 import { DatabaseWatch } from "./DatabaseWatch.ts"
 import type { PendingCommand } from "./JournalRecord.ts"
 import type { OutputStreamName, StoredOffsets } from "./OutputChunk.ts"
+import { fieldOf } from "./SnapshotFields.ts"
 import { SoleOwnership } from "./SoleOwner.ts"
 import { stillPendingOf } from "./StillPending.ts"
 import { transitionEra } from "./TransitionEra.ts"
@@ -54,6 +55,8 @@ export interface ActorFilter {
   /** Any of them. */
   readonly status?: ReadonlyArray<string> | null
   readonly workspaceId?: string | null
+  /** Exactly that of the context. */
+  readonly name?: string | null
   /** Every pair must be in the snapshot context's `metadata`. */
   readonly metadata?: Readonly<Record<string, string>>
   /** Only those older than this one. */
@@ -220,6 +223,9 @@ export class Actors extends Context.Service<
           const status = filter.kind === "sandbox" ? sql`kind = 'sandbox' and sandbox_status` : sql`status`
           if (filter.status != null) conditions.push(sql`${status} = any(${textColumn(filter.status)}::text[])`)
           if (filter.workspaceId != null) conditions.push(sql`workspace_id = ${filter.workspaceId}`)
+          if (filter.name != null) {
+            conditions.push(sql`${sql.literal(fieldOf("actors", "name", "text"))} = ${filter.name}`)
+          }
           if (filter.before !== null) {
             conditions.push(sql`(created_at, id) < (${BigInt(filter.before.createdAt)}, ${filter.before.id})`)
           }

@@ -54,6 +54,8 @@ import soleClaims from "./migrations/0058_sole_claims.ts"
 import snapshots from "./migrations/0059_snapshots.ts"
 import sizes from "./migrations/0060_sizes.ts"
 import snapshotCosts from "./migrations/0061_snapshot_costs.ts"
+import images from "./migrations/0062_images.ts"
+import sandboxRollbacks from "./migrations/0063_sandbox_rollbacks.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -102,7 +104,9 @@ export const migrations: MigrationRecord = {
   "0058_sole_claims": soleClaims,
   "0059_snapshots": snapshots,
   "0060_sizes": sizes,
-  "0061_snapshot_costs": snapshotCosts
+  "0061_snapshot_costs": snapshotCosts,
+  "0062_images": images,
+  "0063_sandbox_rollbacks": sandboxRollbacks
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

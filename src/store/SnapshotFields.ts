@@ -11,6 +11,9 @@ export const jsonFieldOf = (actor: string, name: string): string => `(${actor}.s
 
 export const contextOf = (actor: string): string => `(${actor}.snapshot -> 'context')`
 
+/** Of a Sandbox or a snapshot: the image that is its root; null: none is. */
+export const imageIdOf = (actor: string): string => `(${actor}.snapshot -> 'context' -> 'image' ->> 'imageId')`
+
 /** Of a Sandbox: the bytes of its volume. */
 export const volumeBytesOf = (actor: string): string =>
   `(${actor}.snapshot -> 'context' -> 'profile' ->> 'diskBytes')::int8`

@@ -13,6 +13,7 @@ import { addRates, type NewRates, type RatesRefused } from "./addRates.ts"
 import type { Grant } from "./Grant.ts"
 import { type CreditRefused, grantCredit, type NewGrant } from "./grantCredit.ts"
 import { readAllGrants, readCards } from "./LedgerReads.ts"
+import { meteredKinds } from "./meterReads.ts"
 import { readOverview } from "./overviewRead.ts"
 import { grantsDueAt } from "./Posting.ts"
 import type { RateCard } from "./RateCard.ts"
@@ -79,7 +80,7 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     Result: Schema.Struct({ account_id: Schema.String, is_folded: Schema.Boolean, is_closed: Schema.Boolean }),
     execute: (sandboxId) => sql`
       select a.account_id, coalesce(m.revision >= a.revision, false) as is_folded, m.closed_at is not null as is_closed
-      from actors a left join meters m on m.sandbox_id = a.id where a.id = ${sandboxId} and a.kind in ('sandbox', 'snapshot')`
+      from actors a left join meters m on m.sandbox_id = a.id where a.id = ${sandboxId} and a.kind in ${sql.literal(meteredKinds)}`
   })
 
   const foldSandbox = Effect.fnUntraced(function* (sandboxId: string) {

@@ -28,7 +28,7 @@ const costOf = (component: keyof typeof divisors) => `
  * - `open`: the meters that may still grow.
  * - $1 account, $2 and $3 the window, $4 now.
  * - `instant` (`at`): meters are read up to here: now, or later if a faster clock closed one.
- * - `piece` (`sandbox_id`, `is_snapshot`, `ms`, …): `ms` and costs are negative where a piece reverses another. A piece of a snapshot is of its Sandbox.
+ * - `piece` (`sandbox_id`, `is_snapshot`, `ms`, …): `ms` and costs are negative where a piece reverses another. A piece of a snapshot is of its Sandbox, of an imported one of itself.
  */
 const pieces = (whose: string) => `
   with open as materialized (
@@ -68,7 +68,7 @@ const pieces = (whose: string) => `
            vcpu_sum, memory_sum, volume_sum, null, null, null
     from grown where from_at < $3::int8 and to_at > $2::int8
   ), piece as (
-    select coalesce(snapshot_of, sandbox_id) as sandbox_id, snapshot_of is not null as is_snapshot, workspace_id, greatest(from_at, $2::int8) as from_at, least(to_at, $3::int8) as to_at,
+    select coalesce(nullif(snapshot_of, ''), sandbox_id) as sandbox_id, snapshot_of is not null as is_snapshot, workspace_id, greatest(from_at, $2::int8) as from_at, least(to_at, $3::int8) as to_at,
            sign * (least(to_at, $3::int8) - greatest(from_at, $2::int8)) as ms, is_running, has_volume, milli_vcpus, memory_bytes, volume_bytes,
            ${costOf("vcpu")}, ${costOf("memory")}, ${costOf("volume")}
     from whole

@@ -19,6 +19,7 @@ export interface Transaction {
   /** Of a snapshot's usage: the Sandbox of which it is. */
   readonly sandboxId: string | null
   readonly snapshotId: string | null
+  readonly imageId: string | null
   readonly period: { readonly from: number; readonly to: number } | null
   readonly description: string
   /** The change of each grant's remaining credit. The rest of `microUsd`, if any, became or paid debt. */
@@ -36,6 +37,7 @@ const Row = Schema.Struct({
   balance_micro_usd: Schema.BigInt,
   sandbox_id: Schema.NullOr(Schema.String),
   snapshot_id: Schema.NullOr(Schema.String),
+  image_id: Schema.NullOr(Schema.String),
   period_from: Schema.NullOr(Int8),
   period_to: Schema.NullOr(Int8),
   description: Schema.String,
@@ -53,6 +55,7 @@ const transactionOf = (row: typeof Row.Type): Transaction => ({
   balanceMicroUsd: row.balance_micro_usd,
   sandboxId: row.sandbox_id,
   snapshotId: row.snapshot_id,
+  imageId: row.image_id,
   period: row.period_from === null || row.period_to === null ? null : { from: row.period_from, to: row.period_to },
   description: row.description,
   grants: row.grants,
@@ -77,8 +80,10 @@ export class Transactions extends Context.Service<
         Request: Schema.Struct({ accountId: Schema.String, before: Schema.BigInt, limit: Int8 }),
         Result: Row,
         execute: ({ accountId, before, limit }) => sql`
-          select e.id, e.number, e.at, e.posted_at, e.kind, e.micro_usd, e.balance_micro_usd, coalesce(m.snapshot_of, e.sandbox_id) as sandbox_id,
-                 case when m.snapshot_of is not null then e.sandbox_id end as snapshot_id, e.period_from, e.period_to,
+          select e.id, e.number, e.at, e.posted_at, e.kind, e.micro_usd, e.balance_micro_usd,
+                 case when m.snapshot_of is distinct from e.sandbox_id then nullif(coalesce(m.snapshot_of, e.sandbox_id), '') end as sandbox_id,
+                 case when m.snapshot_of <> e.sandbox_id then e.sandbox_id end as snapshot_id,
+                 case when m.snapshot_of = e.sandbox_id then e.sandbox_id end as image_id, e.period_from, e.period_to,
                  e.description, e.reverses_id, changed.grants
           from ledger_entries e left join meters m on m.sandbox_id = e.sandbox_id
           cross join lateral (

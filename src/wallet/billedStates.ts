@@ -1,4 +1,5 @@
 /** What the states of a Sandbox or of a snapshot mean for its cost, by the tags of its machine. */
+import { imageMachine } from "../../machines/image.ts"
 import { sandboxMachine } from "../../machines/sandbox.ts"
 import { snapshotMachine } from "../../machines/snapshot.ts"
 import { isTagged, taggedStates } from "../engine/taggedStates.ts"
@@ -11,8 +12,15 @@ export const inhabitedStates = taggedStates(sandboxMachine, "inhabited")
 export const isUp = isTagged(sandboxMachine, "up")
 /** It costs nothing any more. */
 export const isGone = isTagged(sandboxMachine, "gone")
-/** A snapshot whose image is on its host, and costs once it was ready. */
-export const storedStates = taggedStates(snapshotMachine, "stored")
-export const isStored = isTagged(snapshotMachine, "stored")
-/** A snapshot costs from this state on. */
-export const isReady = isTagged(snapshotMachine, "bootable")
+const isStoredSnapshot = isTagged(snapshotMachine, "stored")
+const isStoredImage = isTagged(imageMachine, "stored")
+const isReadySnapshot = isTagged(snapshotMachine, "bootable")
+const isReadyImage = isTagged(imageMachine, "bootable")
+
+/** A snapshot or an image that is on its host, and costs once it was ready. The two machines mean the same by a name that both have. */
+export const storedStates = [
+  ...new Set([...taggedStates(snapshotMachine, "stored"), ...taggedStates(imageMachine, "stored")])
+]
+export const isStored = (state: string): boolean => isStoredSnapshot(state) || isStoredImage(state)
+/** A snapshot or an image costs from this state on. */
+export const isReady = (state: string): boolean => isReadySnapshot(state) || isReadyImage(state)

@@ -77,11 +77,23 @@ export const readUnfolded = (sql: SqlClient.SqlClient, accountId: string) => {
         and not exists (select 1 from meters m where m.sandbox_id = a.id)
       union all
       select a.id from actors a
-      where a.account_id = ${account} and a.kind = 'snapshot' and a.ended_at is null and a.status = any(${textColumn(storedStates)}::text[])
+      where a.account_id = ${account} and a.kind in ('snapshot', 'image') and a.ended_at is null and a.status = any(${textColumn(storedStates)}::text[])
         and not exists (select 1 from meters m where m.sandbox_id = a.id)`
   })
   return Effect.map(find(accountId), (rows) => rows.map(({ id }) => id))
 }
+
+/** Kinds of actors that cost, as a list in SQL. */
+export const meteredKinds = "('sandbox', 'snapshot', 'image')"
+
+/** Images belong to no workspace. In reports by workspace they are under this key. */
+export const imagesWorkspace = "images"
+
+/** The Sandbox of a snapshot; an image stands for itself. Null: it is a Sandbox. */
+const storedOf = (actor: string): string => `case when ${actor}.kind <> 'sandbox' then ${actor}.sandbox_id end`
+
+const workspaceOf = (actor: string): string =>
+  `case when ${actor}.kind = 'image' then '${imagesWorkspace}' else ${actor}.workspace_id end`
 
 /** A Sandbox's input, or a snapshot's; its numbers are text. */
 const InputRow = Schema.Struct({
@@ -107,10 +119,11 @@ export const readMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
     Request: Schema.Array(Schema.String),
     Result: InputRow,
     execute: (ids) => sql`
-      select id, account_id, workspace_id, input ->> 'name' as name, input -> 'profile' ->> 'vcpus' as vcpus,
-             input -> 'profile' ->> 'memoryBytes' as memory_bytes, input -> 'profile' ->> 'diskBytes' as volume_bytes,
-             case when kind = 'snapshot' then sandbox_id end as snapshot_of
-      from actors where id = any(${textColumn(ids)}::text[]) and kind in ('sandbox', 'snapshot')`
+      select id, account_id, ${sql.literal(workspaceOf("actors"))} as workspace_id, input ->> 'name' as name, coalesce(input -> 'profile' ->> 'vcpus', '0') as vcpus,
+             coalesce(input -> 'profile' ->> 'memoryBytes', '0') as memory_bytes,
+             coalesce(input -> 'profile' ->> 'diskBytes', '0') as volume_bytes,
+             ${sql.literal(storedOf("actors"))} as snapshot_of
+      from actors where id = any(${textColumn(ids)}::text[]) and kind in ${sql.literal(meteredKinds)}`
   })
   for (const row of yield* findInputs(others)) {
     meters.set(

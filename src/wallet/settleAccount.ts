@@ -97,7 +97,9 @@ export const foldMeters = Effect.fnUntraced(function* (
 
 const shownName = (id: string, meter: Meter | undefined): string => {
   const name = meter?.name ?? id
-  return (meter?.snapshotOf ?? null) === null ? name : `Snapshot ${name}`
+  const of = meter?.snapshotOf ?? null
+  if (of === null) return name
+  return of === id ? `Image ${name}` : `Snapshot ${name}`
 }
 
 /** Posts what meters were folded to, and what is due of grants; gives what is held then. */

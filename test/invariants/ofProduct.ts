@@ -11,6 +11,7 @@ import { sandboxOf, type World } from "../proofs/product/World.ts"
 import { everyChange } from "./changes.ts"
 import { changesBetween } from "./Moment.ts"
 import { everyMoment } from "./moments.ts"
+import { imageEdges, imageLiveness, imageStates } from "./ofImages.ts"
 import { snapshotEdges, snapshotLiveness, snapshotStates } from "./ofSnapshots.ts"
 
 type State = StateInvariant<World>
@@ -103,7 +104,8 @@ export const stateInvariants: ReadonlyArray<State> = [
   ...ofMoments,
   theLedgerFollows,
   theWalletFollows,
-  ...snapshotStates
+  ...snapshotStates,
+  ...imageStates
 ]
 export const edgeInvariants: ReadonlyArray<Edge> = [
   ...ofChanges,
@@ -111,14 +113,18 @@ export const edgeInvariants: ReadonlyArray<Edge> = [
   terminalsTakeNoResult,
   onlyItsGeneration,
   oneStepAtATime,
-  ...snapshotEdges
+  ...snapshotEdges,
+  ...imageEdges
 ]
 
 /** By themselves: without a client, and without a fault. */
 const alone: ReadonlyArray<By> = ["service", "time", "world"]
 
-/** They wait for what may never come: a host is attended for as long as it is there, a command runs and a connection lasts as long as its user likes. */
-const patient: ReadonlyArray<string> = ["attend", "followProcess", "holdConnections"]
+/**
+ * They wait for what may never come: a host is attended for as long as it is there, a command runs and a connection lasts as long as its user likes, and an
+ * image is removed only when its clients have deleted the Sandboxes that have it.
+ */
+const patient: ReadonlyArray<string> = ["attend", "followProcess", "holdConnections", "removeImage"]
 
 const isIdle = ({ commands, late }: ActorView): boolean =>
   late.length === 0 && commands.every(({ type }) => patient.includes(type))
@@ -247,5 +253,6 @@ export const livenessOf = (kinds: ReadonlyArray<string>): ReadonlyArray<Goal> =>
   ...always,
   ...(kinds.includes("wallet") ? [creditHolds] : []),
   ...(kinds.includes("host") ? [lostHostsEmpty] : []),
-  ...(kinds.includes("snapshot") ? snapshotLiveness : [])
+  ...(kinds.includes("snapshot") ? snapshotLiveness : []),
+  ...(kinds.includes("image") ? imageLiveness : [])
 ]

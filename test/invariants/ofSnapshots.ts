@@ -1,6 +1,7 @@
 /** The invariants of snapshots over the explored product: what their rows and their host have of each other. */
 
 import { hasNeverRun } from "../../machines/sandbox.ts"
+import { isPassing } from "../../machines/snapshot.ts"
 import type { ActorView, EdgeInvariant, Liveness, StateInvariant } from "../../src/proofs/explore/Product.ts"
 import { imageOf, snapshotsOf, waitsForImage } from "../proofs/product/snapshots.ts"
 import { sandboxOf, type View, type World } from "../proofs/product/World.ts"
@@ -111,7 +112,24 @@ const firstBoot = (product: View): boolean => {
   return context.snapshotId !== null && context.startedAt === null && tags.has("awaited")
 }
 
+/** Those that no client has changed. */
+const readyCheckpoints = (product: View): number =>
+  snapshotsOf(product).filter((one) => isPassingOne(one) && one.tags.has("bootable")).length
+const keptCheckpoints = (product: View): number => sandboxOf(product).context.checkpoints?.keep ?? 0
+
+const isPassingOne = ({ tags, context }: ActorView): boolean => isPassing(context as never) && !tags.has("removed")
+
 export const snapshotLiveness: ReadonlyArray<Goal> = [
+  ends(
+    "No checkpoint outlives its Sandbox but one that a client has changed.",
+    (snapshot, product) => isPassingOne(snapshot) && sandboxOf(product).tags.has("gone")
+  ),
+  {
+    sentence: "Of the checkpoints that no client has changed, those that are over the number go.",
+    from: (product) => readyCheckpoints(product) > keptCheckpoints(product),
+    to: (product) => readyCheckpoints(product) <= keptCheckpoints(product),
+    by: alone
+  },
   ends("A capture ends.", ({ tags }) => tags.has("awaited")),
   ends("A deletion of a snapshot ends.", ({ tags }) => tags.has("removed") && !tags.has("gone")),
   ends("No image stays on the host that no snapshot has, or one that failed or is deleted.", (snapshot, product) => {

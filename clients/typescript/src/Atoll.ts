@@ -3,6 +3,7 @@ import { type FollowEventsOptions, followEvents, type TransitionEvent } from "./
 import type { Me } from "./generated/schemas.ts"
 import { descriptionVersion } from "./generated/schemas.ts"
 import { Transport } from "./http/Transport.ts"
+import { Images } from "./Images.ts"
 import { Sandboxes } from "./Sandboxes.ts"
 import { Snapshots } from "./Snapshots.ts"
 import { Usage } from "./Usage.ts"
@@ -39,6 +40,7 @@ const keyForm = /^[\x21-\x7e]+$/
 export class Atoll {
   readonly sandboxes: Sandboxes
   readonly snapshots: Snapshots
+  readonly images: Images
   readonly workspaces: Workspaces
   readonly usage: Usage
   /** Every operation of the description, with the same retries after lost connections. */
@@ -59,7 +61,8 @@ export class Atoll {
     })
     this.workspaces = new Workspaces(this.api)
     this.sandboxes = new Sandboxes(this.api, this.workspaces)
-    this.snapshots = new Snapshots(this.api)
+    this.snapshots = new Snapshots(this.api, this.workspaces)
+    this.images = new Images(this.api)
     this.usage = new Usage(this.api)
   }
 

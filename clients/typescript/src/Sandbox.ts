@@ -5,6 +5,7 @@ import { Files } from "./Files.ts"
 import type {
   ForkRequest,
   LogEntry,
+  MissingInFork,
   Process,
   RefusedFork,
   SandboxLineage,
@@ -40,13 +41,24 @@ export interface ForkOptions extends UntilRunning, ForkRequest {
   readonly untilRunning?: boolean | undefined
 }
 
+export interface RollbackOptions extends UntilRunning {
+  /** False: its volume before is given up; that needs the scope `sandbox:delete`, too. */
+  readonly keep?: boolean | undefined
+  /** Names this rollback: repeated with the same key it rolls back once, also from another process. By default a new key. */
+  readonly idempotencyKey?: string | undefined
+  /** False: returns while it is being rolled back. */
+  readonly untilDone?: boolean | undefined
+}
+
 export interface Fork {
-  /** What they were made of. It is deleted after 24 hours, or at `expiresAt`. */
+  /** What they were made of. A new one is deleted after 24 hours, or at `expiresAt`; with `atRevision` it is one that there was. */
   readonly snapshot: Snapshot
   /** In order. */
   readonly sandboxes: ReadonlyArray<Sandbox>
   /** Those that a limit, the credit or the hosts refused. */
   readonly refused: ReadonlyArray<RefusedFork>
+  /** With `atRevision`: what happened up to that revision and is not in the snapshot. Else null. */
+  readonly missing: MissingInFork | null
 }
 
 /** The statuses of a Sandbox on its way to running. */
@@ -124,8 +136,9 @@ export class Sandbox implements AsyncDisposable {
     this.#told(
       await this.#transport.call("stopSandbox", { parameters: { id: this.id }, attemptSeconds: 45, ...options })
     )
-    while (this.status === "stopping") {
-      if (Date.now() > until) throw new WaitTimeout(`The Sandbox ${this.id} is stopping after ${withinSeconds} s.`)
+    while (this.status === "stopping" || this.status === "restoring") {
+      if (Date.now() > until)
+        throw new WaitTimeout(`The Sandbox ${this.id} is ${this.status} after ${withinSeconds} s.`)
       await sleep(lookEveryMs, options.signal)
       await this.refresh(options)
     }
@@ -133,7 +146,7 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /**
-   * Changes its name, metadata, variables, sizes or lifetime. An absent field stays, null removes it; metadata and variables
+   * Changes its name, metadata, variables, sizes, lifetime or checkpoints. An absent field stays, null removes it; metadata and variables
    * change only by the given keys.
    * Later commands get the new variables.
    */
@@ -166,7 +179,8 @@ export class Sandbox implements AsyncDisposable {
 
   /**
    * Makes copies of it that begin with one and the same volume, and waits until each runs or has failed, as its `status` says.
-   * `refused` has those that were not made.
+   * `refused` has those that were not made. With `atRevision` they begin from the newest snapshot at or before that revision, and
+   * `missing` says what that does not contain.
    */
   async fork(options: ForkOptions = {}): Promise<Fork> {
     const { idempotencyKey = randomKey(), untilRunning = true, withinSeconds = 120, signal, ...body } = options
@@ -177,7 +191,40 @@ export class Sandbox implements AsyncDisposable {
     // One after the other: they boot meanwhile, and a hundred of them are few requests.
     if (untilRunning)
       for (const child of sandboxes) await child.#untilBooted({ withinSeconds: (until - Date.now()) / 1000, signal })
-    return { snapshot: new Snapshot(this.#transport, made.snapshot), sandboxes, refused: made.refused }
+    return {
+      snapshot: new Snapshot(this.#transport, made.snapshot),
+      sandboxes,
+      refused: made.refused,
+      missing: made.missing
+    }
+  }
+
+  /**
+   * Gives it the volume of a snapshot, and waits until it runs again, or has stopped if it was stopped. What ran in it is lost. Its volume before
+   * becomes a snapshot, which this returns: it is deleted after 24 hours. Fails if the volume stays as it was.
+   */
+  async rollback(snapshot: Snapshot | string, options: RollbackOptions = {}): Promise<Snapshot | null> {
+    const { idempotencyKey = randomKey(), keep = true, untilDone = true, withinSeconds = 120, signal } = options
+    const until = Date.now() + withinSeconds * 1000
+    const parameters = { id: this.id, "Idempotency-Key": idempotencyKey }
+    const body = { snapshotId: typeof snapshot === "string" ? snapshot : snapshot.id, keep }
+    const made = await this.#transport.call("rollbackSandbox", { parameters, body, signal, attemptSeconds: 45 })
+    this.#told(made)
+    const kept = made.kept === null ? null : new Snapshot(this.#transport, made.kept)
+    if (!untilDone) return kept
+    while (this.status === "stopping" || this.status === "restoring") {
+      if (Date.now() > until)
+        throw new WaitTimeout(`The Sandbox ${this.id} is ${this.status} after ${withinSeconds} s.`)
+      await sleep(lookEveryMs, signal)
+      await this.refresh({ signal })
+    }
+    const { rollback } = this.#record
+    if (rollback?.outcome === "failed") {
+      const why = rollback.reason === null ? "" : ` (${rollback.reason.code}: ${rollback.reason.message})`
+      throw new WaitTimeout(`The Sandbox ${this.id} was not rolled back${why}; its volume is as it was.`)
+    }
+    await this.#untilBooted({ withinSeconds: (until - Date.now()) / 1000, signal })
+    return kept === null ? null : kept.refresh({ signal })
   }
 
   /** From which Sandboxes it comes, nearest first, and which come from it, newest first: each over a snapshot. */

@@ -3,6 +3,7 @@ import type { CreateSandboxRequest, SandboxStatus } from "./generated/schemas.ts
 import { paged } from "./http/paged.ts"
 import { randomKey } from "./http/randomKey.ts"
 import type { Transport } from "./http/Transport.ts"
+import type { Image } from "./Images.ts"
 import { Sandbox, type UntilRunning } from "./Sandbox.ts"
 import type { Snapshot } from "./Snapshots.ts"
 import type { Waiting } from "./Waiting.ts"
@@ -13,6 +14,8 @@ export interface CreateSandboxOptions extends UntilRunning, Omit<CreateSandboxRe
   readonly workspaceId?: string | undefined
   /** Its volume begins as a copy of this one: a snapshot that is ready. The same as `snapshotId`. */
   readonly snapshot?: Pick<Snapshot, "id"> | undefined
+  /** Its root file system: an image that is ready. The same as `imageId`. */
+  readonly image?: Pick<Image, "id"> | undefined
   /** Names this creation: the same key returns the same Sandbox, also from another process. By default a new key. */
   readonly idempotencyKey?: string | undefined
   /** False: returns a pending Sandbox. */
@@ -41,10 +44,10 @@ export class Sandboxes {
    */
   async create(options: CreateSandboxOptions = {}): Promise<Sandbox> {
     const { idempotencyKey = randomKey(), untilRunning = true, withinSeconds, signal, ...asked } = options
-    const { workspaceId, snapshot, snapshotId = snapshot?.id, ...body } = asked
+    const { workspaceId, snapshot, snapshotId = snapshot?.id, image, imageId = image?.id, ...body } = asked
     const { sandbox: record } = await this.#transport.call("createSandbox", {
       parameters: { "Idempotency-Key": idempotencyKey, ...(untilRunning ? { wait: "running" as const } : {}) },
-      body: { ...body, snapshotId, workspaceId: workspaceId ?? (await this.#workspaces.first({ signal })).id },
+      body: { ...body, snapshotId, imageId, workspaceId: workspaceId ?? (await this.#workspaces.first({ signal })).id },
       signal,
       attemptSeconds: 45
     })

@@ -8,9 +8,12 @@ import type {
   UpdateSnapshotRequest
 } from "./generated/schemas.ts"
 import { paged } from "./http/paged.ts"
+import { randomKey } from "./http/randomKey.ts"
 import { sleep } from "./http/sleep.ts"
 import type { Transport } from "./http/Transport.ts"
+import { needNode } from "./socket/openSocket.ts"
 import type { Waiting } from "./Waiting.ts"
+import type { Workspaces } from "./Workspaces.ts"
 
 export interface UntilReady extends Waiting {
   /** By default 120. */
@@ -34,8 +37,8 @@ const lookEveryMs = 100
 
 export class Snapshot {
   readonly id: string
-  /** The Sandbox that it was taken of. */
-  readonly sandboxId: string
+  /** The Sandbox that it was taken of; null: it was imported. */
+  readonly sandboxId: string | null
   readonly #transport: Transport
   #record: SnapshotRecord
 
@@ -85,6 +88,16 @@ export class Snapshot {
     return this
   }
 
+  /**
+   * Writes it into one file of this machine, from which `import` makes a snapshot, here or on another server. An existing file is replaced once all
+   * of it is there. Variables are not in it. Needs Node, Deno or Bun.
+   */
+  async export(path: string, { signal }: Waiting = {}): Promise<{ readonly bytes: number }> {
+    needNode("Files of a machine need")
+    const { saveSnapshot } = await import("./node/snapshotFile.ts")
+    return saveSnapshot(this.#transport, this.id, path, signal)
+  }
+
   /** Permanently. Sandboxes that were made of it keep their volumes. */
   async delete(options: Waiting = {}): Promise<void> {
     await this.#transport.call("deleteSnapshot", { parameters: { id: this.id }, attemptSeconds: 45, ...options })
@@ -99,11 +112,51 @@ export class Snapshot {
   }
 }
 
+export interface ImportOptions extends UntilReady {
+  /** By default the account's first workspace, which is made if there is none. */
+  readonly workspaceId?: string | undefined
+  /** By default the name in the file. */
+  readonly name?: string | undefined
+  /** When it is deleted by itself, as RFC 3339. By default never. */
+  readonly expiresAt?: string | undefined
+  /** Names this import: the same key and file return the same snapshot, also from another process. By default a new key. */
+  readonly idempotencyKey?: string | undefined
+  /** False: returns a snapshot that its host may still be checking. */
+  readonly untilReady?: boolean | undefined
+}
+
 export class Snapshots {
   readonly #transport: Transport
+  readonly #workspaces: Workspaces
 
-  constructor(transport: Transport) {
+  constructor(transport: Transport, workspaces: Workspaces) {
     this.#transport = transport
+    this.#workspaces = workspaces
+  }
+
+  /** Makes a snapshot of a file that `export` has written, and waits until it is ready. Needs Node, Deno or Bun. */
+  async import(path: string, options: ImportOptions = {}): Promise<Snapshot> {
+    const {
+      workspaceId,
+      name,
+      expiresAt,
+      idempotencyKey = randomKey(),
+      untilReady = true,
+      withinSeconds,
+      signal
+    } = options
+    needNode("Files of a machine need")
+    const { snapshotContent } = await import("./node/snapshotFile.ts")
+    const { body, read } = await snapshotContent(path)
+    const workspace = workspaceId ?? (await this.#workspaces.first({ signal })).id
+    const parameters = { workspaceId: workspace, name, expiresAt, "Idempotency-Key": idempotencyKey }
+    const { snapshot: record } = await this.#transport
+      .call("importSnapshot", { parameters, body, signal, attemptSeconds: null })
+      .catch((thrown: unknown) => {
+        throw read.failure ?? thrown
+      })
+    const snapshot = new Snapshot(this.#transport, record)
+    return untilReady ? snapshot.untilReady({ withinSeconds, signal }) : snapshot
   }
 
   async get(id: string, options: Waiting = {}): Promise<Snapshot> {

@@ -13,6 +13,7 @@ export {
 export type { FollowEventsOptions, TransitionEvent } from "./events.ts"
 export type { Files, ReadOptions, WriteOptions } from "./Files.ts"
 export type * from "./generated/schemas.ts"
+export type { Image as ImageHandle, Images, ListImagesOptions, PullImageOptions, UntilPulled } from "./Images.ts"
 export type { Forward, ForwardOptions } from "./node/Forward.ts"
 export type { PreviewSocketOptions } from "./node/previewRequest.ts"
 export type { TunnelStream } from "./node/TunnelStream.ts"
@@ -21,9 +22,10 @@ export type { OutputChunk, OutputFrom } from "./Output.ts"
 export type { PreviewSocket } from "./PreviewSocket.ts"
 export type { OpenPreviewOptions, Preview as OpenPreview, Previews } from "./Previews.ts"
 export type { RunOptions, RunResult, StartOptions } from "./run.ts"
-export type { Fork, ForkOptions, Sandbox as SandboxHandle, UntilRunning } from "./Sandbox.ts"
+export type { Fork, ForkOptions, RollbackOptions, Sandbox as SandboxHandle, UntilRunning } from "./Sandbox.ts"
 export type { CreateSandboxOptions, ListSandboxesOptions, Sandboxes } from "./Sandboxes.ts"
 export type {
+  ImportOptions,
   ListSnapshotsOptions,
   Snapshot as SnapshotHandle,
   SnapshotOptions,

@@ -8,6 +8,7 @@
  */
 import { spawnSync } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
+import { ownProgram } from "../ownProgram.ts"
 import { type ProcessTree, type ProcessTrees, signalPid } from "./ProcessTree.ts"
 
 const FIRST_MARK = 1_000_000_000
@@ -34,7 +35,7 @@ export const makeMarkedTrees = (): ProcessTrees | null => {
     return {
       threadsFile: null,
       name: String(mark),
-      wrap: (argv) => ["/bin/sh", "-c", `ulimit ${flag} ${mark}; exec "$@"`, "sh", ...argv],
+      wrap: (argv) => [...ownProgram("sh"), "-c", `ulimit ${flag} ${mark}; exec "$@"`, "sh", ...argv],
       enter: (spawn) => {
         const child = spawn()
         root = child.pid ?? null
@@ -80,7 +81,9 @@ export const makeMarkedTrees = (): ProcessTrees | null => {
 }
 
 const setsMark = (flag: string): boolean => {
-  const { stdout } = spawnSync("/bin/sh", ["-c", `ulimit ${flag} 12345 && exec cat /proc/self/limits`], {
+  const [file, ...args] = ownProgram("sh")
+  const script = `ulimit ${flag} 12345 && while IFS= read -r line; do echo "$line"; done < /proc/self/limits`
+  const { stdout } = spawnSync(file, [...args, "-c", script], {
     encoding: "latin1",
     stdio: ["ignore", "pipe", "ignore"]
   })

@@ -15,6 +15,7 @@ import {
   startRequest,
   statusOf
 } from "../../platform/spawner/spawnerWire.ts"
+import { ownProgram } from "../ownProgram.ts"
 import type { OutputBuffer } from "./OutputBuffer.ts"
 import { type Launch, type Launched, type LaunchRequest, type Output, ProcessEnd } from "./ProcessLaunch.ts"
 import { type ProcessTrees, signalPid } from "./ProcessTree.ts"
@@ -176,8 +177,12 @@ class SpawnerProgram {
  * When memory runs out, the kernel should kill a command before the agent, so a command sets its own score before it executes its program. While it
  * runs on the memory of a sealed program, the kernel refuses that; then it inherits the score.
  */
-const inheritingPreference = (path: string): readonly [string, ...Array<string>] =>
-  [...["/bin/sh", "-c", 'echo 500 > /proc/self/oom_score_adj; exec "$0"'], path] as const
+const inheritingPreference = (path: string): readonly [string, ...Array<string>] => [
+  ...ownProgram("sh"),
+  "-c",
+  'echo 500 > /proc/self/oom_score_adj; exec "$0"',
+  path
+]
 
 /**
  * Starts the program. `gone` is called when it ends by itself: the state of its commands is then unknown, and the agent must restart. `isSealed`: the

@@ -1,6 +1,7 @@
 /** Launches a command: its tree, its output buffers, its input, and its own process. */
 import { closeSync, constants, fchownSync, openSync, unlinkSync, writeSync } from "node:fs"
 import { join } from "node:path"
+import { shell } from "../ownProgram.ts"
 import { Refusal } from "../routes.ts"
 import type { CommandHost } from "./CommandHost.ts"
 import type { CommandSpec } from "./CommandSpec.ts"
@@ -37,6 +38,13 @@ export const launchCommand = async (
     if (spec.interactive) stdin = "pipe"
     else if (spec.stdin !== null) stdin = stdinFile(spec.stdin, host)
     const terminal = spec.interactive?.terminal ?? null
+    if (terminal !== null && shell === null) {
+      throw new Refusal(
+        409,
+        "SHELL_MISSING",
+        "The image of this Sandbox has no shell, so that it has no terminals. Execute its programs."
+      )
+    }
     const launch = spec.interactive ? host.launchInteractive : host.launch
     const process = await launch(
       {

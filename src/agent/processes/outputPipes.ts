@@ -7,6 +7,7 @@
 import { spawn } from "node:child_process"
 import { closeSync, constants, fchownSync, mkdirSync, openSync, unlinkSync } from "node:fs"
 import { join } from "node:path"
+import { ownProgram } from "../ownProgram.ts"
 
 /** Each command takes two. Starting `mkfifo` costs as much as a command itself, the pipes hardly anything. */
 const BATCH = 128
@@ -95,7 +96,7 @@ export class OutputPipes {
   private async makeBatch(): Promise<void> {
     const paths = Array.from({ length: BATCH }, () => join(this.folder, `pipe-${process.pid}-${this.made++}`))
     try {
-      await this.runOwn(["mkfifo", "-m", "600", ...paths])
+      await this.runOwn([...ownProgram("mkfifo"), "-m", "600", ...paths])
       this.ready.push(...paths)
     } finally {
       this.batch = null

@@ -6,6 +6,7 @@
  * @source script(1), stty(1), proc(5) /proc/pid/stat field 7 (tty_nr)
  */
 import { readFileSync } from "node:fs"
+import { ownProgram } from "../ownProgram.ts"
 
 export interface TerminalSize {
   readonly columns: number
@@ -16,13 +17,13 @@ const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** `script` returns the exit code of its command. When its own input ends, it ends the terminal only after the command has ended. */
 export const terminalArgv = (argv: ReadonlyArray<string>, { columns, rows }: TerminalSize): ReadonlyArray<string> => [
-  "script",
+  ...ownProgram("script"),
   "--quiet",
   "--return",
   "--echo",
   "always",
   "--command",
-  `stty rows ${rows} cols ${columns} 2>/dev/null; exec ${argv.map(quoted).join(" ")}`,
+  `${ownProgram("stty").join(" ")} rows ${rows} cols ${columns} 2>/dev/null; exec ${argv.map(quoted).join(" ")}`,
   "/dev/null"
 ]
 
@@ -66,4 +67,5 @@ export const resizeTerminal = async (
   device: string,
   { columns, rows }: TerminalSize,
   runOwn: (argv: readonly [string, ...Array<string>]) => Promise<void>
-): Promise<void> => runOwn(["stty", "-F", device, "rows", String(rows), "cols", String(columns)]).catch(() => {})
+): Promise<void> =>
+  runOwn([...ownProgram("stty"), "-F", device, "rows", String(rows), "cols", String(columns)]).catch(() => {})

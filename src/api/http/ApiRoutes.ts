@@ -19,6 +19,7 @@ import { Edge } from "./Edge.ts"
 import { EndpointGuard } from "./EndpointGuard.ts"
 import { EventsHandlers } from "./EventsHandlers.ts"
 import { FilesHandlers } from "./FilesHandlers.ts"
+import { ImagesHandlers } from "./ImagesHandlers.ts"
 import { LogsHandlers } from "./LogsHandlers.ts"
 import { McpRoute } from "./McpRoute.ts"
 import { OperatedAccountsHandlers } from "./OperatedAccountsHandlers.ts"
@@ -50,6 +51,7 @@ const handlers = Layer.mergeAll(
   WorkspacesHandlers.layer,
   SandboxesHandlers.layer,
   SnapshotsHandlers.layer,
+  ImagesHandlers.layer,
   OperationsHandlers.layer,
   ProcessesHandlers.layer,
   TerminalHandlers.layer,

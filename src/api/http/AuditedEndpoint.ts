@@ -11,6 +11,7 @@ import { type AuditTarget, gatewayActions, operatorCommands, unknownAction } fro
 import {
   ApiKeyId,
   EndpointId,
+  ImageId,
   OperationId,
   SandboxId,
   ServiceAccessId,
@@ -32,6 +33,7 @@ const collections: Readonly<Record<string, Collection>> = {
   auth: { type: "apiKey", isId: null },
   workspaces: { type: "workspace", isId: Schema.is(WorkspaceId) },
   sandboxes: { type: "sandbox", isId: Schema.is(SandboxId) },
+  images: { type: "image", isId: Schema.is(ImageId) },
   snapshots: { type: "snapshot", isId: Schema.is(SnapshotId) },
   operations: { type: "operation", isId: Schema.is(OperationId) },
   processes: { type: "process", isId: Schema.is(ProcessId) },

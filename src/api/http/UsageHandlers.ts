@@ -62,6 +62,7 @@ const transactionOf = (entry: Transaction): WalletTransaction => ({
   balanceMicroUsd: Number(entry.balanceMicroUsd),
   sandboxId: entry.sandboxId,
   snapshotId: entry.snapshotId,
+  imageId: entry.imageId,
   period: entry.period === null ? null : { from: iso(entry.period.from), to: iso(entry.period.to) },
   description: entry.description,
   grants: entry.grants.map(({ grantId, microUsd }) => ({ grantId, microUsd: Number(microUsd) })),

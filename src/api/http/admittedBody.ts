@@ -7,6 +7,7 @@ import { OptionalBody } from "../../../schemas/Access.ts"
 import { type ContractError, UnsupportedMediaType } from "../../../schemas/Errors.ts"
 import { tarMediaType } from "../../../schemas/Files.ts"
 import { fileContentMaxBytes } from "../../../schemas/Limits.ts"
+import { snapshotMediaType } from "../../../schemas/SnapshotFile.ts"
 import { isMediaType, readJsonText, refuseLength } from "./JsonBody.ts"
 
 const json = "application/json"
@@ -23,12 +24,13 @@ const withText = (request: HttpServerRequest.HttpServerRequest, text: string): H
       : { headers: { value: Headers.set(request.headers, "content-type", json) } })
   })
 
-type BodyKind = "none" | "json" | "optional-json" | "octet-stream" | "tar"
+type BodyKind = "none" | "json" | "optional-json" | "octet-stream" | "tar" | "snapshot"
 
 export const bodyKindOf = (endpoint: HttpApiEndpoint.Top): BodyKind => {
   if (endpoint.method === "GET" || endpoint.payload.size === 0) return "none"
   if (endpoint.payload.has("application/octet-stream")) return "octet-stream"
   if (endpoint.payload.has(tarMediaType)) return "tar"
+  if (endpoint.payload.has(snapshotMediaType)) return "snapshot"
   return Context.get(endpoint.annotations, OptionalBody) ? "optional-json" : "json"
 }
 
@@ -37,7 +39,7 @@ const notTar = new UnsupportedMediaType({
   details: { expected: tarMediaType }
 })
 
-/** Checks media type and size, and reads JSON. The reader counts octet streams; only the volume limits archives. */
+/** Checks media type and size, and reads JSON. The reader counts octet streams; only the volume limits archives, and the importer checks snapshots. */
 export const admitBody = (
   request: HttpServerRequest.HttpServerRequest,
   kind: BodyKind
@@ -46,6 +48,11 @@ export const admitBody = (
   const source = request.source as IncomingMessage
   if (kind === "tar") {
     return isMediaType(source, tarMediaType, ["gzip", "x-gzip"]) ? Effect.succeed(request) : Effect.fail(notTar)
+  }
+  if (kind === "snapshot") {
+    return isMediaType(source, snapshotMediaType)
+      ? Effect.succeed(request)
+      : Effect.fail(new UnsupportedMediaType({ details: { expected: snapshotMediaType } }))
   }
   if (kind === "octet-stream") {
     if (!isMediaType(source, "application/octet-stream")) {

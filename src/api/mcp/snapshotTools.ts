@@ -2,9 +2,10 @@
 import { randomUUID } from "node:crypto"
 import { Effect, Schedule, Schema } from "effect"
 import { snapshotMachine } from "../../../machines/snapshot.ts"
-import { ForkRequest, RefusedFork } from "../../../schemas/Fork.ts"
+import { ForkRequest, ForkResponse, RefusedFork } from "../../../schemas/Fork.ts"
 import { SandboxId, SnapshotId } from "../../../schemas/Identifiers.ts"
 import { Cursor, NextCursor } from "../../../schemas/Query.ts"
+import { SandboxRollback } from "../../../schemas/Sandbox.ts"
 import { CreateSnapshotRequest } from "../../../schemas/Snapshot.ts"
 import { Snapshot, snapshotStatuses } from "../../../schemas/SnapshotRecord.ts"
 import { fingerprint } from "../../account/idempotency/Fingerprint.ts"
@@ -35,6 +36,8 @@ const settled = <A, E>(look: Effect.Effect<A, E>, isFinal: (found: A) => boolean
 const Shown = Schema.Struct({
   id: Snapshot.fields.id.annotate({ description: "The snapshotId of create_sandbox." }),
   sandboxId: Snapshot.fields.sandboxId,
+  sandboxRevision: Snapshot.fields.sandboxRevision,
+  checkpoint: Snapshot.fields.checkpoint,
   name: Snapshot.fields.name,
   status: Snapshot.fields.status,
   statusReason: Snapshot.fields.statusReason,
@@ -44,14 +47,15 @@ const Shown = Schema.Struct({
 })
 
 const shown = (snapshot: Snapshot): typeof Shown.Type => {
-  const { id, sandboxId, name, status, statusReason, storedBytes, createdAt, expiresAt } = snapshot
-  return { id, sandboxId, name, status, statusReason, storedBytes, createdAt, expiresAt }
+  const { id, sandboxId, sandboxRevision, checkpoint, name, status, statusReason, storedBytes } = snapshot
+  const { createdAt, expiresAt } = snapshot
+  return { id, sandboxId, sandboxRevision, checkpoint, name, status, statusReason, storedBytes, createdAt, expiresAt }
 }
 
 const { memory: _, ...snapshotFields } = CreateSnapshotRequest.fields
 const { memory: __, ...forkFields } = ForkRequest.fields
 
-/** Without what a program has in its memory: no runtime can keep that yet. */
+/** Tools keep files only: no operation of a fork names the processes that it would go on with. */
 const memory = false
 
 const createTool = (snapshots: Snapshots["Service"]): Tool =>
@@ -136,14 +140,15 @@ const forkTool = (snapshots: Snapshots["Service"], sandboxes: Sandboxes["Service
     name: "fork_sandbox",
     title: "Make copies of a Sandbox",
     description:
-      "Makes Sandboxes that begin with the same files, for example to try several changes beside each other and to keep the one that works. Waits up to 30 s until they run; one that is still pending is in list_sandboxes. refused has those that a limit did not allow. Delete each with delete_sandbox when it is no longer needed.",
+      "Makes Sandboxes that begin with the same files, for example to try several changes beside each other and to keep the one that works. Waits up to 30 s until they run; one that is still pending is in list_sandboxes. refused has those that a limit did not allow. With atRevision they begin from the newest snapshot at or before that revision, and missing has what happened since. Delete each with delete_sandbox when it is no longer needed.",
     action: "forkSandbox",
     hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     input: Schema.Struct({ sandboxId: SandboxId, ...forkFields, idempotencyKey: idempotencyKey("the same Sandboxes") }),
     output: Schema.Struct({
       snapshotId: SnapshotId,
       sandboxes: Schema.Array(ShownSandbox),
-      refused: Schema.Array(RefusedFork)
+      refused: Schema.Array(RefusedFork),
+      missing: ForkResponse.fields.missing
     }),
     call: Effect.fnUntraced(function* ({ sandboxId, idempotencyKey: key, ...given }, caller: ToolCaller) {
       const { accountId, requestId } = caller
@@ -161,12 +166,67 @@ const forkTool = (snapshots: Snapshots["Service"], sandboxes: Sandboxes["Service
       const children = yield* settled(Effect.all(looks), (found) =>
         found.every(({ status }) => !isAwaited(status) || isAsleep(status))
       )
-      return { snapshotId: made.snapshot.id, sandboxes: children.map(shownSandbox), refused: made.refused }
+      return {
+        snapshotId: made.snapshot.id,
+        sandboxes: children.map(shownSandbox),
+        refused: made.refused,
+        missing: made.missing
+      }
+    })
+  })
+
+const rollbackTool = (snapshots: Snapshots["Service"], sandboxes: Sandboxes["Service"]): Tool =>
+  defineTool({
+    name: "rollback_sandbox",
+    title: "Roll a Sandbox back",
+    description:
+      "Replaces the files of a Sandbox by those of a snapshot, for example after a change that failed. What runs in it is ended. Its files before become a snapshot for 24 hours (kept), to which it can be rolled back. Waits up to 30 s until it runs again, or is stopped if it was.",
+    action: "rollbackSandbox",
+    hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
+    input: Schema.Struct({
+      sandboxId: SandboxId,
+      snapshotId: SnapshotId,
+      idempotencyKey: idempotencyKey("the same rollback")
+    }),
+    output: Schema.Struct({
+      sandbox: ShownSandbox,
+      outcome: SandboxRollback.fields.outcome,
+      reason: SandboxRollback.fields.reason,
+      kept: Schema.NullOr(Shown)
+    }),
+    call: Effect.fnUntraced(function* ({ sandboxId, snapshotId, idempotencyKey: key }, caller: ToolCaller) {
+      const { accountId, requestId, exhaustedAt } = caller
+      const request = { snapshotId, keep: true }
+      const asked = yield* snapshots
+        .rollback(accountId, sandboxId, {
+          ...{ requestId, exhaustedAt, request, mayDelete: false },
+          idempotencyKey: key ?? randomUUID(),
+          fingerprint: fingerprint("POST", `/mcp ${sandboxId}/rollback`, JSON.stringify(request))
+        })
+        .pipe(Effect.uninterruptible)
+      if (asked.kept !== null) caller.made(asked.kept.id)
+      const sandbox = yield* settled(
+        sandboxes.get(accountId, sandboxId),
+        ({ status, rollback }) => rollback?.outcome !== "open" && (!isAwaited(status) || isAsleep(status))
+      )
+      const kept = asked.kept === null ? null : shown(yield* snapshots.get(accountId, asked.kept.id))
+      return {
+        sandbox: shownSandbox(sandbox),
+        outcome: sandbox.rollback?.outcome ?? "open",
+        reason: sandbox.rollback?.reason ?? null,
+        kept
+      }
     })
   })
 
 export const snapshotTools = Effect.gen(function* () {
   const snapshots = yield* Snapshots
   const sandboxes = yield* Sandboxes
-  return [createTool(snapshots), listTool(snapshots), deleteTool(snapshots), forkTool(snapshots, sandboxes)]
+  return [
+    createTool(snapshots),
+    listTool(snapshots),
+    deleteTool(snapshots),
+    forkTool(snapshots, sandboxes),
+    rollbackTool(snapshots, sandboxes)
+  ]
 })

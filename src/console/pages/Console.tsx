@@ -10,6 +10,7 @@ import { useValue } from "./useValue.ts"
 const Entrance = lazy("entrance", async () => (await import("./Entrance.tsx")).Entrance)
 const Sandboxes = lazy("sandboxes", async () => (await import("./Sandboxes.tsx")).Sandboxes)
 const Snapshots = lazy("snapshots", async () => (await import("./Snapshots.tsx")).Snapshots)
+const Images = lazy("images", async () => (await import("./Images.tsx")).Images)
 const Workspaces = lazy("workspaces", async () => (await import("./Workspaces.tsx")).Workspaces)
 const Keys = lazy("keys", async () => (await import("./Keys.tsx")).Keys)
 const Usage = lazy("usage", async () => (await import("./Usage.tsx")).Usage)
@@ -34,6 +35,8 @@ const Page = () => {
       return <Sandboxes workspaceId={null} />
     case "/snapshots":
       return <Snapshots />
+    case "/images":
+      return <Images />
     case "/workspaces":
       return <Workspaces />
     case "/keys":

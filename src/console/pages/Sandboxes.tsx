@@ -22,6 +22,7 @@ const statuses: Readonly<Record<Sandbox["status"], true>> = {
   pending: true,
   running: true,
   stopping: true,
+  restoring: true,
   stopped: true,
   sleeping: true,
   deleting: true,

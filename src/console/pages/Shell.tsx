@@ -11,6 +11,7 @@ import { useValue } from "./useValue.ts"
 const pages: ReadonlyArray<readonly [path: string, name: string]> = [
   ["/", "Sandboxes"],
   ["/snapshots", "Snapshots"],
+  ["/images", "Images"],
   ["/workspaces", "Workspaces"],
   ["/machines", "Machines"],
   ["/keys", "Keys"],

@@ -20,7 +20,7 @@ export const Snapshots = () => {
             <p class="empty">There are no snapshots. A Sandbox's page has a part “Snapshots”, which takes one.</p>
           ) : (
             <>
-              <SnapshotTable snapshots={listed.entries} isOfAll changed={listed.reload} />
+              <SnapshotTable snapshots={listed.entries} sandbox={null} changed={listed.reload} />
               <More list={listed} />
             </>
           )

@@ -35,6 +35,9 @@ export const isCapturable = isIn(tags.sandbox.capturable)
 export const isUsableSnapshot = isIn(tags.snapshot.bootable)
 export const isDeletedSnapshot = isIn(tags.snapshot.gone)
 
+/** It is being pulled or deleted. */
+export const isMovingImage = isIn(tags.image.moving)
+
 export const isRemovedHost = isIn(tags.host.removed)
 
 /** What the account uses is counted, and its credit limits nothing. */

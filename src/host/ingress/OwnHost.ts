@@ -97,6 +97,8 @@ export class OwnHost extends Context.Service<
             capacity: yield* readCapacity,
             suspends: capabilities.suspend,
             takesSnapshots: true,
+            restoresSnapshots: true,
+            keepsMemory: capabilities.memorySnapshots,
             networkFiltered: capabilities.networkFiltered,
             networkRefused: capabilities.networkRefused()
           }

@@ -152,7 +152,9 @@ const handlersOf = (
     Resize: (asked) => ours(asked, runtime.resize(asked.sandboxId, asked.generation, asked)),
     Suspend: (asked) => ours(asked, runtime.suspend(asked.sandboxId, asked.generation)),
     Inventory: (asked) => ours(asked, runtime.inventory),
-    CaptureSnapshot: (asked) => ours(asked, runtime.snapshots.capture(asked.snapshotId, asked.sandboxId)),
+    CaptureSnapshot: (asked) => ours(asked, runtime.snapshots.capture(asked.snapshotId, asked.sandboxId, asked.memory)),
+    RestoreSnapshot: (asked) =>
+      ours(asked, runtime.snapshots.restore(asked.snapshotId, asked.sandboxId, asked.generation)),
     RemoveSnapshot: (asked) => ours(asked, runtime.snapshots.remove(asked.snapshotId, null)),
     Snapshots: (asked) => ours(asked, runtime.snapshots.inventory),
     Sample: (asked) => ours(asked, runtime.sample(asked.sandboxId, asked.generation)),

@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs"
 import { chmod, chown, open, rename, rm, stat, truncate, writeFile } from "node:fs/promises"
 import { hostCommand, mustRun } from "./hostCommand.ts"
+import { withoutLostFound } from "./lostFound.ts"
 
 export interface VolumeImage {
   readonly path: string
@@ -75,8 +76,10 @@ export const growVolumeImage = (path: string, bytes: number, as: number | null):
     const user = ["setpriv", `--reuid=${as}`, `--regid=${as}`, "--clear-groups", "--no-new-privs"] as const
     const run = (argv: readonly [string, ...ReadonlyArray<string>]) =>
       hostCommand(as === null ? argv : [...user, ...argv])
-    const checked = await run(["e2fsck", "-f", "-y", path])
-    if (checked.code === null || checked.code > CORRECTED) throw new Error(`e2fsck ended with ${checked.code}`)
+    await withoutLostFound(run, path, async () => {
+      const checked = await run(["e2fsck", "-f", "-y", path])
+      if (checked.code === null || checked.code > CORRECTED) throw new Error(`e2fsck ended with ${checked.code}`)
+    })
     const grown = await run(["resize2fs", path])
     if (grown.code !== 0) throw new Error(`resize2fs ended with ${grown.code}`)
     return true

@@ -8,8 +8,10 @@
  *     <data>/runtime/namespace/.etc           locked by the process that writes the /etc of Sandboxes
  *     <data>/runtime/namespace/.blank/        see BlankVolumes.ts
  *     <data>/runtime/namespace/.snapshots/    see SnapshotStore.ts
+ *     <data>/runtime/namespace/.images/       see ImageStore.ts
  *     <data>/runtime/namespace/spare.<random>/  the same of a Sandbox that was started ahead
  *     /run/atoll-<digest>/                    as root: mount points of volumes
+ *     /run/atoll-<digest>/images/<hex>        mount points of images
  *     /run/atoll-<digest>/shared/             what is bound into Sandboxes, reachable by their users; see sharedMount.ts
  *     <data>/runtime/namespace/.run/          the same without root
  *     <cgroup hierarchy>/atoll-<digest>/<sandboxId>
@@ -35,6 +37,7 @@ import {
 } from "../linux/volumePool.ts"
 import { markOf } from "./markedProcesses.ts"
 import { maskViews, writeMasks } from "./maskedProc.ts"
+import { ownPrograms } from "./ownPrograms.ts"
 import { publicConfiguration } from "./publicConfiguration.ts"
 import { SandboxState } from "./SandboxState.ts"
 import { mountShared, unmountShared } from "./sharedMount.ts"
@@ -63,6 +66,7 @@ export class HostLayout {
   node = ""
   /** The program that starts commands in Sandboxes; null where none exists for this processor. */
   spawner: string | null = null
+  private programs: Promise<string> | null = null
   /** The write of the Sandboxes' /etc; null before it, and after a failure. */
   private writing: Promise<void> | null = null
   /** A lock that every process that uses these folders holds in shared mode. */
@@ -263,8 +267,21 @@ export class HostLayout {
    * @source Linux fs/exec.c would_dump
    */
   private async sealedNode(): Promise<string> {
-    const folder = this.isRoot ? sharedFolder(this.runFolder) : this.stateFolder
+    const folder = this.programsFolder()
     return sealedCopy(realpathSync(process.execPath), join(folder, `.node-${process.version}`))
+  }
+
+  private programsFolder(): string {
+    return this.isRoot ? sharedFolder(this.runFolder) : this.stateFolder
+  }
+
+  /** What the agent needs beside the root of an image. Made at the first boot from one. */
+  ownPrograms(): Promise<string> {
+    this.programs ??= ownPrograms(this.programsFolder()).catch((fault: unknown) => {
+      this.programs = null
+      throw fault
+    })
+    return this.programs
   }
 
   /** Named by the hash of its content, so that running Sandboxes keep the copy they started with. */

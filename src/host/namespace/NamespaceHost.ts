@@ -15,14 +15,13 @@ import type { InventoryEntry, ResourceSample, RuntimeDown, RuntimeSizes, Sandbox
 import { type CgroupHost, detectCgroups, NO_CGROUPS, releaseCgroups } from "../linux/cgroups.ts"
 import { HostMutex, heldTooLong } from "../linux/HostMutex.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
-import { isSame, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
 import { SnapshotStore } from "../linux/SnapshotStore.ts"
 import { Trash } from "../linux/Trash.ts"
 import { connectUnix } from "../linux/unixSocket.ts"
 import { agentAnswers } from "./agentAnswers.ts"
 import { BlankVolumes } from "./BlankVolumes.ts"
-import { boot } from "./boot.ts"
 import { endProcesses } from "./endProcesses.ts"
+import { HostImages } from "./HostImages.ts"
 import { HostLayout } from "./HostLayout.ts"
 import { inventoryOf } from "./inventory.ts"
 import { absentlyEnded, type LiveSandbox, LiveSandboxes } from "./LiveSandboxes.ts"
@@ -32,7 +31,7 @@ import type { NamespaceOptions } from "./NamespaceOptions.ts"
 import { resizeRunning } from "./resizeRunning.ts"
 import { isUp, type SandboxState } from "./SandboxState.ts"
 import { SPARE_GENERATION, SpareSandboxes, type SpareShape, type StartedSandbox } from "./SpareSandboxes.ts"
-import { unixAgent } from "./unixAgent.ts"
+import { startedSandbox } from "./startedSandbox.ts"
 import { copiedFrom, VolumeSnapshots } from "./VolumeSnapshots.ts"
 import { closeVolume, PREZEROED, removeVolume } from "./volume.ts"
 import { VolumeAdmission } from "./volumeAdmission.ts"
@@ -42,6 +41,8 @@ import { thawAbandoned } from "./volumeHold.ts"
 const SPARE_ANSWERS_MS = 5_000
 /** Longer than another process's boot may take, so only a frozen process is overruled. */
 const OTHERS_TIMEOUT_MS = 60_000
+
+const NO_LIMITS = { maxBytes: Number.MAX_SAFE_INTEGER, registries: [] }
 
 export class NamespaceHost {
   readonly layout: HostLayout
@@ -54,6 +55,7 @@ export class NamespaceHost {
   private readonly starts: Semaphore
   private readonly admission: VolumeAdmission
   readonly snapshots: VolumeSnapshots
+  readonly images: HostImages
   private readonly trash: Trash
   readonly spares: SpareSandboxes
   private readonly blanks: BlankVolumes
@@ -77,6 +79,7 @@ export class NamespaceHost {
     const snapshots = new SnapshotStore(layout.stateFolder)
     this.admission = new VolumeAdmission(layout, this.users, snapshots, options.diskReserveBytes)
     this.snapshots = new VolumeSnapshots(snapshots, layout, this.turns, this.admission)
+    this.images = new HostImages(layout, this.turns, this.admission, options.images ?? NO_LIMITS, run)
     const isBusy = () => this.boots > 0
     const folder = join(layout.stateFolder, ".blank")
     this.blanks = new BlankVolumes({ folder, extended: PREZEROED, isBusy, bytes: options.usual?.volumeBytes ?? null })
@@ -102,6 +105,7 @@ export class NamespaceHost {
     const host = new NamespaceHost(options, layout)
     host.trash.empty()
     await host.snapshots.tidy()
+    await host.images.tidy()
     const sandboxIds = layout.sandboxIds()
     const shared = await host.users.settle(
       sandboxIds.map((sandboxId) => ({ sandboxId, uid: layout.state(sandboxId).spec()?.uid ?? null }))
@@ -123,6 +127,7 @@ export class NamespaceHost {
     const runs = this.live.size > 0
     for (const sandboxId of this.live.ids()) this.live.forget(sandboxId)
     await this.trash.close()
+    await this.images.unmountUnused().catch(() => {})
     const isOver = () => this.layout.sandboxIds().length === 0
     await this.layout.release(isOver, runs, () => releaseCgroups(this.cgroups))
   }
@@ -154,8 +159,8 @@ export class NamespaceHost {
           }
         }
         // Of a Sandbox that was never here there is nothing to end; to look for it takes as long as half a boot.
-        // A spare's volume is empty.
-        const takesSpare = spec.snapshotId === undefined && this.isNew(state)
+        // A spare's volume is empty, and its root the host's.
+        const takesSpare = spec.snapshotId === undefined && spec.image === undefined && this.isNew(state)
         if (takesSpare && (await this.takeSpare(state, spec, begin, wanted))) return
         // A spare that failed after the rename is the Sandbox's own, and ends here.
         if (!this.isNew(state)) await this.end(state)
@@ -165,7 +170,7 @@ export class NamespaceHost {
         } finally {
           this.boots--
         }
-        if (spec.snapshotId === undefined) await this.spares.refill(spec)
+        if (spec.snapshotId === undefined && spec.image === undefined) await this.spares.refill(spec)
       },
       wanted
     )
@@ -205,17 +210,26 @@ export class NamespaceHost {
   ): Promise<void> {
     const known = state.spec()
     const origin = await this.snapshots.originOf(state, spec.snapshotId)
+    const image = spec.image === undefined ? null : await this.images.present(spec.image, wanted)
     const uid = known?.uid ?? (await this.users.take(spec.sandboxId))
     const volumeBytes = Math.max(spec.volumeBytes, origin?.sizeBytes ?? 0)
-    const record = { ...known, uid, volumeBytes, ...(origin === null ? {} : copiedFrom(origin)) }
+    const { image: _, ...kept } = known ?? {}
+    const record = {
+      ...kept,
+      uid,
+      volumeBytes,
+      ...(image === null ? {} : { image }),
+      ...(origin === null ? {} : copiedFrom(origin))
+    }
     await this.admission.volume(known, state, record)
     // Before its turn: other boots need not wait for it.
     if (origin !== null && !(await this.snapshots.copyTo(state, origin))) {
       await state.writeSpec({ ...record, sharedBytes: 0 })
     }
+    const root = image === null ? null : await this.images.root(image)
     const started = await this.starts.run(() => {
       begin()
-      return this.start(state, spec, uid)
+      return this.start(state, spec, uid, root)
     }, wanted)
     this.keep(spec.sandboxId, started)
   }
@@ -225,7 +239,7 @@ export class NamespaceHost {
     const state = this.layout.state(name)
     const spec = { ...shape, sandboxId: name, generation: SPARE_GENERATION }
     await this.admission.volume(null, state, { uid, volumeBytes: shape.volumeBytes, name })
-    return await this.starts.runIfFree(() => this.start(state, spec, uid))
+    return await this.starts.runIfFree(() => this.start(state, spec, uid, null))
   }
 
   /** Does nothing to another generation. */
@@ -326,43 +340,16 @@ export class NamespaceHost {
   }
 
   /** Boots it; `keep` makes it one of those that are watched. */
-  private async start(state: SandboxState, spec: SandboxSpec, uid: number | null): Promise<StartedSandbox> {
-    const { generation } = spec
-    let place = state
-    const session = unixAgent(() => place.socket)
-    let begun: ProcessIdentity | null = null
-    try {
-      const { record, monitor } = await boot({
-        layout: this.layout,
-        cgroups: this.cgroups,
-        state,
-        spec,
-        uid,
-        processesMax: this.options.processesMax,
-        takeBlank: async (bytes, path) => {
-          await this.blanks.take(bytes, path)
-          void this.blanks.refill(bytes)
-        },
-        began: (it) => {
-          begun = it
-        },
-        agentAnswers: () => agentAnswers(this.options.run, session, generation)
-      })
-      return {
-        record,
-        session,
-        monitor,
-        moveTo: (to) => {
-          place = to
-        }
-      }
-    } catch (cause) {
-      session.close()
-      // Another process may have judged this one frozen and booted the Sandbox meanwhile.
-      const recorded = state.runtime()?.monitor ?? null
-      if (begun === null || recorded === null || isSame(begun, recorded)) await this.end(state)
-      throw cause
-    }
+  private start(
+    state: SandboxState,
+    spec: SandboxSpec,
+    uid: number | null,
+    imageRoot: string | null
+  ): Promise<StartedSandbox> {
+    const { layout, cgroups, blanks } = this
+    const { processesMax, run } = this.options
+    const end = () => this.end(state)
+    return startedSandbox({ layout, cgroups, blanks, processesMax, run, end, state, spec, uid, imageRoot })
   }
 
   private keep(sandboxId: string, { record, session, monitor }: StartedSandbox): void {

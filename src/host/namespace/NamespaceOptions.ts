@@ -1,6 +1,7 @@
 /** What a namespace host is opened with. */
 import type { Effect, Fiber } from "effect"
 import type { PoolChoice } from "../linux/volumePool.ts"
+import type { ImageLimits } from "./HostImages.ts"
 import type { UsualSizes } from "./SpareSandboxes.ts"
 
 export interface NamespaceOptions {
@@ -9,6 +10,8 @@ export interface NamespaceOptions {
   readonly parallelStarts: number
   /** This much of the disk stays free when every volume is full. */
   readonly diskReserveBytes: number
+  /** Default: as much as one likes, and no private registries. */
+  readonly images?: ImageLimits
   readonly volumePool?: PoolChoice
   /** How long a call waits for another process that is changing the same Sandbox; default 60 s. */
   readonly othersTimeoutMs?: number

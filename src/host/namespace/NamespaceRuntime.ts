@@ -5,14 +5,18 @@ import { worker } from "../../platform/worker/Worker.ts"
 import { GuestUnavailable } from "../../runtime/Guest.ts"
 import {
   type ConsoleChunk,
+  type ImageSource,
+  type Images,
+  type PulledImage,
   Runtime,
   type RuntimeDown,
-  type RuntimeRefused,
+  RuntimeRefused,
   RuntimeUnavailable,
   RuntimeUnsupported,
   type SandboxSpec,
   type Snapshots
 } from "../../runtime/Runtime.ts"
+import { ImageUnusable, snapshotUnusable } from "../linux/checkedImage.ts"
 import { hostFull } from "../linux/hostFull.ts"
 import { noRoomForSnapshot, noVolume, SnapshotMissing, snapshotMissing } from "../linux/SnapshotStore.ts"
 import { VolumeMissing, volumeMissing } from "../linux/VolumeRegister.ts"
@@ -59,13 +63,15 @@ const provision = (host: NamespaceHost, spec: SandboxSpec, turn: (() => void) | 
 
 /** Details of the host's shortage go to the operator's log only. */
 const refused = (cause: unknown): Effect.Effect<never, RuntimeRefused | RuntimeUnavailable> =>
-  cause instanceof VolumeMissing
-    ? Effect.andThen(Effect.logError(`A Sandbox does not start: ${cause.message}`), Effect.fail(volumeMissing()))
-    : cause instanceof SnapshotMissing
-      ? Effect.andThen(Effect.logError(`A Sandbox does not start: ${cause.message}`), Effect.fail(snapshotMissing()))
-      : isShortage(cause)
-        ? Effect.andThen(Effect.logWarning(`A Sandbox was refused: ${cause.message}`), Effect.fail(hostFull()))
-        : Effect.fail(unavailable(cause))
+  cause instanceof RuntimeRefused || cause instanceof RuntimeUnavailable
+    ? Effect.fail(cause)
+    : cause instanceof VolumeMissing
+      ? Effect.andThen(Effect.logError(`A Sandbox does not start: ${cause.message}`), Effect.fail(volumeMissing()))
+      : cause instanceof SnapshotMissing
+        ? Effect.andThen(Effect.logError(`A Sandbox does not start: ${cause.message}`), Effect.fail(snapshotMissing()))
+        : isShortage(cause)
+          ? Effect.andThen(Effect.logWarning(`A Sandbox was refused: ${cause.message}`), Effect.fail(hostFull()))
+          : Effect.fail(unavailable(cause))
 
 const snapshotRefused = (
   cause: unknown
@@ -74,20 +80,60 @@ const snapshotRefused = (
     ? Effect.fail(cause)
     : cause instanceof VolumeMissing
       ? Effect.fail(noVolume())
-      : isShortage(cause)
-        ? Effect.andThen(
-            Effect.logWarning(`A snapshot was refused: ${cause.message}`),
-            Effect.fail(noRoomForSnapshot())
-          )
-        : Effect.fail(unavailable(cause))
+      : cause instanceof SnapshotMissing
+        ? Effect.andThen(Effect.logError(`A snapshot is not used: ${cause.message}`), Effect.fail(snapshotMissing()))
+        : cause instanceof ImageUnusable
+          ? Effect.andThen(
+              Effect.logWarning(`An imported snapshot was refused: ${cause.message}`),
+              Effect.fail(snapshotUnusable())
+            )
+          : isShortage(cause)
+            ? Effect.andThen(
+                Effect.logWarning(`A snapshot was refused: ${cause.message}`),
+                Effect.fail(noRoomForSnapshot())
+              )
+            : Effect.fail(unavailable(cause))
+
+/** Completes even if its caller is interrupted. */
+const ofSnapshot = <A>(act: () => Promise<A>) =>
+  Effect.uninterruptible(Effect.tryPromise({ try: act, catch: (cause) => cause })).pipe(Effect.catch(snapshotRefused))
 
 const snapshotsOf = ({ snapshots }: NamespaceHost): Snapshots => ({
-  capture: (snapshotId, sandboxId) =>
-    Effect.uninterruptible(
-      Effect.tryPromise({ try: () => snapshots.capture(snapshotId, sandboxId), catch: (cause) => cause })
-    ).pipe(Effect.catch(snapshotRefused)),
+  capture: (snapshotId, sandboxId, memory) =>
+    memory === true
+      ? Effect.fail(new RuntimeUnsupported({ message: "Namespaces cannot save memory" }))
+      : ofSnapshot(() => snapshots.capture(snapshotId, sandboxId)),
+  restore: (snapshotId, sandboxId, generation) =>
+    ofSnapshot(() => snapshots.restore(snapshotId, sandboxId, generation)),
+  read: (snapshotId) => ofSnapshot(() => snapshots.read(snapshotId)),
+  receive: (snapshotId, image) =>
+    Effect.as(
+      ofSnapshot(() => snapshots.receive(snapshotId, image)),
+      { hostId: null }
+    ),
+  accept: (snapshotId) => ofSnapshot(() => snapshots.accept(snapshotId)),
   remove: (snapshotId) => attempt(() => snapshots.remove(snapshotId)),
   inventory: attempt(() => snapshots.inventory())
+})
+
+/** An interrupted pull ends, and removes what it has unpacked, before the interruption does. */
+const pull = (host: NamespaceHost, source: ImageSource) =>
+  Effect.callback<PulledImage, unknown>((resume) => {
+    const wanted = new AbortController()
+    const pulled = host.images.pull(source, wanted.signal).then(
+      (image) => resume(Effect.succeed(image)),
+      (cause) => resume(Effect.fail(cause))
+    )
+    return Effect.promise(() => {
+      wanted.abort()
+      return pulled
+    })
+  })
+
+const imagesOf = (host: NamespaceHost): Images => ({
+  pull: (source) => Effect.catch(pull(host, source), refused),
+  remove: (digest) => attempt(() => host.images.remove(digest)),
+  inventory: attempt(() => host.images.inventory())
 })
 
 /** Checks are aligned to whole intervals, so that they coincide and wake the process once. */
@@ -148,6 +194,11 @@ const tidySpares = (host: NamespaceHost): Effect.Effect<void> =>
     Effect.catch(({ message }) => Effect.logWarning(`Spare Sandboxes that nothing needs stay: ${message}`))
   )
 
+const unmountImages = (host: NamespaceHost): Effect.Effect<void> =>
+  attempt(() => host.images.unmountUnused()).pipe(
+    Effect.catch(({ message }) => Effect.logWarning(`Images that no Sandbox uses stay mounted: ${message}`))
+  )
+
 const shapeFrom = (settings: SettingsShape, networkEnabled: boolean): SpareShape => ({
   vcpus: settings.sandboxVcpus,
   memoryBytes: settings.sandboxMemoryBytes,
@@ -195,6 +246,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
             parallelStarts: settings.parallelStarts,
             diskReserveBytes: settings.diskReserveBytes,
             volumePool: settings.volumePool,
+            images: { maxBytes: settings.imageBytesMax, registries: settings.imageRegistries },
             spares: settings.spares,
             sparesMax: settings.sparesMax,
             usual: shapeFrom(settings, false),
@@ -209,6 +261,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
     if (poolFault !== null) yield* Effect.logInfo(`Copies of volumes share no blocks here: ${poolFault}`)
     yield* worker("sandbox networks", mendNetworks(host).pipe(Effect.repeat(Schedule.spaced(NETWORK_INTERVAL_MS))))
     yield* worker("spare sandboxes", tidySpares(host).pipe(Effect.repeat(Schedule.spaced(SPARES_INTERVAL_MS))))
+    yield* worker("image mounts", unmountImages(host).pipe(Effect.repeat(Schedule.spaced(SPARES_INTERVAL_MS))))
     yield* Effect.forkScoped(madeAhead(host, settings))
     yield* worker("volume holds", thawAbandoned(host).pipe(Effect.repeat(Schedule.spaced(HOLD_INTERVAL_MS))))
     return Runtime.of({
@@ -216,6 +269,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
       kind: "namespace",
       capabilities: {
         suspend: false,
+        memorySnapshots: false,
         networkFiltered: networkObstacle() === null,
         networkRefused: networkObstacle,
         statements: statementsOf(host.cgroups, host.layout.volumesEnforced)
@@ -226,6 +280,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
       destroy: (sandboxId) => attempt(() => host.destroy(sandboxId)),
       suspend: () => Effect.fail(new RuntimeUnsupported({ message: "Namespaces cannot be suspended" })),
       snapshots: snapshotsOf(host),
+      images: imagesOf(host),
       inventory: Effect.try({ try: () => host.inventory(), catch: unavailable }),
       guest: (sandboxId, generation) =>
         Effect.suspend(() => {

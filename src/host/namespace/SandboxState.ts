@@ -1,7 +1,7 @@
 /**
  * The driver's records of one Sandbox, which survive restarts of the service, in `<state>/<sandboxId>/`:
  *
- *     spec.json      {uid, volumeBytes, name, filesOf, sharedBytes}: written once, before anything is made
+ *     spec.json      {uid, volumeBytes, name, filesOf, sharedBytes, image, restoredAfter}: written before anything is made
  *     runtime.json   the generation that was booted last and its processes; absent when stopped
  *     volume.img     (or volume/ without root)
  *     agent.sock     where its agent listens
@@ -28,7 +28,11 @@ const Spec = Schema.Struct({
   /** The user of its volume's files on the disk, where the volume is a copy of another Sandbox's (`giveFiles`). Absent: `uid`. */
   filesOf: Schema.optionalKey(Schema.Int),
   /** The volume began with this many bytes that it shares with a snapshot, and may come to need for itself. Absent: 0. */
-  sharedBytes: Schema.optionalKey(Schema.Int)
+  sharedBytes: Schema.optionalKey(Schema.Int),
+  /** The digest of the image that is its root. Absent: the host's own root. */
+  image: Schema.optionalKey(Schema.String),
+  /** The generation after whose end the volume was last replaced by a snapshot's. Absent: never. */
+  restoredAfter: Schema.optionalKey(Schema.Int)
 })
 export type SandboxRecord = typeof Spec.Type
 

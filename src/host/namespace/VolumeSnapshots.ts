@@ -1,10 +1,11 @@
 /** Takes snapshots of Sandboxes' volumes, and makes the volumes of new Sandboxes from them. @see SnapshotStore */
 import { existsSync } from "node:fs"
 import { rm } from "node:fs/promises"
-import { type CapturedSnapshot, RuntimeUnsupported } from "../../runtime/Runtime.ts"
+import { type CapturedSnapshot, RuntimeUnsupported, type SnapshotImage } from "../../runtime/Runtime.ts"
 import type { HostMutex } from "../linux/HostMutex.ts"
+import { letGo } from "../linux/holdMark.ts"
 import { hostCommand } from "../linux/hostCommand.ts"
-import { copyImage, copyVolume } from "../linux/imageCopy.ts"
+import { copyImage, copyVolume, flushed } from "../linux/imageCopy.ts"
 import { isMounted } from "../linux/mountTable.ts"
 import { capturedOf, SnapshotMissing, SnapshotStore, type StoredSnapshot } from "../linux/SnapshotStore.ts"
 import { VolumeMissing } from "../linux/VolumeRegister.ts"
@@ -84,8 +85,69 @@ export class VolumeSnapshots {
     })
   }
 
+  /**
+   * Replaces the volume of a Sandbox that does not run. See `Snapshots.restore`. A crash in between leaves the one volume or the other, and the repeated
+   * call makes it whole, with its record. Rejects with RuntimeUnsupported, SnapshotMissing, VolumeMissing or a shortage.
+   */
+  restore(snapshotId: string, sandboxId: string, generation: number): Promise<void> {
+    return this.#turns.pass(SnapshotStore.keyOf(snapshotId), () =>
+      this.#turns.pass(sandboxId, async () => {
+        const state = this.#layout.state(sandboxId)
+        const known = state.spec()
+        const runtime = state.runtime()
+        if ((known?.restoredAfter ?? -1) >= generation || (runtime?.generation ?? -1) > generation) return
+        const { image, folder } = this.#layout.volume(state)
+        if (image === null) throw noImages()
+        if (known === null || !existsSync(image)) throw new VolumeMissing(`the volume of ${sandboxId} is missing`)
+        const origin = await this.#store.find(snapshotId)
+        if (origin === null) throw new SnapshotMissing(`snapshot ${snapshotId} is not in ${this.#store.folder}`)
+        if (runtime !== null || isMounted(folder)) throw new Error(`Sandbox ${sandboxId} still runs`)
+        await letGo(image)
+        await this.#replace(state, known, origin, generation)
+      })
+    )
+  }
+
+  async #replace(state: SandboxState, known: SandboxRecord, origin: StoredSnapshot, generation: number): Promise<void> {
+    const volumeBytes = Math.max(known.volumeBytes, origin.sizeBytes)
+    await this.#admission.volume(known, state, { ...known, volumeBytes })
+    const image = this.#layout.volume(state).image!
+    const isShared = await this.#admission.copy(`${image}.partial`, origin.storedBytes, () =>
+      copyVolume(origin.image, image, null)
+    )
+    await flushed(state.folder)
+    const { sharedBytes, ...copied } = copiedFrom(origin)
+    const { filesOf: _, ...record } = known
+    await state.writeSpec({
+      ...record,
+      volumeBytes,
+      ...copied,
+      sharedBytes: isShared ? (sharedBytes ?? 0) : 0,
+      restoredAfter: generation
+    })
+  }
+
   remove(snapshotId: string): Promise<void> {
     return this.#turns.pass(SnapshotStore.keyOf(snapshotId), () => this.#store.remove(snapshotId))
+  }
+
+  /** Rejects with SnapshotMissing. */
+  read(snapshotId: string): Promise<SnapshotImage> {
+    return this.#store.image(snapshotId)
+  }
+
+  /** Its whole size is admitted, as that of each Sandbox that will be made of it. Rejects with RuntimeUnsupported or a shortage. */
+  async receive(snapshotId: string, image: SnapshotImage): Promise<void> {
+    if (!this.#layout.volumesEnforced) throw noImages()
+    const path = this.#store.receivingPath(snapshotId)
+    await this.#admission.copy(path, image.sizeBytes, () => this.#store.receive(snapshotId, image))
+  }
+
+  /** Rejects with SnapshotMissing or ImageUnusable. */
+  accept(snapshotId: string): Promise<CapturedSnapshot> {
+    return this.#turns.pass(SnapshotStore.keyOf(snapshotId), async () =>
+      capturedOf(await this.#store.accept(snapshotId, true))
+    )
   }
 
   inventory(): Promise<ReadonlyArray<string>> {

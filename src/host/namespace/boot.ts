@@ -27,6 +27,8 @@ export interface BootOptions {
   /** The Sandbox's user id, when the service is root. */
   readonly uid: number | null
   readonly processesMax: number
+  /** Where the image that is its root is mounted; null: its root is the host's. */
+  readonly imageRoot: string | null
   /** Moves an empty volume image of this size to the path, if one was made ahead. */
   readonly takeBlank: (bytes: number, path: string) => Promise<unknown>
   /** Called when the boot has started: this process waits for the Sandbox. */
@@ -137,7 +139,8 @@ const serveFromOutside = async (
   return network
 }
 
-const launchWith = async ({ layout, cgroups, state, spec, uid, processesMax }: BootOptions) => {
+const launchWith = async ({ layout, cgroups, state, spec, uid, processesMax, imageRoot }: BootOptions) => {
+  const image = imageRoot === null ? null : { root: imageRoot, programs: await layout.ownPrograms() }
   const place = layout.volume(state)
   const name = layout.nameOf(spec.sandboxId)
   const limits = { memoryBytes: spec.memoryBytes, vcpus: spec.vcpus, processes: processesMax }
@@ -164,6 +167,7 @@ const launchWith = async ({ layout, cgroups, state, spec, uid, processesMax }: B
       agent: layout.agent,
       spawner: layout.spawner,
       etc: layout.etc(spec.networkEnabled),
+      image,
       workspace: workspaceOf(place),
       hasOwnVolume: place.image !== null,
       cgroup: groups.delegated,

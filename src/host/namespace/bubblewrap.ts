@@ -6,6 +6,7 @@
  */
 import { AGENT_NODE_ARGUMENTS } from "../../runtime/agentClient/agentBundle.ts"
 import type { View } from "../linux/limitViews.ts"
+import { OWN_PROGRAMS } from "./ownPrograms.ts"
 import { SANDBOX_HOSTNAME, SANDBOX_UID, SANDBOX_USER, systemArguments } from "./systemFiles.ts"
 
 /** The descriptors that the launcher passes to bwrap; only the first reaches the agent. */
@@ -18,6 +19,8 @@ export interface BubblewrapOptions {
   /** Null where no spawner exists for this processor. */
   readonly spawner: string | null
   readonly etc: string
+  /** The mounted image that is its root, and the folder of `ownPrograms`; null: its root is the host's. */
+  readonly image: { readonly root: string; readonly programs: string } | null
   readonly workspace: string
   /** The workspace is on a volume image. */
   readonly hasOwnVolume: boolean
@@ -38,9 +41,12 @@ export interface BubblewrapOptions {
   readonly hasTerminals: boolean
 }
 
-const OWN = "/opt/atoll"
+const onHost = "/opt/atoll"
 
-const environment = (options: BubblewrapOptions): Readonly<Record<string, string>> => ({
+/** Where the agent's files are. */
+const ownOf = ({ image }: Pick<BubblewrapOptions, "image">): string => (image === null ? onHost : OWN_PROGRAMS)
+
+const environment = (options: BubblewrapOptions, own: string): Readonly<Record<string, string>> => ({
   PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
   LANG: "C.UTF-8",
   HOME: "/workspace",
@@ -51,10 +57,11 @@ const environment = (options: BubblewrapOptions): Readonly<Record<string, string
   ATOLL_AGENT_GENERATION: String(options.generation),
   ATOLL_AGENT_RUN_DIR: "/run/atoll-agent",
   ATOLL_AGENT_USER: SANDBOX_USER,
-  ...(options.spawner === null ? {} : { ATOLL_AGENT_SPAWNER: `${OWN}/spawner` }),
+  ...(options.spawner === null ? {} : { ATOLL_AGENT_SPAWNER: `${own}/spawner` }),
+  ...(options.image === null ? {} : { ATOLL_AGENT_PROGRAMS: own, LD_LIBRARY_PATH: `${own}/lib` }),
   ...(options.hasOwnVolume ? {} : { ATOLL_AGENT_VOLUME: "shared" }),
   ATOLL_AGENT_VCPUS: String(Math.ceil(options.vcpus)),
-  ...(options.cgroup === null ? {} : { ATOLL_AGENT_CGROUP: `${OWN}/cgroup` })
+  ...(options.cgroup === null ? {} : { ATOLL_AGENT_CGROUP: `${own}/cgroup` })
 })
 
 const tmpfs = (path: string, bytes: number, mode: string): ReadonlyArray<string> => [
@@ -66,8 +73,27 @@ const tmpfs = (path: string, bytes: number, mode: string): ReadonlyArray<string>
   path
 ]
 
+const folders = (paths: ReadonlyArray<string>): ReadonlyArray<string> =>
+  // Folders that bwrap creates for binds are closed to other users by default, so the mode is given.
+  paths.flatMap((path) => ["--perms", "0755", "--dir", path])
+
+const hostRoot = (options: BubblewrapOptions): ReadonlyArray<string> => [
+  ...folders(["/opt", onHost, "/sys", "/sys/fs", "/sys/fs/cgroup", "/var"]),
+  ...systemArguments(options.etc),
+  ...["--symlink", "../run", "/var/run", "--symlink", "../tmp", "/var/tmp"]
+]
+
+/** The image has every mount point already: see `placeForSandbox`. */
+const imageRoot = ({ root, programs }: NonNullable<BubblewrapOptions["image"]>, etc: string): ReadonlyArray<string> => [
+  ...["--ro-bind", root, "/", "--ro-bind", programs, OWN_PROGRAMS],
+  ...["hostname", "hosts", "resolv.conf"].flatMap((name) => ["--ro-bind", `${etc}/${name}`, `/etc/${name}`]),
+  ...tmpfs("/sys", 4096, "0755"),
+  ...folders(["/sys/fs", "/sys/fs/cgroup"])
+]
+
 /** The arguments are NUL-separated; the command comes last. */
 export const bubblewrapArguments = (options: BubblewrapOptions): Buffer => {
+  const own = ownOf(options)
   const list = [
     "--unshare-user",
     "--unshare-ipc",
@@ -78,11 +104,8 @@ export const bubblewrapArguments = (options: BubblewrapOptions): Buffer => {
     ...["--uid", String(SANDBOX_UID), "--gid", String(SANDBOX_UID), "--hostname", SANDBOX_HOSTNAME],
     "--new-session",
     "--clearenv",
-    ...Object.entries(environment(options)).flatMap(([name, value]) => ["--setenv", name, value]),
-    // Folders that bwrap creates for binds are closed to other users by default, so the mode is given.
-    ...["/opt", OWN, "/sys", "/sys/fs", "/sys/fs/cgroup", "/var"].flatMap((path) => ["--perms", "0755", "--dir", path]),
-    ...systemArguments(options.etc),
-    ...["--symlink", "../run", "/var/run", "--symlink", "../tmp", "/var/tmp"],
+    ...Object.entries(environment(options, own)).flatMap(([name, value]) => ["--setenv", name, value]),
+    ...(options.image === null ? hostRoot(options) : imageRoot(options.image, options.etc)),
     ...["--proc", "/proc", "--dev", "/dev"],
     // bubblewrap makes its PID 1 dumpable: a program of the same user could write its memory and replace its descriptors. So /proc/1 is hidden.
     ...tmpfs("/proc/1", 4096, "0555"),
@@ -92,10 +115,11 @@ export const bubblewrapArguments = (options: BubblewrapOptions): Buffer => {
     ...tmpfs("/dev/shm", Math.floor(options.memoryBytes / 4), "1777"),
     ...tmpfs("/run", Math.floor(options.memoryBytes / 16), "0755"),
     ...["--bind", options.workspace, "/workspace", "--bind", options.tmp, "/tmp"],
-    ...["--ro-bind", options.node, `${OWN}/node`, "--ro-bind", options.agent, `${OWN}/agent.cjs`],
-    ...(options.spawner === null ? [] : ["--ro-bind", options.spawner, `${OWN}/spawner`]),
-    ...(options.cgroup === null ? [] : ["--bind", options.cgroup, `${OWN}/cgroup`]),
-    ...["--remount-ro", "/dev", "--remount-ro", "/"],
+    ...(options.image === null ? ["--ro-bind", options.node, `${own}/node`] : []),
+    ...["--ro-bind", options.agent, `${own}/agent.cjs`],
+    ...(options.spawner === null ? [] : ["--ro-bind", options.spawner, `${own}/spawner`]),
+    ...(options.cgroup === null ? [] : ["--bind", options.cgroup, `${own}/cgroup`]),
+    ...["--remount-ro", "/dev", ...(options.image === null ? [] : ["--remount-ro", "/sys"]), "--remount-ro", "/"],
     ...["--cap-drop", "ALL"],
     ...(options.seccomp ? ["--seccomp", String(Descriptor.seccomp)] : []),
     ...["--json-status-fd", String(Descriptor.status)],
@@ -105,4 +129,7 @@ export const bubblewrapArguments = (options: BubblewrapOptions): Buffer => {
   return Buffer.from(list.map((it) => `${it}\0`).join(""))
 }
 
-export const agentCommand: ReadonlyArray<string> = [`${OWN}/node`, ...AGENT_NODE_ARGUMENTS, `${OWN}/agent.cjs`]
+export const agentCommand = (options: Pick<BubblewrapOptions, "image">): ReadonlyArray<string> => {
+  const own = ownOf(options)
+  return [`${own}/node`, ...AGENT_NODE_ARGUMENTS, `${own}/agent.cjs`]
+}

@@ -55,7 +55,7 @@ const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
  * start.
  */
 const argvOf = (options: LaunchOptions, entered: ReadonlyArray<string>): readonly [string, ...Array<string>] => {
-  const bwrap = ["bwrap", "--args", String(Descriptor.arguments), "--", ...agentCommand]
+  const bwrap = ["bwrap", "--args", String(Descriptor.arguments), "--", ...agentCommand(options.bubblewrap)]
   const drop =
     options.uid === null
       ? []

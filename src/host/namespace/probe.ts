@@ -2,7 +2,8 @@
  * Tests what this host can do: runs bubblewrap once exactly as for a Sandbox.
  *
  * `packages` are the Debian packages that a host needs; slirp4netns, iproute2, util-linux-extra and nftables only for Sandboxes with network, and without
- * nftables their connections are not counted; xfsprogs only for the volume pool.
+ * nftables their connections are not counted; xfsprogs only for the volume pool; squashfs-tools
+ * only for Sandboxes from images.
  */
 import { spawn } from "node:child_process"
 import { accessSync, closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs"
@@ -25,7 +26,8 @@ export const packages = [
   "xfsprogs",
   "slirp4netns",
   "iproute2",
-  "nftables"
+  "nftables",
+  "squashfs-tools"
 ] as const
 
 export type Probe =

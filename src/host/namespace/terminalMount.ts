@@ -11,10 +11,15 @@ import type { ProcessIdentity } from "../linux/ProcessIdentity.ts"
 const TERMINALS_MAX = 64
 const OPTIONS = `nosuid,noexec,mode=620,ptmxmode=666,max=${TERMINALS_MAX}`
 
-/** Sets the bound as root, from outside, before any process of the user runs. The remount must repeat all options, because omitted ones are reset. */
+/**
+ * Sets the bound as root, from outside, before any process of the user runs. The remount must repeat all options, because omitted ones are reset.
+ *
+ * The host's own mount(8) enters the mount namespace only for the call. A program that is started there would be a file of the Sandbox's root, which may
+ * be an image that anyone made, and would run as root of the host.
+ */
 export const boundTerminals = async (init: ProcessIdentity): Promise<void> => {
-  const mount = ["mount", "-n", "-i", "-t", "devpts", "-o", `remount,${OPTIONS}`, "devpts", "/dev/pts"]
-  await mustRun(["nsenter", `--target=${init.pid}`, "--mount", "--", ...mount])
+  const place = ["-t", "devpts", "-o", `remount,${OPTIONS}`, "devpts", "/dev/pts"]
+  await mustRun(["mount", "--namespace", String(init.pid), "-n", "-i", ...place])
 }
 
 /** Without root: mounts a bounded `devpts` before bubblewrap starts, as root of a user namespace above the Sandbox's. */

@@ -25,7 +25,7 @@ export class VolumeAdmission {
   readonly #snapshots: SnapshotStore
   readonly #reserveBytes: number
   readonly #checks = new Semaphore(1)
-  /** Images of snapshots that are being copied, with their sizes on the disk. */
+  /** Files that are being written, with the sizes that they get. */
   readonly #copies = new Map<string, number>()
 
   constructor(layout: HostLayout, users: HostUsers, snapshots: SnapshotStore, reserveBytes: number) {
@@ -64,6 +64,20 @@ export class VolumeAdmission {
     } finally {
       this.#copies.delete(path)
     }
+  }
+
+  /** Takes room for a file that grows to that many bytes, until `giveBack`. Rejects with DiskPromised; what was taken before stays taken. */
+  take(path: string, bytes: number): Promise<void> {
+    return this.#checks.run(async () => {
+      const more = bytes - (this.#copies.get(path) ?? 0)
+      if (more <= 0) return
+      await this.#check(more)
+      this.#copies.set(path, bytes)
+    })
+  }
+
+  giveBack(path: string): void {
+    this.#copies.delete(path)
   }
 
   async #check(bytes: number): Promise<void> {

@@ -10,6 +10,8 @@ import { type Adjustment, adjustmentIn } from "./clockAdjustment.ts"
 
 const ANSWER_MAX_CHARACTERS = 1000
 const READY = "ready"
+/** EBUSY of mount(2). @source guest/boot.c `identity` */
+const ALREADY_MOUNTED = "the volume cannot be mounted: error 16"
 
 export interface Identity {
   readonly hostname: string
@@ -54,6 +56,14 @@ export class BootPort {
       `${timespecEscapes(Date.now())} ${hostname} ${machineId} ${seed} ${nameserver ?? "-"}`,
       timeoutMs
     )
+  }
+
+  /** Clock, names and entropy, for a machine that goes on with another one's memory: its network is up, and its volume mounted. */
+  async ownIdentity(hostname: string, timeoutMs: number): Promise<void> {
+    await this.identity({ hostname, nameserver: null }, timeoutMs).catch((error: Error) => {
+      // The volume comes last, and all before it was done.
+      if (!error.message.endsWith(ALREADY_MOUNTED)) throw error
+    })
   }
 
   /** Clock and host name, for a machine that had its identity before it was anybody's. */

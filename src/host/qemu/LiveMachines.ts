@@ -10,10 +10,11 @@ import { type ConnectedNetwork, closeHostAddresses, connectNetwork } from "../li
 import { goneWithin, isAlive, type ProcessIdentity, signal } from "../linux/ProcessIdentity.ts"
 import { networkRetryPause, type RetryPause } from "../linux/RetryPause.ts"
 import { adoptionOf, seenIn } from "./adoption.ts"
+import { giveOwnIdentity } from "./identity.ts"
 import { type Launched, withRoomToConnect } from "./launchQemu.ts"
 import { agentAnswers, connectMachine, disconnect, endRelays, killProcess, type Machine } from "./Machine.ts"
 import { cgroupsOf, removeMachineCgroups } from "./machineCgroups.ts"
-import { pauseHeld, resumeHeld, wantedHolding, whilePaused, writeOut } from "./machineHold.ts"
+import { pauseHeld, resumeHeld, wantedHolding, whilePaused, whileSaved, writeOut } from "./machineHold.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
@@ -87,7 +88,8 @@ export class LiveMachines {
 
   /** Records and registers this machine as running. */
   begin(folder: SandboxFolder, started: MachineRecord, machine: Machine): Effect.Effect<void, RuntimeUnavailable> {
-    const running: MachineRecord = { ...started, state: "running" }
+    const { isFork: _, ...known } = started
+    const running: MachineRecord = { ...known, state: "running" }
     return Effect.tap(
       attempt("writing a record", () => folder.write(running)),
       () => Effect.sync(() => this.attach(running, machine, null))
@@ -192,7 +194,8 @@ export class LiveMachines {
     return Effect.gen({ self: this }, function* () {
       if (yield* this.adopted(folder, { ...record, state: "waking" })) {
         const live = this.live.get(record.sandboxId)!
-        live.record = { ...live.record, state: "running" }
+        if (record.isFork === true) yield* giveOwnIdentity(live.machine, record)
+        live.record = { ...live.record, state: "running", isFork: false }
         yield* attempt("writing a record", () => folder.write(live.record))
         return true
       }
@@ -277,8 +280,16 @@ export class LiveMachines {
   }
 
   /** Pauses a machine while `read` reads its volume. The caller holds the machine's lock. */
-  async whileStill<A>(folder: SandboxFolder, { machine }: LiveMachine, read: () => Promise<A>) {
-    const pause = whilePaused(folder, machine, read)
+  whileStill<A>(folder: SandboxFolder, { machine }: LiveMachine, read: () => Promise<A>) {
+    return this.awaited(whilePaused(folder, machine, read))
+  }
+
+  /** The same, where `save` has QEMU pause it. */
+  whileSaved<A>(folder: SandboxFolder, { machine }: LiveMachine, save: () => Promise<A>) {
+    return this.awaited(whileSaved(folder, machine, save))
+  }
+
+  private async awaited<A>(pause: Promise<A>): Promise<A> {
     const over = pause.then(
       () => {},
       () => {}

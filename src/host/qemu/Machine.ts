@@ -19,6 +19,8 @@ import { isRunning } from "./Stall.ts"
 const SOCKET_TIMEOUT_MS = 10_000
 const MIGRATION_TIMEOUT_MS = 60_000
 const KILL_TIMEOUT_MS = 10_000
+/** QEMU stops a machine when it expects to write the rest of its memory within this time. */
+const DOWNTIME_MS = 50
 
 export interface Machine {
   readonly process: ProcessIdentity
@@ -114,7 +116,18 @@ export const agentAnswers = (machine: Machine, timeoutMs: number): Effect.Effect
 const migrationEnded = ({ event, data }: QmpEvent) =>
   event === "MIGRATION" && (data["status"] === "completed" || data["status"] === "failed")
 
-const migrate = async (qmp: Qmp, command: "migrate" | "migrate-incoming", file: string, ignoreShared: boolean) => {
+interface Move {
+  readonly memoryIsShared: boolean
+  /** Of a machine that runs: it is stopped when its last changes are to be saved, or after this time, in ms. */
+  readonly stopWithinMs?: number
+}
+
+const migrate = async (
+  qmp: Qmp,
+  command: "migrate" | "migrate-incoming",
+  file: string,
+  { memoryIsShared: ignoreShared, stopWithinMs }: Move
+) => {
   await qmp.execute("migrate-set-capabilities", {
     capabilities: [
       { capability: "events", state: true },
@@ -127,16 +140,27 @@ const migrate = async (qmp: Qmp, command: "migrate" | "migrate-incoming", file: 
       .execute("migrate-set-capabilities", { capabilities: [{ capability: "mapped-ram", state: true }] })
       .catch(() => {})
   }
-  if (command === "migrate") await qmp.execute("migrate-set-parameters", { "max-bandwidth": 64 * 1024 ** 3 })
+  if (command === "migrate") {
+    const parameters = { "max-bandwidth": 64 * 1024 ** 3, "downtime-limit": DOWNTIME_MS }
+    await qmp.execute("migrate-set-parameters", parameters)
+  }
   const ended = qmp.next(migrationEnded, MIGRATION_TIMEOUT_MS)
   ended.catch(() => {})
   await qmp.execute(command, { uri: `file:${file}` })
-  if ((await ended).data["status"] === "failed") throw new Error("QEMU could not move the machine's state")
+  // A guest that changes its memory faster than it is written would never be saved.
+  const stop = () => void qmp.execute("stop").catch(() => {})
+  const timer = stopWithinMs === undefined ? null : setTimeout(stop, stopWithinMs)
+  const { data } = await ended.finally(() => timer !== null && clearTimeout(timer))
+  if (data["status"] === "failed") throw new Error("QEMU could not move the machine's state")
 }
 
 /** Saves the state of a stopped machine, without its memory when the memory is shared with a file. */
 export const saveState = (machine: Machine, file: string, options: { readonly memoryIsShared: boolean }) =>
-  attempt("saving a machine's state", () => migrate(machine.qmp, "migrate", file, options.memoryIsShared))
+  attempt("saving a machine's state", () => migrate(machine.qmp, "migrate", file, options))
+
+/** Saves the state of a running machine, which QEMU stops for the last part. It then stands still until `cont`. */
+export const saveRunning = ({ qmp }: Machine, file: string, stopWithinMs: number): Promise<void> =>
+  migrate(qmp, "migrate", file, { memoryIsShared: false, stopWithinMs })
 
 export const loadState = (machine: Machine, file: string, options: { readonly memoryIsShared: boolean }) =>
-  attempt("loading a machine's state", () => migrate(machine.qmp, "migrate-incoming", file, options.memoryIsShared))
+  attempt("loading a machine's state", () => migrate(machine.qmp, "migrate-incoming", file, options))

@@ -5,39 +5,61 @@ import { Effect } from "effect"
 import { publicText } from "../../../schemas/PublicText.ts"
 import {
   type CapturedSnapshot,
-  type RuntimeRefused,
+  RuntimeRefused,
   RuntimeUnavailable,
+  RuntimeUnsupported,
   type SandboxSpec,
+  type SnapshotImage,
   type Snapshots
 } from "../../runtime/Runtime.ts"
 import { attempt, unavailable } from "../linux/attempt.ts"
+import { ImageUnusable, snapshotUnusable } from "../linux/checkedImage.ts"
 import type { HostMutex } from "../linux/HostMutex.ts"
 import { hold, letGo, release } from "../linux/holdMark.ts"
-import { CopyTooSlow, copyImage } from "../linux/imageCopy.ts"
+import { CopyTooSlow, copyImage, copyVolume, flushed } from "../linux/imageCopy.ts"
 import {
   capturedOf,
   noRoomForSnapshot,
   noVolume,
+  SnapshotMissing,
+  type SnapshotRecord,
   SnapshotStore,
+  type StoredMemory,
   type StoredSnapshot,
   snapshotMissing
 } from "../linux/SnapshotStore.ts"
 import { allocatedBytes } from "../linux/volumeImage.ts"
 import type { HostRoom } from "./HostRoom.ts"
 import type { LiveMachines } from "./LiveMachines.ts"
+import type { MachineShape } from "./machineArguments.ts"
 import { PAUSE_MAX_MS, writeOut } from "./machineHold.ts"
+import { copySleeping, machineKey, saveMemory, settleMemory, versionOf } from "./memoryCapture.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
-import { SandboxFolder } from "./SandboxFolder.ts"
+import { type MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
 
 interface Copied {
   readonly isShared: boolean
   readonly pausedMs: number
+  /** Null without memory. */
+  readonly memory: Required<SnapshotRecord>["memory"] | null
+}
+
+/** The files that are made. */
+interface Partial {
+  readonly image: string
+  /** Null: the volume only. */
+  readonly memory: StoredMemory | null
 }
 
 const tooSlow = RuntimeUnavailable.known(
   publicText`The Sandbox's volume takes too long to copy while its machine stands still. Stop the Sandbox, and take the snapshot then.`
 )
+
+const noMemory = new RuntimeRefused({
+  code: "MEMORY_LOST",
+  message: publicText`The Sandbox's machine neither runs nor sleeps, so it has no memory that a snapshot could keep.`
+})
 
 export interface MachineSnapshotsOptions {
   readonly host: QemuHost
@@ -46,6 +68,8 @@ export interface MachineSnapshotsOptions {
   readonly live: LiveMachines
   readonly turns: HostMutex
   /** Runs the effect alone with this key, and to its end. */
+  /** The devices of a recorded machine. */
+  readonly shapeOf: (record: MachineRecord) => MachineShape
   readonly locked: <A, E>(key: string, effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
 }
 
@@ -58,9 +82,59 @@ export class MachineSnapshots implements Snapshots {
 
   readonly capture = (
     snapshotId: string,
-    sandboxId: string
-  ): Effect.Effect<CapturedSnapshot, RuntimeRefused | RuntimeUnavailable> =>
-    this.options.locked(SnapshotStore.keyOf(snapshotId), this.captured(snapshotId, sandboxId))
+    sandboxId: string,
+    memory = false
+  ): Effect.Effect<CapturedSnapshot, RuntimeRefused | RuntimeUnavailable | RuntimeUnsupported> =>
+    memory && !this.options.host.qemu.clones
+      ? Effect.fail(new RuntimeUnsupported({ message: "This host's QEMU is older than 8.2 and cannot save memory." }))
+      : this.options.locked(SnapshotStore.keyOf(snapshotId), this.captured(snapshotId, sandboxId, memory))
+
+  readonly restore = (
+    snapshotId: string,
+    sandboxId: string,
+    generation: number
+  ): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> => {
+    const { locked } = this.options
+    return locked(SnapshotStore.keyOf(snapshotId), locked(sandboxId, this.restored(snapshotId, sandboxId, generation)))
+  }
+
+  readonly read = (snapshotId: string): Effect.Effect<SnapshotImage, RuntimeRefused | RuntimeUnavailable> =>
+    attempt("reading a snapshot", () =>
+      this.options.store.image(snapshotId).catch((cause: unknown) => {
+        if (cause instanceof SnapshotMissing) return null
+        throw cause
+      })
+    ).pipe(Effect.flatMap((image) => (image === null ? Effect.fail(snapshotMissing()) : Effect.succeed(image))))
+
+  /** Its whole size is admitted, as that of each Sandbox that will be made of it. */
+  readonly receive = (
+    snapshotId: string,
+    image: SnapshotImage
+  ): Effect.Effect<{ readonly hostId: null }, RuntimeRefused | RuntimeUnavailable> => {
+    const { store, room } = this.options
+    const path = store.receivingPath(snapshotId)
+    const write = attempt("receiving a snapshot", () => store.receive(snapshotId, image))
+    return room.copying(path, image.sizeBytes, write).pipe(
+      Effect.catchTag("NoRoom", ({ detail }) =>
+        Effect.andThen(Effect.logWarning(`A snapshot was refused. ${detail}`), Effect.fail(noRoomForSnapshot()))
+      ),
+      Effect.as({ hostId: null }),
+      Effect.uninterruptible
+    )
+  }
+
+  readonly accept = (snapshotId: string): Effect.Effect<CapturedSnapshot, RuntimeRefused | RuntimeUnavailable> => {
+    const { locked, store } = this.options
+    const accepted = Effect.tryPromise({
+      try: () => store.accept(snapshotId, false),
+      catch: (cause): RuntimeRefused | RuntimeUnavailable => {
+        if (cause instanceof SnapshotMissing) return snapshotMissing()
+        if (cause instanceof ImageUnusable) return snapshotUnusable()
+        return unavailable(cause instanceof Error ? cause.message : String(cause))
+      }
+    }).pipe(Effect.map(capturedOf))
+    return locked(SnapshotStore.keyOf(snapshotId), accepted)
+  }
 
   readonly remove = (snapshotId: string): Effect.Effect<void, RuntimeUnavailable> => {
     const { locked, store } = this.options
@@ -79,15 +153,20 @@ export class MachineSnapshots implements Snapshots {
     attempt("removing unfinished snapshots", () => this.options.store.tidy(this.options.turns))
   ).pipe(Effect.catch(({ message }) => Effect.logWarning(message)))
 
-  /** The snapshot of which the Sandbox's volume is to be made; null when it has or had a volume, or starts empty. */
-  originOf({
-    sandboxId,
-    snapshotId
-  }: SandboxSpec): Effect.Effect<StoredSnapshot | null, RuntimeRefused | RuntimeUnavailable> {
+  /**
+   * The snapshot of which the Sandbox's volume is to be made; null when it has or had a volume, or starts empty.
+   *
+   * @param isFork Its volume came from an attempt that no client has seen running.
+   */
+  originOf(
+    { sandboxId, snapshotId }: SandboxSpec,
+    isFork: boolean
+  ): Effect.Effect<StoredSnapshot | null, RuntimeRefused | RuntimeUnavailable> {
     const { host, store } = this.options
     if (snapshotId === undefined) return Effect.succeed(null)
     const volume = new SandboxFolder(host.root, sandboxId).file("volume")
-    if (existsSync(volume) || host.volumes.isMissing(sandboxId, () => false)) return Effect.succeed(null)
+    const hasVolume = existsSync(volume) || host.volumes.isMissing(sandboxId, () => false)
+    if (hasVolume && !isFork) return Effect.succeed(null)
     return attempt("looking for a snapshot", () => store.find(snapshotId)).pipe(
       Effect.flatMap((found) =>
         found === null
@@ -102,7 +181,8 @@ export class MachineSnapshots implements Snapshots {
 
   private captured(
     snapshotId: string,
-    sandboxId: string
+    sandboxId: string,
+    withMemory: boolean
   ): Effect.Effect<CapturedSnapshot, RuntimeRefused | RuntimeUnavailable> {
     const { host, store, room, live, locked } = this.options
     const find = attempt("looking for a snapshot", () => store.find(snapshotId))
@@ -112,20 +192,22 @@ export class MachineSnapshots implements Snapshots {
       // Of an earlier attempt.
       yield* attempt("removing an unfinished snapshot", () => store.removeUnfinished(snapshotId))
       const folder = new SandboxFolder(host.root, sandboxId)
-      const bytes = yield* sizeOf(folder)
+      const bytes = (yield* sizeOf(folder)) + (withMemory ? yield* memoryRoom(folder) : 0)
       const running = live.get(sandboxId)
       // Here nothing waits for it.
       if (running !== undefined && !running.stall) yield* Effect.promise(() => writeOut(running.machine))
-      const partial = yield* attempt("making a snapshot", () => store.begin(snapshotId))
+      const partial = yield* attempt("making a snapshot", () => beginIn(store, snapshotId, withMemory))
       const copy = Effect.gen({ self: this }, function* () {
-        const { isShared, pausedMs } = yield* locked(sandboxId, this.copied(folder, partial))
+        const { isShared, pausedMs, memory } = yield* locked(sandboxId, this.copied(folder, partial))
         yield* attempt("writing a snapshot", async () => {
-          const sharedBytes = isShared ? ((await allocatedBytes(partial)) ?? 0) : 0
-          await store.complete(snapshotId, partial, { pausedMs, sharedBytes, owner: null })
+          if (memory !== null) await settleMemory(partial.memory!.state, memory.memoryBytes)
+          const sharedBytes = isShared ? ((await allocatedBytes(partial.image)) ?? 0) : 0
+          const record = { pausedMs, sharedBytes, owner: null, ...(memory === null ? {} : { memory }) }
+          await store.complete(snapshotId, partial.image, record, partial.memory)
         })
       })
-      yield* room.copying(partial, bytes, copy).pipe(
-        Effect.tapError(() => Effect.promise(() => rm(partial, { force: true }).catch(() => {}))),
+      yield* room.copying(partial.image, bytes, copy).pipe(
+        Effect.tapError(() => Effect.promise(() => store.removeUnfinished(snapshotId).catch(() => {}))),
         Effect.catchTag("NoRoom", ({ detail }) =>
           Effect.andThen(Effect.logWarning(`A snapshot was refused. ${detail}`), Effect.fail(noRoomForSnapshot()))
         )
@@ -137,22 +219,67 @@ export class MachineSnapshots implements Snapshots {
     })
   }
 
+  /** With the locks of both. A repeated call makes the volume whole, with its record. */
+  private restored(
+    snapshotId: string,
+    sandboxId: string,
+    generation: number
+  ): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> {
+    const { host, store, room } = this.options
+    const folder = new SandboxFolder(host.root, sandboxId)
+    const image = folder.file("volume")
+    return Effect.gen(function* () {
+      const record = yield* attempt("reading a record", () => folder.read())
+      if (record === null || !existsSync(image)) return yield* noVolume()
+      if ((record.restoredAfter ?? -1) >= generation || record.generation > generation) return
+      const origin = yield* attempt("looking for a snapshot", () => store.find(snapshotId))
+      if (origin === null) {
+        yield* Effect.logError(`${sandboxId} is not rolled back: snapshot ${snapshotId} is not in ${store.folder}`)
+        return yield* snapshotMissing()
+      }
+      // One that sleeps has memory that fits no other volume.
+      if (record.state !== "stopped" || processOf(record) !== null) {
+        return yield* unavailable(`The machine of ${sandboxId} has not stopped.`)
+      }
+      yield* Effect.promise(() => letGo(image))
+      const copy = attempt("replacing a volume", async () => {
+        const isShared = await copyVolume(origin.image, image, record.uid)
+        await flushed(folder.path)
+        await folder.write({
+          ...record,
+          volumeBytes: Math.max(record.volumeBytes, origin.volumeBytes),
+          sharedBytes: isShared ? origin.imageBytes : 0,
+          restoredAfter: generation
+        })
+      })
+      yield* room
+        .copying(`${image}.partial`, origin.imageBytes, copy)
+        .pipe(
+          Effect.catchTag("NoRoom", ({ detail }) =>
+            Effect.andThen(Effect.logWarning(`A rollback was refused. ${detail}`), Effect.fail(noRoomForSnapshot()))
+          )
+        )
+    })
+  }
+
   /** With the machine's lock: it is neither started, ended nor removed meanwhile. */
-  private copied(folder: SandboxFolder, partial: string): Effect.Effect<Copied, RuntimeRefused | RuntimeUnavailable> {
-    const { live } = this.options
+  private copied(folder: SandboxFolder, partial: Partial): Effect.Effect<Copied, RuntimeRefused | RuntimeUnavailable> {
+    const { live, host } = this.options
     const image = folder.file("volume")
     const copy = async () => {
-      await rm(partial, { force: true })
-      return copyImage(image, partial, PAUSE_MAX_MS)
+      await rm(partial.image, { force: true })
+      return copyImage(image, partial.image, PAUSE_MAX_MS)
     }
-    return Effect.gen(function* () {
+    return Effect.gen({ self: this }, function* () {
       yield* sizeOf(folder)
       // For a backup that reads it.
       yield* Effect.promise(() => letGo(image))
       const record = yield* attempt("reading a record", () => folder.read())
       if (record === null || processOf(record) === null) {
-        const isShared = yield* attempt("copying a volume", () => copyHeld(image, partial))
-        return { isShared, pausedMs: 0 }
+        if (partial.memory !== null && record?.state !== "suspended") return yield* noMemory
+        const memory = record === null || partial.memory === null ? null : this.memoryOf(record, host.qemu.version)
+        const isShared = yield* attempt("copying a volume", () => copyHeld(folder, partial))
+        return { isShared, pausedMs: 0, memory }
       }
       if (record.state !== "running" || !(yield* live.adopted(folder, record))) {
         return yield* unavailable("The Sandbox's machine is starting or does not answer.")
@@ -161,15 +288,40 @@ export class MachineSnapshots implements Snapshots {
       if (running.stall) return yield* RuntimeUnavailable.known(running.stall.message)
       // What was written before the call is in it.
       yield* Effect.promise(() => writeOut(running.machine))
+      const saved = partial.memory
+      const memory =
+        saved === null
+          ? null
+          : this.memoryOf(record, yield* attempt("asking QEMU for its version", () => versionOf(running.machine)))
       const { result, pausedMs } = yield* Effect.tryPromise({
-        try: () => live.whileStill(folder, running, copy),
+        try: () =>
+          saved === null
+            ? live.whileStill(folder, running, copy)
+            : live.whileSaved(folder, running, () => saveMemory(folder, running, saved, copy)),
         catch: (cause) =>
           cause instanceof CopyTooSlow ? tooSlow : unavailable(cause instanceof Error ? cause.message : String(cause))
       })
-      return { isShared: result, pausedMs }
+      return { isShared: result, pausedMs, memory }
     })
   }
+
+  private memoryOf(record: MachineRecord, qemuVersion: string): Required<SnapshotRecord>["memory"] {
+    const { vcpus, memoryBytes } = record
+    return { machine: machineKey(qemuVersion, this.options.shapeOf(record)), vcpus, memoryBytes }
+  }
 }
+
+const beginIn = async (store: SnapshotStore, snapshotId: string, withMemory: boolean): Promise<Partial> => ({
+  image: await store.begin(snapshotId),
+  memory: withMemory ? { state: await store.begin(snapshotId), rootDisk: await store.begin(snapshotId) } : null
+})
+
+/** How much its memory and its root disk may take. */
+const memoryRoom = (folder: SandboxFolder): Effect.Effect<number, RuntimeUnavailable> =>
+  attempt("measuring a machine", async () => {
+    const record = await folder.read()
+    return (record?.memoryBytes ?? 0) + ((await allocatedBytes(folder.file("overlay"))) ?? 0)
+  })
 
 const sizeOf = (folder: SandboxFolder): Effect.Effect<number, RuntimeRefused | RuntimeUnavailable> =>
   Effect.flatMap(
@@ -177,11 +329,13 @@ const sizeOf = (folder: SandboxFolder): Effect.Effect<number, RuntimeRefused | R
     (bytes) => (bytes === null ? Effect.fail(noVolume()) : Effect.succeed(bytes))
   )
 
-/** Copies the volume of a machine that does not run. Another process of this data folder starts none meanwhile. */
-const copyHeld = async (image: string, partial: string): Promise<boolean> => {
+/** Copies the files of a machine that does not run. Another process of this data folder starts none meanwhile. */
+const copyHeld = async (folder: SandboxFolder, partial: Partial): Promise<boolean> => {
+  const image = folder.file("volume")
   await hold(image)
   try {
-    return await copyImage(image, partial)
+    if (partial.memory !== null) await copySleeping(folder, partial.memory)
+    return await copyImage(image, partial.image)
   } finally {
     await release(image)
   }

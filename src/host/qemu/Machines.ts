@@ -22,11 +22,10 @@ import { allCgroupNames, releaseCgroups } from "../linux/cgroups.ts"
 import { HostMutex, heldTooLong } from "../linux/HostMutex.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { letGo } from "../linux/holdMark.ts"
-import { SnapshotStore } from "../linux/SnapshotStore.ts"
+import { SnapshotStore, type StoredSnapshot } from "../linux/SnapshotStore.ts"
 import { volumeMissing } from "../linux/VolumeRegister.ts"
-import { isGrowing } from "../linux/volumeImage.ts"
 import { Endings } from "./Endings.ts"
-import { growRunning } from "./growRunning.ts"
+import { growRunning, mustGrow } from "./growRunning.ts"
 import { HostRoom } from "./HostRoom.ts"
 import { instanceOf } from "./instanceOf.ts"
 import { hasLostNetwork, type LiveMachine, LiveMachines, type News } from "./LiveMachines.ts"
@@ -34,11 +33,12 @@ import { connectRelay, killProcess, type Machine } from "./Machine.ts"
 import { MachineSnapshots, type MachineSnapshotsOptions } from "./MachineSnapshots.ts"
 import type { MachineShape } from "./machineArguments.ts"
 import { removeMachineCgroups } from "./machineCgroups.ts"
+import { machineKey } from "./memoryCapture.ts"
 import { hasSpareSizes, type QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
 import { type MachineRecord, SandboxFolder, sandboxFolders } from "./SandboxFolder.ts"
 import { SpareMachines, type SpareMachinesOptions } from "./SpareMachines.ts"
-import { Starts } from "./Starts.ts"
+import { type Fork, Starts } from "./Starts.ts"
 import { isOrphan, isSpare } from "./spareNames.ts"
 import { Templates } from "./Templates.ts"
 import { clockOf, watchClock } from "./watchClock.ts"
@@ -90,7 +90,9 @@ export class Machines {
     this.spares = new SpareMachines({ ...parts, max, uids: this.users, endings: this.endings, fork })
     this.starts = new Starts({ ...parts, settings, spares: this.spares })
     const locked: MachineSnapshotsOptions["locked"] = (key, effect) => this.locked(key, effect)
-    this.snapshots = new MachineSnapshots({ host, store, room, live: this.live, turns: this.turns, locked })
+    const shapeOf: MachineSnapshotsOptions["shapeOf"] = ({ networkEnabled: network, ...record }) =>
+      this.starts.shapeFor({ ...record, network }, record.accelerator)
+    this.snapshots = new MachineSnapshots({ host, store, room, live: this.live, turns: this.turns, shapeOf, locked })
   }
 
   /** Cleans up after an earlier service. Succeeds with the work that may run in the background: `adopt`. */
@@ -201,27 +203,26 @@ export class Machines {
       if (same && record.state === "running" && (yield* this.live.adopted(folder, record))) return
       // Waits for a process that reads the volume; that is short.
       yield* Effect.promise(() => letGo(folder.file("volume")))
-      if (same && record.state === "waking") return yield* this.wokenOrLost(folder, record)
+      if (same && record.state === "waking") {
+        if (yield* this.live.woken(folder, record)) return
+        // A boot that no client asked for must never replace its memory. No client has seen more of a fork than its snapshot.
+        if (record.isFork !== true) return yield* memoryLost
+      }
       if (same && record.state === "suspended") {
         const left = processOf(record)
         if (left !== null) yield* killProcess(left)
-        return yield* this.starts.wake(folder, record, turn).pipe(
-          // Before the memory is resumed nothing is lost: the wake can be retried.
-          Effect.catchTag("RuntimeUnavailable", (error) =>
-            Effect.flatMap(readRecord(folder), (now) =>
-              now?.state === "waking" ? this.wokenOrLost(folder, now) : Effect.fail(error)
-            )
-          )
-        )
+        return yield* this.waken(folder, record, turn)
       }
       if (this.host.volumes.isMissing(spec.sandboxId, () => existsSync(folder.file("volume")))) {
         yield* Effect.logError(`Sandbox ${spec.sandboxId} does not start: its volume is missing`)
         return yield* volumeMissing()
       }
-      const origin = yield* this.snapshots.originOf(spec)
+      const origin = yield* this.snapshots.originOf(spec, record?.isFork === true)
       if (record !== null) yield* this.endings.end(folder, record)
-      const own = { ...spec, volumeBytes: Math.max(spec.volumeBytes, origin?.sizeBytes ?? 0) }
+      const own = { ...spec, volumeBytes: Math.max(spec.volumeBytes, origin?.volumeBytes ?? 0) }
       const shape = this.starts.shapeFor({ ...own, network: spec.networkEnabled })
+      const saved = origin === null ? null : yield* this.savedIn(own, origin)
+      if (saved !== null) return yield* this.waken(folder, yield* this.starts.layDown(folder, saved), turn)
       // A spare has the usual sizes and an empty volume.
       const isUsual = spec.snapshotId === undefined && hasSpareSizes(this.settings, spec)
       if (record !== null || !isUsual || !(yield* this.spares.take(folder, spec, shape)))
@@ -231,12 +232,39 @@ export class Machines {
     return this.locked(spec.sandboxId, bring)
   }
 
-  /** Continues the machine or refuses: a boot that no client asked for must never replace its memory. */
-  private wokenOrLost(
+  /** The machine that a snapshot's memory makes: with the sizes that its source had then, until its next boot. Null: the Sandbox boots. */
+  private savedIn(spec: SandboxSpec, origin: StoredSnapshot): Effect.Effect<Fork | null> {
+    if (origin.memory === null) return Effect.succeed(null)
+    const { memory } = origin
+    const { vcpus, memoryBytes } = memory
+    const own = { ...spec, vcpus, memoryBytes }
+    const shape = this.starts.shapeFor({ ...own, network: spec.networkEnabled })
+    if (memory.machine === machineKey(this.host.qemu.version, shape)) {
+      return Effect.succeed({ spec: own, origin, memory })
+    }
+    const why = "its memory was saved by another QEMU or with other devices"
+    return Effect.as(
+      Effect.logWarning(`Sandbox ${spec.sandboxId} boots from the volume of its snapshot alone: ${why}.`),
+      null
+    )
+  }
+
+  /** Wakes it with its memory, or with that of its snapshot. */
+  private waken(
     folder: SandboxFolder,
-    record: MachineRecord
+    record: MachineRecord,
+    turn?: () => void
   ): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> {
-    return Effect.flatMap(this.live.woken(folder, record), (woken) => (woken ? Effect.void : memoryLost))
+    return this.starts.wake(folder, record, turn).pipe(
+      // Before the memory is resumed nothing is lost: the wake can be retried.
+      Effect.catchTag("RuntimeUnavailable", (error) =>
+        Effect.flatMap(readRecord(folder), (now) =>
+          now?.state !== "waking" || now.isFork === true
+            ? Effect.fail(error)
+            : Effect.flatMap(this.live.woken(folder, now), (woken) => (woken ? Effect.void : memoryLost))
+        )
+      )
+    )
   }
 
   /** A larger volume, while it runs. The next boot has the rest: memory and processors are fixed devices of a machine. */
@@ -245,8 +273,7 @@ export class Machines {
     const grow = Effect.gen({ self: this }, function* () {
       const record = yield* readRecord(folder)
       if (record?.generation !== generation || record.state !== "running") return
-      const isLargeEnough = record.volumeBytes >= volumeBytes && !isGrowing(folder.file("volume"))
-      if (isLargeEnough || volumeBytes < record.volumeBytes) return
+      if (!mustGrow(folder, record, volumeBytes)) return
       if (!(yield* this.live.adopted(folder, record))) return
       yield* growRunning({ host: this.host, room: this.room }, folder, this.live.get(sandboxId)!, volumeBytes)
     })

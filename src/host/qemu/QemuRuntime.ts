@@ -1,8 +1,10 @@
 /** The `qemu` driver: each Sandbox is a virtual machine. */
 import { readFile } from "node:fs/promises"
 import { Effect, Layer, Queue, Schedule, Stream } from "effect"
+import { publicText } from "../../../schemas/PublicText.ts"
 import { Settings } from "../../Config.ts"
 import { worker } from "../../platform/worker/Worker.ts"
+import { noImages, withoutImage } from "../../runtime/noImages.ts"
 import {
   type ResourceSample,
   Runtime,
@@ -17,6 +19,8 @@ import { allocatedBytes } from "../linux/volumeImage.ts"
 import { Consoles } from "./Consoles.ts"
 import { Machines } from "./Machines.ts"
 import { type MachinesUnusable, openQemuHost, shapeOf, statementsOf } from "./QemuHost.ts"
+
+const unsupportedImages = publicText`Virtual machines run no images yet: create the image where Sandboxes are namespaces.`
 
 const CONSOLE_INTERVAL_MS = 500
 /** How often each machine is checked: whether it answers, runs, and has its network. */
@@ -91,11 +95,12 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
       kind: "vm",
       capabilities: {
         suspend: host.qemu.clones,
+        memorySnapshots: host.qemu.clones,
         networkFiltered: host.networkObstacle === null,
         networkRefused: () => null,
         statements: statementsOf(host)
       },
-      provision: (spec, turn) => machines.provision(spec, turn),
+      provision: (spec, turn) => Effect.andThen(withoutImage(spec, unsupportedImages), machines.provision(spec, turn)),
       resize: (sandboxId, generation, { volumeBytes }) => machines.resize(sandboxId, generation, volumeBytes),
       stop: (sandboxId, generation) => machines.stop(sandboxId, generation),
       destroy: (sandboxId) => machines.destroy(sandboxId),
@@ -104,6 +109,7 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
           ? machines.suspend(sandboxId, generation)
           : Effect.fail(new RuntimeUnsupported({ message: "This host's QEMU is older than 8.2 and cannot do it." })),
       snapshots: machines.snapshots,
+      images: noImages(unsupportedImages),
       inventory: machines.inventory,
       guest: (sandboxId, generation) => machines.guest(sandboxId, generation),
       connect: (sandboxId, generation) => machines.connect(sandboxId, generation),

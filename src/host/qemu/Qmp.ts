@@ -70,9 +70,10 @@ export class Qmp {
     return this.settled(command)
   }
 
-  /** Calls the listener for every later event. */
-  listen(listener: (event: QmpEvent) => void): void {
+  /** Calls the listener for every later event, until the returned function is called. */
+  listen(listener: (event: QmpEvent) => void): () => void {
     this.listeners.add(listener)
+    return () => void this.listeners.delete(listener)
   }
 
   /** Resolves with the first later event that fits. Call it before the command that causes the event. */

@@ -22,12 +22,16 @@ const MachineRecord = Schema.Struct({
   volumeBytes: Count,
   /** The volume began with this many bytes that it shares with a snapshot, and may come to need for itself. Absent: 0. */
   sharedBytes: Schema.optionalKey(Count),
+  /** The generation after whose end the volume was last replaced by a snapshot's. Absent: never. */
+  restoredAfter: Schema.optionalKey(Count),
   networkEnabled: Schema.Boolean,
   /**
    * `starting`: QEMU may run, and the guest has not answered yet. `running`: the guest has answered. `suspended`: its memory is saved. `waking`: that
    * memory is loaded and the machine may have continued. `stopped`: only the volume is left.
    */
   state: Schema.Literals(["starting", "running", "suspended", "waking", "stopped"]),
+  /** It goes on with the memory of a snapshot, and no client has seen it running yet. */
+  isFork: Schema.optionalKey(Schema.Boolean),
   accelerator: Schema.Literals(["kvm", "tcg"]),
   /** Part of QEMU's command line: finds a process whose pid was never recorded. */
   uuid: Schema.String,

@@ -11,9 +11,10 @@ import type { SettingsShape } from "../../Config.ts"
 import type { RuntimeRefused, RuntimeUnavailable, SandboxSpec } from "../../runtime/Runtime.ts"
 import { attempt } from "../linux/attempt.ts"
 import { copyVolume } from "../linux/imageCopy.ts"
-import type { StoredSnapshot } from "../linux/SnapshotStore.ts"
+import type { StoredMemory, StoredSnapshot } from "../linux/SnapshotStore.ts"
+import { layDownFork } from "./forkedMemory.ts"
 import type { HostRoom } from "./HostRoom.ts"
-import { giveIdentity, IDENTITY_TIMEOUT_MS } from "./identity.ts"
+import { giveIdentity, giveOwnIdentity, IDENTITY_TIMEOUT_MS } from "./identity.ts"
 import type { LiveMachines } from "./LiveMachines.ts"
 import { agentAnswers, loadState, type Machine } from "./Machine.ts"
 import type { MachineShape, Start } from "./machineArguments.ts"
@@ -38,6 +39,13 @@ export interface StartsOptions {
   readonly live: LiveMachines
   /** Bounds concurrent starts. */
   readonly permits: Semaphore.Semaphore
+}
+
+/** A machine that is to go on with the memory of a snapshot. */
+export interface Fork {
+  readonly spec: SandboxSpec
+  readonly origin: StoredSnapshot
+  readonly memory: StoredMemory
 }
 
 export class Starts {
@@ -72,11 +80,11 @@ export class Starts {
       turn?.()
       const { sandboxId, generation, vcpus, memoryBytes, volumeBytes, networkEnabled } = spec
       // Until it is known that the volume shares no block, it may share all.
-      const shared = origin === null ? {} : { sharedBytes: origin.storedBytes }
+      const shared = origin === null ? {} : { sharedBytes: origin.imageBytes }
       let record = yield* spares.givingWay(
         room.admit({
           ...{ sandboxId, generation, vcpus, memoryBytes, volumeBytes, networkEnabled, accelerator, ...shared },
-          ...{ state: "starting", uuid: randomUUID(), process: null, network: null }
+          ...{ isFork: false, state: "starting", uuid: randomUUID(), process: null, network: null }
         })
       )
       const template = host.qemu.clones
@@ -118,16 +126,39 @@ export class Starts {
       yield* this.coldBoot(folder, record, shape)
     }).pipe(
       permits.withPermits(1),
-      // Nothing runs, so the record must not count as starting.
-      Effect.tapError(() =>
-        Effect.flatMap(
-          Effect.promise(() => folder.read()),
-          (record) =>
-            record === null || record.generation !== spec.generation
-              ? Effect.void
-              : Effect.ignore(note(folder, { ...record, state: "stopped", process: null, network: null }))
-        )
+      Effect.tapError(() => notStarting(folder, spec.generation))
+    )
+  }
+
+  /** Makes a machine that sleeps with the memory of a snapshot. */
+  layDown(
+    folder: SandboxFolder,
+    { spec, origin, memory }: Fork
+  ): Effect.Effect<MachineRecord, RuntimeRefused | RuntimeUnavailable> {
+    const { host, room, spares, permits } = this.options
+    const { sandboxId, generation, vcpus, memoryBytes, volumeBytes, networkEnabled } = spec
+    const { accelerator } = host.choice
+    return Effect.gen(function* () {
+      const admitted = yield* spares.givingWay(
+        room.admit({
+          ...{ sandboxId, generation, vcpus, memoryBytes, volumeBytes, networkEnabled, accelerator, isFork: true },
+          ...{ sharedBytes: origin.imageBytes, state: "starting", uuid: randomUUID(), process: null, network: null }
+        })
       )
+      const isShared = yield* attempt("copying a snapshot", () =>
+        layDownFork(folder, origin.image, memory, admitted.uid)
+      )
+      yield* attempt("noting a volume", () => host.volumes.note(sandboxId))
+      const asleep: MachineRecord = {
+        ...admitted,
+        state: "suspended",
+        sharedBytes: isShared ? origin.imageBytes : 0
+      }
+      yield* note(folder, asleep)
+      return asleep
+    }).pipe(
+      permits.withPermits(1),
+      Effect.tapError(() => notStarting(folder, generation))
     )
   }
 
@@ -139,17 +170,18 @@ export class Starts {
   ): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> {
     const { room, spares, permits } = this.options
     const shape = this.shapeFor({ ...record, network: record.networkEnabled }, record.accelerator)
+    const saved = record.isFork === true ? "forked" : "suspended"
     return Effect.gen({ self: this }, function* () {
       turn?.()
       yield* spares.givingWay(room.readmit(record))
       yield* attempt("preparing a machine", async () => {
-        await access(folder.file("suspended"))
+        await access(folder.file(saved))
         await folder.prepare(record.uid)
       })
       const mappedAt = yield* attempt("mapping a saved state", () =>
-        makeMappable(folder, record.memoryBytes, record.uid)
+        makeMappable(folder, record.memoryBytes, record.uid, saved)
       ).pipe(Effect.catchTag("RuntimeUnavailable", ({ message }) => Effect.as(Effect.logWarning(message), null)))
-      const { start, stateFile } = wakeFrom(mappedAt)
+      const { start, stateFile } = wakeFrom(mappedAt, saved)
       yield* this.launched(folder, record, shape, start, (machine, started) =>
         Effect.gen(function* () {
           yield* loadState(machine, stateFile, { memoryIsShared: false })
@@ -158,7 +190,9 @@ export class Starts {
           yield* attempt("resuming a machine", () => machine.qmp.execute("cont"))
           yield* Effect.all(
             [
-              attempt("setting a machine's clock", () => machine.boot.clock(IDENTITY_TIMEOUT_MS)),
+              record.isFork === true
+                ? giveOwnIdentity(machine, record)
+                : attempt("setting a machine's clock", () => machine.boot.clock(IDENTITY_TIMEOUT_MS)),
               agentAnswers(machine, AGENT_TIMEOUT_MS),
               // Already here: on a full disk its room is what the next record needs.
               Effect.ignore(attempt("removing a saved state", () => dropSavedState(folder)))
@@ -218,6 +252,16 @@ export class Starts {
     )
   }
 }
+
+/** Nothing runs, so the record must not count as starting. */
+const notStarting = (folder: SandboxFolder, generation: number): Effect.Effect<void> =>
+  Effect.flatMap(
+    Effect.promise(() => folder.read()),
+    (record) =>
+      record === null || record.generation !== generation
+        ? Effect.void
+        : Effect.ignore(note(folder, { ...record, state: "stopped", process: null, network: null }))
+  )
 
 const note = (folder: SandboxFolder, record: MachineRecord): Effect.Effect<void, RuntimeUnavailable> =>
   attempt("writing a record", () => folder.write(record))

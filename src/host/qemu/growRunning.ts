@@ -5,15 +5,19 @@
 import { Effect } from "effect"
 import { RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { attempt, unavailable } from "../linux/attempt.ts"
-import { growVolumeFile } from "../linux/volumeImage.ts"
+import { growVolumeFile, isGrowing } from "../linux/volumeImage.ts"
 import type { HostRoom } from "./HostRoom.ts"
 import type { LiveMachine } from "./LiveMachines.ts"
 import { limitFileSize } from "./launchQemu.ts"
 import { fileMaxBytes } from "./machineArguments.ts"
 import type { QemuHost } from "./QemuHost.ts"
-import type { SandboxFolder } from "./SandboxFolder.ts"
+import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
 
 const GROW_TIMEOUT_MS = 10_000
+
+/** Its volume is smaller, or was not made larger in full. */
+export const mustGrow = (folder: SandboxFolder, record: MachineRecord, volumeBytes: number): boolean =>
+  record.volumeBytes < volumeBytes || (record.volumeBytes === volumeBytes && isGrowing(folder.file("volume")))
 
 /** The caller holds the machine's lock. */
 export const growRunning = (

@@ -48,6 +48,15 @@ export const giveName = (machine: Machine, record: MachineRecord): Effect.Effect
     )
   )
 
+/**
+ * Gives a machine that goes on with another one's memory its own names, entropy and clock. Its agent keeps the generation that it has; QEMU's new
+ * generation id has the kernel reseed its random numbers, too.
+ */
+export const giveOwnIdentity = (machine: Machine, record: MachineRecord): Effect.Effect<void, RuntimeUnavailable> =>
+  attempt("giving a machine its own identity", () =>
+    machine.boot.ownIdentity(hostnameOf(record.sandboxId), IDENTITY_TIMEOUT_MS)
+  )
+
 /** Has the agent's code for a generation translated, without giving one: the agent refuses 0. */
 export const warmGeneration = (machine: Machine): Effect.Effect<void, RuntimeUnavailable> =>
   machine.session.call("POST", "/v1/identity", { generation: 0 }).pipe(

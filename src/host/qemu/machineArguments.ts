@@ -22,6 +22,11 @@ export const machineFiles = {
   suspended: "suspended.state",
   /** The same without memory, while the machine wakes (`savedMemory.ts`). */
   devices: "devices.state",
+  /** A running machine's memory, while a snapshot is taken of it (`memoryCapture.ts`). */
+  captured: "captured.state",
+  /** Until the first wake of a machine with another one's memory (`forkedMemory.ts`). */
+  forkFolder: "fork",
+  forked: "fork/memory.state",
   qmpSocket: "run/qmp.sock",
   agentSocket: "run/agent.sock",
   bootSocket: "run/boot.sock",

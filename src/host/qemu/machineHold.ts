@@ -17,6 +17,7 @@ import { type StillVolume, writtenAt } from "../linux/StillVolume.ts"
 import type { Machine } from "./Machine.ts"
 import { processOf } from "./recordedProcess.ts"
 import type { SandboxFolder } from "./SandboxFolder.ts"
+import { goOn } from "./standstill.ts"
 
 /** Shorter than the time after which clients would consider the guest's agent gone. */
 export const PAUSE_MAX_MS = 15_000
@@ -47,9 +48,12 @@ export const wantedHolding = (folder: SandboxFolder): string | null => holdingOf
 export const writeOut = ({ boot }: Machine): Promise<void> => boot.flush(FLUSH_TIMEOUT_MS).catch(() => {})
 
 /** Resumes a machine that a service, this one or a killed one, has paused for a hold. */
-export const resumeHeld = async (folder: SandboxFolder, { qmp, boot }: Machine): Promise<void> => {
+export const resumeHeld = async (folder: SandboxFolder, machine: Machine): Promise<void> => {
   if (!existsSync(stillOf(folder))) return
-  await qmp.execute("cont")
+  const { boot } = machine
+  // The service may have been saving its memory for a snapshot.
+  await goOn(machine)
+  await rm(folder.file("captured"), { force: true })
   await rm(stillOf(folder), { force: true })
   void boot.thaw(CLOCK_TIMEOUT_MS).catch(() => {})
   // The guest's clock stood still, so it is set. In the background: closing the connection must not wait for that.
@@ -73,6 +77,27 @@ export const whilePaused = async <A>(folder: SandboxFolder, machine: Machine, ac
     await resumeHeld(folder, machine)
   }
   return { result, pausedMs: performance.now() - pausedAt }
+}
+
+/**
+ * Runs `act`, in which QEMU stops the machine after it has saved the memory, and resumes it. The caller holds the machine's lock. The guest's file
+ * system is not frozen: its memory is saved as it is, and has what the volume lacks.
+ */
+export const whileSaved = async <A>(folder: SandboxFolder, machine: Machine, act: () => Promise<A>) => {
+  let stoppedAt: number | null = null
+  const unlisten = machine.qmp.listen(({ event }) => {
+    if (event === "STOP") stoppedAt = performance.now()
+  })
+  let result: A
+  try {
+    const note = { token: randomUUID(), process: machine.process, isPaused: false }
+    await writeRecord(stillOf(folder), note, { durable: false })
+    result = await act()
+  } finally {
+    unlisten()
+    await resumeHeld(folder, machine)
+  }
+  return { result, pausedMs: stoppedAt === null ? 0 : performance.now() - stoppedAt }
 }
 
 /**

@@ -24,6 +24,9 @@ const HEADER_BYTES = 28
 const REST_MAX_BYTES = 64 * 1024 ** 2
 const CHUNK_BYTES = 1024 ** 2
 
+/** The file with the memory of a sleeping machine: its own, or that of a snapshot. */
+export type SavedFile = "suspended" | "forked"
+
 /** Where a saved state keeps its memory. */
 interface Layout {
   readonly bitmapOffset: number
@@ -59,13 +62,43 @@ const copy = async (from: FileHandle, to: FileHandle, begin: number, end: number
   }
 }
 
+/**
+ * Writes zeros where a state of a running machine has older bytes of a page that was zero at last: QEMU then takes the page out of the bitmap and
+ * leaves its bytes, which a machine that maps the file would read.
+ */
+export const zeroAbsentPages = async (file: FileHandle, memoryBytes: number): Promise<void> => {
+  const head = Buffer.alloc(HEAD_BYTES)
+  const { bytesRead } = await file.read(head, 0, HEAD_BYTES, 0)
+  const layout = layoutIn(head.subarray(0, bytesRead), memoryBytes)
+  if (layout === null) return
+  const pages = memoryBytes / PAGE_BYTES
+  const bitmap = Buffer.alloc(Math.ceil(pages / 8))
+  await file.read(bitmap, 0, bitmap.length, layout.bitmapOffset)
+  const isPresent = (page: number) => ((bitmap[page >> 3]! >> (page & 7)) & 1) === 1
+  const zeros = Buffer.alloc(CHUNK_BYTES)
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
+  for (let page = 0; page < pages; ) {
+    if (isPresent(page)) {
+      page++
+      continue
+    }
+    const from = page
+    while (page < pages && page - from < CHUNK_BYTES / PAGE_BYTES && !isPresent(page)) page++
+    const bytes = (page - from) * PAGE_BYTES
+    const at = layout.pagesOffset + from * PAGE_BYTES
+    const { bytesRead: got } = await file.read(chunk, 0, bytes, at)
+    if (chunk.compare(zeros, 0, got, 0, got) !== 0) await file.write(zeros, 0, got, at)
+  }
+}
+
 /** Makes the copy without pages. Succeeds with the offset of the memory in the saved state; null when it must be read. */
 export const makeMappable = async (
   folder: SandboxFolder,
   memoryBytes: number,
-  uid: number | null
+  uid: number | null,
+  from: SavedFile = "suspended"
 ): Promise<number | null> => {
-  const saved = await open(folder.file("suspended"), constants.O_RDONLY | constants.O_NOFOLLOW)
+  const saved = await open(folder.file(from), constants.O_RDONLY | constants.O_NOFOLLOW)
   try {
     const { size } = await saved.stat()
     const head = Buffer.alloc(HEAD_BYTES)
@@ -93,10 +126,9 @@ export const makeMappable = async (
 }
 
 /** What a wake loads, and how its machine gets its memory. */
-export const wakeFrom = (mappedAt: number | null) =>
-  mappedAt === null
-    ? { stateFile: machineFiles.suspended, start: { type: "wake" as const, mapped: null } }
-    : {
-        stateFile: machineFiles.devices,
-        start: { type: "wake" as const, mapped: { file: machineFiles.suspended, offset: mappedAt } }
-      }
+export const wakeFrom = (mappedAt: number | null, from: SavedFile = "suspended") => {
+  const file = machineFiles[from]
+  return mappedAt === null
+    ? { stateFile: file, start: { type: "wake" as const, mapped: null } }
+    : { stateFile: machineFiles.devices, start: { type: "wake" as const, mapped: { file, offset: mappedAt } } }
+}

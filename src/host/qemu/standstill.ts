@@ -14,13 +14,18 @@ const isMoving = (answer: unknown): boolean => {
   return ["setup", "cancelling", "active", "device", "pre-switchover", "wait-unplug"].includes(status)
 }
 
-/** Resumes the machine with the right time, and removes the files of the suspend that failed. */
-export const bringBack = async (folder: SandboxFolder, { qmp, boot }: Machine): Promise<void> => {
+/** Gives up a save of memory that has not ended, and resumes the machine. */
+export const goOn = async ({ qmp }: Machine): Promise<void> => {
   const end = performance.now() + MIGRATION_ENDS_WITHIN_MS
   await qmp.execute("migrate_cancel").catch(() => {})
   while (isMoving(await qmp.execute("query-migrate")) && performance.now() < end) await sleep(POLL_MS)
   await qmp.execute("cont")
-  await boot.clock(CLOCK_TIMEOUT_MS)
+}
+
+/** Resumes the machine with the right time, and removes the files of the suspend that failed. */
+export const bringBack = async (folder: SandboxFolder, machine: Machine): Promise<void> => {
+  await goOn(machine)
+  await machine.boot.clock(CLOCK_TIMEOUT_MS)
   await dropSavedState(folder)
 }
 
@@ -28,4 +33,6 @@ export const bringBack = async (folder: SandboxFolder, { qmp, boot }: Machine): 
 export const dropSavedState = async (folder: SandboxFolder): Promise<void> => {
   await rm(folder.file("suspended"), { force: true })
   await rm(folder.file("devices"), { force: true })
+  await rm(folder.file("captured"), { force: true })
+  await rm(folder.file("forkFolder"), { recursive: true, force: true })
 }

@@ -11,6 +11,7 @@ import {
 import { onlyUnavailable } from "./onlyUnavailable.ts"
 import { simulatedGuest } from "./SimulatedGuest.ts"
 import { type SimulatedMachine, SimulatedWorld } from "./SimulatedWorld.ts"
+import { simulatedImages } from "./simulatedImages.ts"
 import { simulatedSnapshots, snapshotMissing } from "./simulatedSnapshots.ts"
 
 const notMeasured: ResourceSample = {
@@ -46,12 +47,28 @@ const bootedMachine = (spec: SandboxSpec): SimulatedMachine => ({
   tunnels: new Set()
 })
 
+const inventoryOf = (world: SimulatedWorld): Runtime["Service"]["inventory"] =>
+  Effect.suspend(() => world.intercept("inventory", "")).pipe(
+    Effect.mapError(onlyUnavailable),
+    Effect.map(() =>
+      [...new Set([...world.volumes, ...world.machines.keys()])].map((sandboxId) => {
+        const machine = world.machines.get(sandboxId)
+        return machine === undefined
+          ? { sandboxId, state: "volume" as const, generation: null }
+          : { sandboxId, state: machine.state, generation: machine.spec.generation }
+      })
+    )
+  )
+
 export const simulatedRuntime = (world: SimulatedWorld) =>
   Runtime.of({
     driver: "simulated",
     kind: "namespace",
     capabilities: {
       suspend: true,
+      get memorySnapshots() {
+        return world.keepsMemory
+      },
       networkFiltered: false,
       networkRefused: () => world.networkRefused,
       statements: ["Simulated machines: nothing is isolated and nothing is real."]
@@ -66,6 +83,8 @@ export const simulatedRuntime = (world: SimulatedWorld) =>
         if (!world.snapshots.has(spec.snapshotId)) return yield* snapshotMissing()
         world.origins.set(spec.sandboxId, spec.snapshotId)
       }
+      if (spec.image !== undefined && !world.images.has(spec.image.digest))
+        yield* simulatedImages(world).pull(spec.image)
       world.volumes.add(spec.sandboxId)
       if (running?.spec.generation === spec.generation) {
         running.state = "running"
@@ -94,6 +113,7 @@ export const simulatedRuntime = (world: SimulatedWorld) =>
             world.end(sandboxId)
             world.volumes.delete(sandboxId)
             world.origins.delete(sandboxId)
+            world.restored.delete(sandboxId)
           })
         )
       ),
@@ -112,18 +132,9 @@ export const simulatedRuntime = (world: SimulatedWorld) =>
           })
         )
       ),
-    inventory: Effect.suspend(() => world.intercept("inventory", "")).pipe(
-      Effect.mapError(onlyUnavailable),
-      Effect.map(() =>
-        [...new Set([...world.volumes, ...world.machines.keys()])].map((sandboxId) => {
-          const machine = world.machines.get(sandboxId)
-          return machine === undefined
-            ? { sandboxId, state: "volume" as const, generation: null }
-            : { sandboxId, state: machine.state, generation: machine.spec.generation }
-        })
-      )
-    ),
+    inventory: inventoryOf(world),
     snapshots: simulatedSnapshots(world),
+    images: simulatedImages(world),
     guest: (sandboxId, generation) =>
       world.intercept("guest", sandboxId).pipe(
         Effect.mapError(({ message }) => new GuestUnavailable({ message })),

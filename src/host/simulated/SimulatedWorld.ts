@@ -11,6 +11,7 @@ import { publicText } from "../../../schemas/PublicText.ts"
 import type { OutputStream, ProcessFrame, ProcessSpec } from "../../runtime/Guest.ts"
 import type {
   ConsoleChunk,
+  ImagePiece,
   RuntimeDown,
   RuntimeRefused,
   RuntimeStall,
@@ -27,7 +28,12 @@ export type SimulatedCall =
   | "resize"
   | "inventory"
   | "capture"
+  | "restore"
   | "removeSnapshot"
+  | "pullImage"
+  | "removeImage"
+  | "receive"
+  | "accept"
   | "guest"
   | "start"
   | "attach"
@@ -156,8 +162,14 @@ export class SimulatedWorld {
   readonly volumes = new Set<string>()
   /** Of which snapshot each volume is a copy; volumes that started empty are not here. */
   readonly origins = new Map<string, string>()
+  /** Digests of the images that the host has. */
+  readonly images = new Set<string>()
+  /** Of which snapshot each volume became a copy last, after which generation; volumes that never did are not here. */
+  readonly restored = new Map<string, { readonly snapshotId: string; readonly generation: number }>()
   /** Snapshots with the Sandbox whose volume they hold. */
   readonly snapshots = new Map<string, string>()
+  /** The content of the images that came from elsewhere. */
+  readonly imported = new Map<string, ReadonlyArray<ImagePiece>>()
   /** Every boot so far, as `sandboxId#generation`. */
   readonly boots: Array<string> = []
   readonly downs: PubSub.PubSub<RuntimeDown>
@@ -166,6 +178,8 @@ export class SimulatedWorld {
   intercept: Intercept = () => Effect.void
   /** Why no Sandbox with network can boot; null when it can. */
   networkRefused: string | null = null
+  /** Whether its snapshots have memory. */
+  keepsMemory = false
 
   private constructor(
     downs: PubSub.PubSub<RuntimeDown>,

@@ -47,7 +47,8 @@ export const forgetActors = (sql: SqlClient.SqlClient, room: ReturnType<typeof o
        keys as (delete from idempotency_keys k using gone g where k.target_id = g.id),
        declined as (delete from declined_events d using gone g where d.actor_id = g.id),
        envs as (delete from sandbox_envs e using gone g where e.sandbox_id = g.id),
-       origins as (delete from sandbox_origins o using gone g where o.sandbox_id = g.id)
+       origins as (delete from sandbox_origins o using gone g where o.sandbox_id = g.id),
+       rollbacks as (delete from sandbox_rollbacks r using gone g where r.sandbox_id = g.id)
        select count(*)::int4 as count from gone`,
       things
     )

@@ -9,10 +9,11 @@
  *     piece    u64le offset, the bytes there; a later piece may replace them; all other ranges are holes
  *     again    JSON, `ArchivedAgain`: the pieces after it are also this volume's
  *     gone     JSON, `ArchivedAgain`: this volume was deleted meanwhile
+ *     snapshot JSON, `ArchivedSnapshot`: the pieces after it are this snapshot's
  *     end      JSON, `ArchiveEnd`: the last frame, with the SHA-256 of all before it
  *
- * Format 1 can also be read. It has no `again` and no `gone`, and its header comes first. In the current format images come before the header,
- * because they are read while they are written to.
+ * Formats 1 and 2 can also be read. They have no `snapshot`. Format 1 has no `again` and no `gone`, and its header comes first. In the current
+ * format images come before the header, because they are read while they are written to.
  */
 import { createHash } from "node:crypto"
 import { once } from "node:events"
@@ -22,16 +23,17 @@ import { dirname } from "node:path"
 import { finished } from "node:stream/promises"
 import { constants, createZstdCompress, createZstdDecompress } from "node:zlib"
 import { Schema } from "effect"
+import { SnapshotRecord } from "../../host/linux/SnapshotStore.ts"
 import { FileLock } from "../../platform/fileLock/FileLock.ts"
 import { ArchiveUnusable } from "./ArchiveUnusable.ts"
 
-const magic = Buffer.from("atoll backup 2\n")
-/** Equally long for both formats. */
+const magic = Buffer.from("atoll backup 3\n")
+/** Equally long for all formats. */
 const anyMagic = /^atoll backup (\d{1,6})\n/
 /** The largest valid frame. */
 const frameMaxBytes = 64 * 1024 ** 2
 
-const kinds = ["header", "table", "rows", "volume", "piece", "end", "again", "gone"] as const
+const kinds = ["header", "table", "rows", "volume", "piece", "end", "again", "gone", "snapshot"] as const
 type Kind = (typeof kinds)[number]
 
 export interface Frame {
@@ -65,12 +67,23 @@ export type ArchivedVolume = typeof ArchivedVolume.Type
 
 export const ArchivedAgain = Schema.Struct({ sandboxId: Schema.String, driver: Schema.Literals(["namespace", "qemu"]) })
 
+export const ArchivedSnapshot = Schema.Struct({
+  snapshotId: Schema.String,
+  driver: Schema.Literals(["namespace", "qemu"]),
+  /** The size of the whole image. */
+  bytes: Schema.Int,
+  record: SnapshotRecord
+})
+export type ArchivedSnapshot = typeof ArchivedSnapshot.Type
+
 export const ArchiveEnd = Schema.Struct({
   sha256: Schema.String,
   rows: Schema.Int,
   /** The bytes of all `rows` frames. */
   rowBytes: Schema.Int,
   volumes: Schema.Int,
+  /** Absent in formats that have none. */
+  snapshots: Schema.optionalKey(Schema.Int),
   /** The bytes of all pieces. */
   pieceBytes: Schema.Int
 })
@@ -97,7 +110,7 @@ export class ArchiveWriter {
   private readonly file: WriteStream
   private readonly done: Promise<void>
   private fault: unknown = null
-  readonly counts = { rows: 0, rowBytes: 0, volumes: 0, pieceBytes: 0 }
+  readonly counts = { rows: 0, rowBytes: 0, volumes: 0, snapshots: 0, pieceBytes: 0 }
 
   private constructor(path: string, lock: FileLock) {
     this.path = path
@@ -204,7 +217,7 @@ const openChecked = async (path: string): Promise<ReadStream> => {
     throw new ArchiveUnusable({ message: `${path} cannot be read: ${cause.message}.` })
   })
   if (format === undefined) throw new ArchiveUnusable({ message: `${path} is no backup of Atoll.` })
-  if (format !== "1" && format !== "2") {
+  if (format !== "1" && format !== "2" && format !== "3") {
     throw new ArchiveUnusable({
       message: `${path} was written by a newer Atoll (format ${format}); restore it with that.`
     })

@@ -5,12 +5,15 @@
  * The changes since the first reading are read image by image, and each image thaws immediately afterwards; so they are of the database's own moment.
  * An image that cannot be read soon thaws before, and is frozen again separately. A virtual machine is paused separately, after the snapshot, because
  * its kernel must first write the data that it holds in memory. No content is older than the snapshot.
+ *
+ * The images of Sandboxes' snapshots never change, so each is read once, before the volumes.
  */
 import { Clock, Effect, Exit, Schema } from "effect"
 import { SqlSchema } from "effect/sql"
 import { Settings } from "../../Config.ts"
 import type { StillVolume } from "../../host/linux/StillVolume.ts"
 import { removedStates } from "../../sandbox/sandboxStates.ts"
+import { usableSnapshotStates } from "../../snapshot/snapshotStates.ts"
 import { textColumn } from "../../store/Columns.ts"
 import { MaintenanceDatabase } from "../../store/Database.ts"
 import { type ArchiveHeader, ArchiveWriter } from "./Archive.ts"
@@ -20,7 +23,7 @@ import { unfinishedRestore } from "./restoreMark.ts"
 import { stoppable } from "./stoppable.ts"
 import { readRows, tablesOf } from "./tables.ts"
 import { type BegunVolume, heldStill, VolumesWriter } from "./VolumesWriter.ts"
-import { type Volume, volumesIn } from "./volumes.ts"
+import { snapshotsIn, type Volume, volumesIn } from "./volumes.ts"
 
 /** The reading of a frozen volume must start within this time; the reading itself comes on top. */
 const frozenMaxMs = 10_000
@@ -59,6 +62,18 @@ const findSandboxes = Effect.gen(function* () {
     Result: Schema.Struct({ id: Schema.String }),
     execute: () =>
       sql`select id from actors where kind = 'sandbox' and not status = any(${textColumn(removedStates)}::text[])`
+  })
+  return new Set((yield* find()).map(({ id }) => id))
+})
+
+/** The snapshots that Sandboxes can be made of. An older database has none. */
+const findSnapshots = Effect.gen(function* () {
+  const sql = yield* MaintenanceDatabase
+  const find = SqlSchema.findAll({
+    Request: Schema.Void,
+    Result: Schema.Struct({ id: Schema.String }),
+    execute: () =>
+      sql`select id from actors where kind = 'snapshot' and status = any(${textColumn(usableSnapshotStates)}::text[])`
   })
   return new Set((yield* find()).map(({ id }) => id))
 })
@@ -139,6 +154,14 @@ const writeAll = Effect.fnUntraced(function* (writer: ArchiveWriter, dataDir: st
       those.flatMap((it) => (it.form === "image" ? [it] : [])),
       (it) => stoppable((signal) => volumes.begin(it, signal))
     )
+  const writeSnapshots = (ids: ReadonlySet<string>) =>
+    Effect.flatMap(
+      attempt(() => snapshotsIn(dataDir, ids)),
+      Effect.forEach((it) => stoppable((signal) => volumes.snapshot(it, signal)), { discard: true })
+    )
+  // Nothing changes these: they need not be read again.
+  const earlySnapshots = yield* findSnapshots
+  yield* writeSnapshots(earlySnapshots)
   const begun = yield* begin(early)
   // The smallest first, so that most thaw soon.
   const toFreeze = begun
@@ -170,6 +193,8 @@ const writeAll = Effect.fnUntraced(function* (writer: ArchiveWriter, dataDir: st
           yield* stoppable((signal) => volumes.tree(it, signal))
         }
       }
+      const present = [...(yield* findSnapshots)]
+      yield* writeSnapshots(new Set(present.filter((id) => !earlySnapshots.has(id))))
       yield* writeTables(writer, databaseBytes, progress)
     })
   )

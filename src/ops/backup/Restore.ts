@@ -26,7 +26,15 @@ import { textColumn } from "../../store/Columns.ts"
 import { Database, MaintenanceDatabase } from "../../store/Database.ts"
 import { DatabaseClaim } from "../../store/DatabaseClaim.ts"
 import { migrate, migrations } from "../../store/Migrations.ts"
-import { ArchivedAgain, ArchivedTable, ArchivedVolume, type ArchiveHeader, type Frame, framesOf } from "./Archive.ts"
+import {
+  ArchivedAgain,
+  ArchivedSnapshot,
+  ArchivedTable,
+  ArchivedVolume,
+  type ArchiveHeader,
+  type Frame,
+  framesOf
+} from "./Archive.ts"
 import { ArchiveUnusable, unusable } from "./ArchiveUnusable.ts"
 import type { Progress } from "./Progress.ts"
 import { RestoredVolume } from "./RestoredVolume.ts"
@@ -129,6 +137,12 @@ const load = Effect.fnUntraced(function* (
           volume = await RestoredVolume.make(dataDir, parseFrame(ArchivedVolume, frame))
         })
         break
+      case "snapshot":
+        yield* attempt(async () => {
+          await volume?.close()
+          volume = await RestoredVolume.ofSnapshot(dataDir, parseFrame(ArchivedSnapshot, frame))
+        })
+        break
       case "again":
         yield* attempt(async () => {
           await volume?.close()
@@ -179,13 +193,28 @@ const nothingRuns = Layer.succeed(
   Runtime.of({
     driver: "simulated",
     kind: "namespace",
-    capabilities: { suspend: false, networkFiltered: false, networkRefused: () => null, statements: [] },
+    capabilities: {
+      suspend: false,
+      memorySnapshots: false,
+      networkFiltered: false,
+      networkRefused: () => null,
+      statements: []
+    },
     provision: () => Effect.never,
     stop: () => Effect.void,
     destroy: () => Effect.never,
     resize: () => Effect.never,
     suspend: () => Effect.never,
-    snapshots: { capture: () => Effect.never, remove: () => Effect.never, inventory: notStarted },
+    snapshots: {
+      capture: () => Effect.never,
+      restore: () => Effect.never,
+      read: () => notStarted,
+      receive: () => notStarted,
+      accept: () => Effect.never,
+      remove: () => Effect.never,
+      inventory: notStarted
+    },
+    images: { pull: () => Effect.never, remove: () => Effect.never, inventory: notStarted },
     inventory: notStarted,
     guest: () => Effect.fail(new GuestUnavailable({ message: "Nothing was started yet." })),
     connect: () => Effect.fail(new GuestUnavailable({ message: "Nothing was started yet." })),

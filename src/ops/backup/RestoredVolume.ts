@@ -3,7 +3,8 @@ import { randomUUID } from "node:crypto"
 import { chmod, type FileHandle, mkdir, open, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { sandboxFolder, writeRecord } from "../../host/linux/SandboxRecords.ts"
-import type { ArchivedVolume } from "./Archive.ts"
+import { SnapshotStore } from "../../host/linux/SnapshotStore.ts"
+import type { ArchivedSnapshot, ArchivedVolume } from "./Archive.ts"
 import { TreeWriter } from "./tree.ts"
 import { imageOf, rootOf } from "./volumes.ts"
 
@@ -43,6 +44,19 @@ export class RestoredVolume {
     const file = await open(imageOf(dataDir, driver, sandboxId), "w", 0o600)
     await file.truncate(bytes)
     if (isRoot && driver === "qemu" && typeof known?.uid === "number") await file.chown(known.uid, known.uid)
+    return new RestoredVolume(file)
+  }
+
+  /** The image of a snapshot. */
+  static async ofSnapshot(
+    dataDir: string,
+    { snapshotId, driver, bytes, record }: ArchivedSnapshot
+  ): Promise<RestoredVolume> {
+    const root = rootOf(dataDir, driver)
+    const path = await new SnapshotStore(root).restore(snapshotId, record)
+    if (process.getuid?.() === 0) for (const folder of [join(dataDir, "runtime"), root]) await chmod(folder, 0o711)
+    const file = await open(path, "w", 0o600)
+    await file.truncate(bytes)
     return new RestoredVolume(file)
   }
 

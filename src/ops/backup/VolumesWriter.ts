@@ -1,12 +1,13 @@
 /** Writes volumes into an archive: first images while they are in use, then their changes once they are held. */
 import { setTimeout as sleep } from "node:timers/promises"
+import { imagePieces } from "../../host/linux/imagePieces.ts"
 import type { StillVolume } from "../../host/linux/StillVolume.ts"
 import type { ArchiveWriter } from "./Archive.ts"
 import { ArchiveUnusable } from "./ArchiveUnusable.ts"
 import { type ImageDigest, readChanges, readImage, type Take } from "./image.ts"
 import type { Progress } from "./Progress.ts"
 import { readTree } from "./tree.ts"
-import type { ImageVolume, TreeVolume, Volume } from "./volumes.ts"
+import type { ImageVolume, SnapshotImage, TreeVolume, Volume } from "./volumes.ts"
 
 /** How often a volume is held again because it was written to meanwhile, or released before its reading ended. */
 const holdsMax = 5
@@ -101,6 +102,24 @@ export class VolumesWriter {
     this.gone.add(volume)
     this.writer.counts.volumes -= 1
     await this.writer.json("gone", volume.about)
+  }
+
+  /** Nothing changes an image once it is whole. One that was deleted meanwhile is left out. */
+  async snapshot({ about, image }: SnapshotImage, signal: AbortSignal): Promise<void> {
+    const pieces = imagePieces(image)
+    let piece = await pieces.next().catch((cause: unknown) => (isMissing(cause) ? null : Promise.reject(cause)))
+    if (piece === null) return
+    await this.writer.json("snapshot", about)
+    this.writer.counts.snapshots += 1
+    try {
+      for (; piece.done !== true; piece = await pieces.next()) {
+        signal.throwIfAborted()
+        const { offset, bytes } = piece.value
+        await this.take(offset, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+      }
+    } finally {
+      await pieces.return(undefined)
+    }
   }
 
   async tree({ about, folder, isUp }: TreeVolume, signal: AbortSignal): Promise<void> {

@@ -6,13 +6,9 @@
  * @source NIST SP 800-38D (GMAC): under a random key of this process, chunks that differ have the same digest once in 2^112. Ten times as fast as SHA-256.
  */
 import { createCipheriv, randomBytes } from "node:crypto"
-import { type FileHandle, open } from "node:fs/promises"
-import { fileExtents } from "../../host/linux/fileExtents.ts"
+import { chunkBytes, filledRanges, ImageChunks, isZero, usedChunks } from "../../host/linux/imageChunks.ts"
 import { writtenAt } from "../../host/linux/StillVolume.ts"
 
-const chunkBytes = 1024 ** 2
-const grain = 64 * 1024
-const zeros = Buffer.alloc(chunkBytes)
 /** File systems record times in steps of some milliseconds: writes within one step cannot be distinguished. */
 const clockStepNs = 1_000_000_000n
 
@@ -26,8 +22,6 @@ export interface ImageDigest {
   readonly writtenAt: bigint | null
 }
 
-const isZero = (bytes: Buffer): boolean => bytes.equals(zeros.subarray(0, bytes.length))
-
 const digestKey = randomBytes(16)
 const digestNonce = Buffer.alloc(12)
 
@@ -37,56 +31,19 @@ const digestOf = (bytes: Buffer): Buffer => {
   return cipher.getAuthTag()
 }
 
-/** The ranges of a buffer that are not all zeros, by the grain. */
-const filled = (buffer: Buffer): ReadonlyArray<readonly [number, number]> => {
-  const parts: Array<[number, number]> = []
-  for (let from = 0; from < buffer.length; from += grain) {
-    const to = Math.min(from + grain, buffer.length)
-    if (isZero(buffer.subarray(from, to))) continue
-    const last = parts.at(-1)
-    if (last?.[1] === from) last[1] = to
-    else parts.push([from, to])
-  }
-  return parts
-}
-
-/** The numbers of the chunks that are not all holes. */
-const usedChunks = async (path: string, size: number): Promise<Set<number>> => {
-  const found = new Set<number>()
-  for (const [from, to] of (await fileExtents(path)) ?? [[0, size]]) {
-    for (let chunk = Math.floor(from / chunkBytes); chunk * chunkBytes < Math.min(to, size); chunk++) found.add(chunk)
-  }
-  return found
-}
-
-/** Reads chunks. The returned buffer is valid until the next read. */
-class Chunks {
+/** The bytes of a read are valid until the next one. */
+interface Chunks {
   readonly size: number
-  private readonly file: FileHandle
-  private readonly buffer = Buffer.allocUnsafe(chunkBytes)
-
-  constructor(file: FileHandle, size: number) {
-    this.file = file
-    this.size = size
-  }
-
-  async read(chunk: number): Promise<Buffer> {
-    const bytes = this.buffer.subarray(0, Math.min(chunkBytes, this.size - chunk * chunkBytes))
-    for (let done = 0; done < bytes.length; ) {
-      const { bytesRead } = await this.file.read(bytes, done, bytes.length - done, chunk * chunkBytes + done)
-      if (bytesRead === 0) bytes.fill(0, done)
-      done = bytesRead === 0 ? bytes.length : done + bytesRead
-    }
-    return bytes
-  }
+  readonly read: (chunk: number) => Promise<Buffer>
 }
 
 const withImage = async <A>(path: string, use: (chunks: Chunks) => Promise<A>): Promise<A> => {
-  const file = await open(path, "r")
+  const chunks = await ImageChunks.open(path)
+  const buffer = Buffer.allocUnsafe(chunkBytes)
   try {
-    return await use(new Chunks(file, (await file.stat()).size))
+    return await use({ size: chunks.size, read: (chunk) => chunks.read(chunk, buffer) })
   } finally {
-    await file.close()
+    await chunks.close()
   }
 }
 
@@ -101,7 +58,7 @@ export const readImage = (path: string, take: Take, signal: AbortSignal): Promis
       const bytes = await reader.read(chunk)
       if (isZero(bytes)) continue
       chunks.set(chunk, digestOf(bytes))
-      for (const [from, to] of filled(bytes)) await take(chunk * chunkBytes + from, bytes.subarray(from, to))
+      for (const [from, to] of filledRanges(bytes)) await take(chunk * chunkBytes + from, bytes.subarray(from, to))
     }
     return { chunks, writtenAt: isLongAgo ? before : null }
   })
@@ -123,7 +80,7 @@ export const readChanges = (path: string, known: ImageDigest, take: Take, signal
       if (before?.equals(digest) === true) continue
       // The whole chunk, because zeros may replace earlier data.
       if (before !== undefined) await take(chunk * chunkBytes, bytes)
-      else for (const [from, to] of filled(bytes)) await take(chunk * chunkBytes + from, bytes.subarray(from, to))
+      else for (const [from, to] of filledRanges(bytes)) await take(chunk * chunkBytes + from, bytes.subarray(from, to))
     }
     return { chunks, writtenAt: null }
   })

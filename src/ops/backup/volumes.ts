@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { isServed } from "../../app/ServiceProcesses.ts"
 import { isMounted } from "../../host/linux/mountTable.ts"
 import { sandboxFolder, sandboxIdsIn } from "../../host/linux/SandboxRecords.ts"
+import { SnapshotStore } from "../../host/linux/SnapshotStore.ts"
 import type { StillVolume } from "../../host/linux/StillVolume.ts"
 import { openExistingPool } from "../../host/linux/volumePool.ts"
 import { HostLayout } from "../../host/namespace/HostLayout.ts"
@@ -13,7 +14,7 @@ import { holdVolume } from "../../host/namespace/volumeHold.ts"
 import { machineFiles } from "../../host/qemu/machineArguments.ts"
 import { holdMachineVolume } from "../../host/qemu/machineHold.ts"
 import { SandboxFolder } from "../../host/qemu/SandboxFolder.ts"
-import type { ArchivedVolume } from "./Archive.ts"
+import type { ArchivedSnapshot, ArchivedVolume } from "./Archive.ts"
 import { ArchiveUnusable } from "./ArchiveUnusable.ts"
 
 type Driver = ArchivedVolume["driver"]
@@ -90,6 +91,29 @@ const machineVolume = async (dataDir: string, sandboxId: string): Promise<ImageV
     isPaused: true,
     hold: () => holdMachineVolume(folder, () => isServed(dataDir))
   }
+}
+
+export interface SnapshotImage {
+  readonly about: ArchivedSnapshot
+  readonly image: string
+}
+
+/** The images of these snapshots; call it after `volumesIn`, which opens the pool. One that was deleted meanwhile is left out. */
+export const snapshotsIn = async (
+  dataDir: string,
+  snapshotIds: ReadonlySet<string>
+): Promise<ReadonlyArray<SnapshotImage>> => {
+  const found: Array<SnapshotImage> = []
+  for (const driver of ["namespace", "qemu"] as const) {
+    const store = new SnapshotStore(rootOf(dataDir, driver))
+    for (const snapshotId of (await store.ids()).filter((id) => snapshotIds.has(id))) {
+      const stored = await store.find(snapshotId)
+      if (stored === null) continue
+      const { image, record, volumeBytes: bytes } = stored
+      found.push({ image, about: { snapshotId, driver, bytes, record } })
+    }
+  }
+  return found
 }
 
 /** The volumes of these Sandboxes; a Sandbox may have none yet. */

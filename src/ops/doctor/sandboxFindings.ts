@@ -8,6 +8,7 @@ import { lxcfsViews } from "../../host/linux/limitViews.ts"
 import { nearestFolder } from "../../host/linux/nearestFolder.ts"
 import { missingPackages } from "../../host/linux/programs.ts"
 import { hasReflinks } from "../../host/linux/reflinks.ts"
+import { imageObstacle } from "../../host/namespace/imageObstacle.ts"
 import { networkObstacle, probe as probeNamespaces } from "../../host/namespace/probe.ts"
 import { emulationReason } from "../../host/qemu/Accelerator.ts"
 import { findBaseImage } from "../../host/qemu/image/BaseImage.ts"
@@ -58,6 +59,13 @@ const volumeFinding = async (isRoot: boolean): Promise<Finding> => {
         "A volume's size is not enforced: there is no /dev/loop-control.",
         "modprobe loop, or pass /dev/loop-control and the loop devices into this container."
       )
+}
+
+const imageFinding = async (isRoot: boolean): Promise<Finding> => {
+  const obstacle = await imageObstacle(isRoot && (await isUsable("/dev/loop-control")))
+  return obstacle === null
+    ? fine("images", "Namespace Sandboxes can start from images of registries.")
+    : limited("images", obstacle.found, obstacle.mend)
 }
 
 /** @param reflinks Null: it cannot be known. */
@@ -157,6 +165,7 @@ export const sandboxFindings = Effect.fnUntraced(function* (settings: SettingsSh
       const shares = async () => (await sharesInPool(settings)) || (await hasReflinks(nearestFolder(dataDir)))
       return snapshotFinding(isRoot, dataDir, isRoot ? await shares() : null)
     }),
+    yield* Effect.promise(() => imageFinding(isRoot)),
     networkFinding(),
     viewFinding()
   ]

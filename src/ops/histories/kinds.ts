@@ -2,11 +2,13 @@
 import type { AnyStateMachine } from "xstate"
 import { connectionGrantMachine } from "../../../machines/connectionGrant.ts"
 import { hostMachine } from "../../../machines/host.ts"
+import { imageMachine } from "../../../machines/image.ts"
 import { operationMachine, presentCommand } from "../../../machines/operation.ts"
 import { previewMachine } from "../../../machines/preview.ts"
-import { ofThisVersion, sandboxMachine } from "../../../machines/sandbox.ts"
+import { sandboxMachine } from "../../../machines/sandbox.ts"
+import { ofThisVersion } from "../../../machines/sandboxVersions.ts"
 import { serviceAccessMachine } from "../../../machines/serviceAccess.ts"
-import { snapshotMachine } from "../../../machines/snapshot.ts"
+import { snapshotMachine, snapshotOfThisVersion } from "../../../machines/snapshot.ts"
 import { walletMachine } from "../../../machines/wallet.ts"
 import type { StoredSnapshot } from "../../store/JournalRecord.ts"
 
@@ -25,8 +27,12 @@ const kinds: ReadonlyArray<HistoryKind> = [
     machine: sandboxMachine,
     present: ({ value, context }) => ({ value, context: ofThisVersion(value, context as never) })
   },
+  {
+    machine: snapshotMachine,
+    present: ({ value, context }) => ({ value, context: snapshotOfThisVersion(value, context as never) })
+  },
   { machine: operationMachine, present: unchanged, presentCommand },
-  ...[previewMachine, serviceAccessMachine, connectionGrantMachine, walletMachine, hostMachine, snapshotMachine].map(
+  ...[previewMachine, serviceAccessMachine, connectionGrantMachine, walletMachine, hostMachine, imageMachine].map(
     (machine: AnyStateMachine) => ({ machine, present: unchanged })
   )
 ]

@@ -49,6 +49,7 @@ export type IdPrefix =
   | "dec_"
   | "env_"
   | "snp_"
+  | "img_"
 
 /** A UUIDv7, as its two halves. */
 const uuid7 = (): readonly [high: bigint, low: bigint] => {

@@ -56,6 +56,23 @@ export const addressRanges = (env: string, description: string): Setting<Readonl
   )
 })
 
+/** `host` or `host:port`, in small letters. */
+export const registries = (env: string, description: string): Setting<ReadonlyArray<string>> => ({
+  env,
+  description,
+  default: "",
+  shape: "host or host:port with commas between, such as registry.internal:5000",
+  config: Config.schema(
+    Schema.String.check(
+      Schema.makeFilter<string>((text) => listed(text).every((it) => /^[A-Za-z0-9.-]+(:\d{1,5})?$/.test(it)))
+    ),
+    env
+  ).pipe(
+    Config.option,
+    Config.map((found) => listed(Option.getOrElse(found, () => "").toLowerCase()))
+  )
+})
+
 /** `name:port`, or `[address]:port`. */
 const peerOf = (text: string): { readonly host: string; readonly port: number } | null => {
   const [, bracketed, plain, digits] = /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:[\],]+)):(\d{1,5})$/.exec(text) ?? []

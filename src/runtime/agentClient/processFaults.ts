@@ -12,6 +12,7 @@ export const faultOf = (refused: RouteRefused, key: string): ProcessRefusal => {
     case "CWD_NOT_A_DIRECTORY":
     case "TOO_MANY_PROCESSES":
     case "ARGUMENTS_TOO_LONG":
+    case "SHELL_MISSING":
       return new SpawnRefused({ code: refused.code, message: refused.message })
     case "PROCESS_UNKNOWN":
       return new ProcessUnknown({ key })

@@ -39,6 +39,10 @@ export const HostDescription = Schema.Struct({
   suspends: Schema.Boolean,
   /** It knows the calls for snapshots. Absent: it is of a version that does not. */
   takesSnapshots: Schema.optionalKey(Schema.Boolean),
+  /** It knows the call that replaces a volume by a snapshot. Absent: it is of a version that does not. */
+  restoresSnapshots: Schema.optionalKey(Schema.Boolean),
+  /** Snapshots can have memory there. Absent: it is of a version that does not know them. */
+  keepsMemory: Schema.optionalKey(Schema.Boolean),
   networkFiltered: Schema.Boolean,
   networkRefused: NetworkRefused
 })

@@ -97,8 +97,12 @@ export const HostRpcs = RpcGroup.make(
     error: RuntimeUnavailable
   }),
   Rpc.make("CaptureSnapshot", {
-    payload: { ...sandbox, snapshotId: Id },
+    payload: { ...sandbox, snapshotId: Id, memory: Schema.optionalKey(Schema.Boolean) },
     success: Schema.Struct({ sizeBytes: Bytes, storedBytes: Bytes, pausedMs: Milliseconds }),
+    error: Schema.Union([RuntimeRefused, RuntimeUnavailable, RuntimeUnsupported])
+  }),
+  Rpc.make("RestoreSnapshot", {
+    payload: { ...runtime, snapshotId: Id },
     error: Schema.Union([RuntimeRefused, RuntimeUnavailable, RuntimeUnsupported])
   }),
   Rpc.make("RemoveSnapshot", { payload: { ...host, snapshotId: Id }, error: RuntimeUnavailable }),

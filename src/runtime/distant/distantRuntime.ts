@@ -6,9 +6,11 @@
  */
 
 import { Effect, type Scope, Stream } from "effect"
+import { publicText } from "../../../schemas/PublicText.ts"
 import { connectPeerRpcs } from "../../peer/PeerRpc.ts"
 import { type PeerPlace, PeerSockets } from "../../peer/PeerSockets.ts"
 import { GuestUnavailable } from "../Guest.ts"
+import { noImages } from "../noImages.ts"
 import { Runtime, RuntimeUnavailable } from "../Runtime.ts"
 import { type AgentConnections, agentConnections } from "./AgentConnections.ts"
 import { DescribedHost } from "./DescribedHost.ts"
@@ -75,6 +77,9 @@ const capabilitiesOf = (host: DescribedHost): Runtime["Service"]["capabilities"]
   get suspend() {
     return host.said.suspends
   },
+  get memorySnapshots() {
+    return host.said.keepsMemory === true
+  },
   get networkFiltered() {
     return host.said.networkFiltered
   },
@@ -124,6 +129,7 @@ export const distantRuntime = Effect.fnUntraced(function* (hostId: string, to: P
     ...changes(host),
     ...guestsOf(host),
     snapshots: distantSnapshots(host),
+    images: noImages(publicText`Hosts of a fleet run no images yet.`),
     inventory: asked(calls.Inventory({ hostId })),
     sample: (sandboxId, generation) => asked(calls.Sample({ hostId, sandboxId, generation })),
     downs: hostFeed(source, "downs", (by) => by.Downs({ hostId }, { streamBufferSize: 1024 })),

@@ -2,7 +2,8 @@
  * What can come of each command of a Sandbox: of `src/sandbox/SandboxDefinition.ts`, `bootSandbox.ts`, `sandboxEnd.ts`, `sandboxIdleness.ts`,
  * over a driver that behaves as `src/host/simulated/SimulatedRuntime.ts`.
  */
-import { hasNeverRun } from "../../../machines/sandbox.ts"
+import { hasNeverRun, openRollback } from "../../../machines/sandbox.ts"
+import { wasReady } from "../../../machines/snapshot.ts"
 import { NOW } from "../../../src/proofs/explore/canonical.ts"
 import type { ActorKind, Outcome } from "../../../src/proofs/explore/Product.ts"
 import { bootsOf } from "./snapshots.ts"
@@ -104,6 +105,29 @@ const stops: Table["stopRuntime"]["outcomes"] = (_, { generation }, product) => 
   ]
 }
 
+/** `restoreVolume.ts`: it waits for the snapshot of the present volume, and ends what a late boot has left. */
+const restores: Table["restoreVolume"]["outcomes"] = ({ context }, { generation }, product) => {
+  const { world } = product
+  const rollback = openRollback(context)
+  if (rollback === null) return [{ label: "the rollback is over" }]
+  const failed = { type: "ROLLBACK_FAILED", generation, reason }
+  const kept = rollback.keptId === null ? null : product.actor(rollback.keptId)
+  if (kept?.tags.has("awaited")) return []
+  if (kept !== null && !wasReady(kept.context as never)) return [{ label: "keeps nothing", answer: failed }]
+  if (!answers(product)) {
+    const standing = standingOf(product)
+    return standing === "lost" || standing === "gone" ? [{ label: "the host is lost", answer: lost(generation) }] : []
+  }
+  const ended = world.machine !== null && world.machine.generation <= generation ? { ...world, machine: null } : world
+  if (!world.hasVolume || product.world.images[rollback.snapshotId]?.has !== "whole") {
+    return [{ label: "finds no image", world: ended, answer: failed }]
+  }
+  return [
+    { label: "replaces the volume", world: ended, answer: { type: "VOLUME_RESTORED", generation } },
+    { label: "has no room", isFault: true, world: ended, answer: failed }
+  ]
+}
+
 const destroys: Table["destroyRuntime"]["outcomes"] = (_, __, product) => {
   const { world } = product
   if (!answers(product) && standingOf(product) !== "gone") return []
@@ -155,6 +179,7 @@ const meters: Table["meter"]["outcomes"] = ({ tags }, _, product) => [
 export const sandboxCommands: Table = {
   provision: { lane: "runtime", outcomes: boots },
   stopRuntime: { lane: "runtime", outcomes: stops },
+  restoreVolume: { lane: "runtime", outcomes: restores },
   leaveRuntime: { lane: "runtime", outcomes: () => [{ label: "frees its room" }], isUrgent: true },
   destroyRuntime: { lane: "runtime", outcomes: destroys },
   suspendRuntime: { lane: "runtime", outcomes: suspends },
@@ -162,6 +187,8 @@ export const sandboxCommands: Table = {
   resizeRuntime: { lane: "sizes", outcomes: () => [{ label: "gives it its sizes" }], isUrgent: true },
   lookAtUse: { lane: "runtime", outcomes: looksAtUse },
   lookAtIdleness: { lane: "idleness", outcomes: looksAtIdleness },
+  // Without checkpoints, which `checkpoints.ts` has, nothing asks for it.
+  takeCheckpoint: { lane: "checkpoint", outcomes: () => [{ label: "has no place for it" }] },
   meter: { lane: null, outcomes: meters, isUrgent: true },
   closeDependents: {
     lane: null,

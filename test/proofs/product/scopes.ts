@@ -2,6 +2,7 @@
 import type { AnyStateMachine } from "xstate"
 import { connectionGrantMachine } from "../../../machines/connectionGrant.ts"
 import { hostMachine } from "../../../machines/host.ts"
+import { imageMachine } from "../../../machines/image.ts"
 import { isSettled, operationMachine } from "../../../machines/operation.ts"
 import { previewMachine } from "../../../machines/preview.ts"
 import { sandboxMachine } from "../../../machines/sandbox.ts"
@@ -11,6 +12,13 @@ import { walletMachine } from "../../../machines/wallet.ts"
 import { NOW } from "../../../src/proofs/explore/canonical.ts"
 import type { ActorKind, ActorView, Product } from "../../../src/proofs/explore/Product.ts"
 import { edgeInvariants, livenessOf, stateInvariants } from "../../invariants/ofProduct.ts"
+import {
+  checkpointedSandboxCommands,
+  checkpointNames,
+  clientsOfCheckpoints,
+  forgottenCheckpoints,
+  supersedeOlder
+} from "./checkpoints.ts"
 import { accessCommands, grantCommands, operationCommands, previewCommands } from "./dependentCommands.ts"
 import {
   accounts,
@@ -28,6 +36,7 @@ import {
   retention,
   stalls
 } from "./happenings.ts"
+import { clientsOfImages, imageCommands, imageInput, rootOfSandbox, rootsReconciler } from "./images.ts"
 import {
   copiedSandboxCommands,
   meteredSandboxCommands,
@@ -39,6 +48,7 @@ import {
   clientsOfSnapshots,
   hostsImages,
   imagesReconciler,
+  rollsBack,
   snapshotCommands,
   snapshotInput,
   sourceGoes,
@@ -57,7 +67,8 @@ export const ourMachines: Machines = {
   connectionGrant: connectionGrantMachine,
   wallet: walletMachine,
   host: hostMachine,
-  snapshot: snapshotMachine
+  snapshot: snapshotMachine,
+  image: imageMachine
 }
 
 interface Part {
@@ -80,6 +91,7 @@ const sandboxInput = {
   lifetime: null,
   bootTimeoutMs: 60_000,
   snapshotId: null,
+  image: null,
   at: NOW
 }
 
@@ -176,6 +188,27 @@ const snapshotsOfIt = (names: ReadonlyArray<string>): ReadonlyArray<Part> =>
     happenings: index === 0 ? [...ofImages, takesSnapshots(names)] : []
   }))
 
+/** A Sandbox that takes snapshots by itself, by time and when it stops, and keeps one that is ready. */
+const checkpointed: ReadonlyArray<Part> = [
+  {
+    kind: ({ sandbox }) => ({
+      machine: sandbox!,
+      names: ["sandbox"],
+      input: { ...sandboxInput, checkpoints: { everySeconds: 60, onStop: true, keep: 1 } },
+      commands: checkpointedSandboxCommands
+    }),
+    happenings: [clientsOfSandbox, deaths, reconciler]
+  },
+  ...checkpointNames.map((name, index) => ({
+    kind: ({ snapshot }: Machines) => ({
+      machine: snapshot!,
+      names: [name],
+      commands: { ...snapshotCommands, supersedeOlder }
+    }),
+    happenings: index === 0 ? [clientsOfCheckpoints, hostsImages, imagesReconciler, forgottenCheckpoints] : []
+  }))
+]
+
 /** As a fork leaves them when it is accepted: the snapshot is being made, and the Sandbox waits for it. */
 const fork: ReadonlyArray<Part> = [
   {
@@ -195,6 +228,32 @@ const fork: ReadonlyArray<Part> = [
       commands: copiedSandboxCommands
     }),
     happenings: [clientsOfSandbox, deaths, reconciler]
+  }
+]
+
+/** A Sandbox with an image, whose deletion may be asked for at any time. */
+const rooted: ReadonlyArray<Part> = [
+  {
+    kind: ({ image }) => ({ machine: image!, names: ["image"], input: imageInput, commands: imageCommands }),
+    happenings: [clientsOfImages, rootsReconciler]
+  },
+  {
+    kind: ({ sandbox }) => ({
+      machine: sandbox!,
+      names: ["sandbox"],
+      input: { ...sandboxInput, image: rootOfSandbox },
+      commands: plainSandboxCommands
+    }),
+    happenings: [clientsOfSandbox, deaths, reconciler]
+  }
+]
+
+/** One that was ready before, and the volume that a rollback to it replaces. */
+const rollback: ReadonlyArray<Part> = [
+  ...snapshotsOfIt(["snapshot"]),
+  {
+    kind: ({ snapshot }) => ({ machine: snapshot!, names: ["kept"], commands: snapshotCommands }),
+    happenings: [rollsBack("snapshot", "kept")]
   }
 ]
 
@@ -249,11 +308,26 @@ const scopes = {
     parts: [plainSandbox, ...snapshotsOfIt(["snapshot1", "snapshot2"])],
     lateMax: 1
   },
+  rollback: {
+    sentence: "a Sandbox that is rolled back to a snapshot, and the snapshot of its volume before",
+    parts: [plainSandbox, ...rollback],
+    lateMax: 0
+  },
   fork: {
     sentence: "a snapshot that is being made, a Sandbox of it, and answers that are late",
     parts: fork,
     lateMax: 1,
     world: { source: "there" }
+  },
+  images: {
+    sentence: "an image, a Sandbox that has it, and answers that are late",
+    parts: rooted,
+    lateMax: 1
+  },
+  checkpoints: {
+    sentence: "a Sandbox that takes checkpoints, by time and when it stops",
+    parts: checkpointed,
+    lateMax: 0
   },
   whole: {
     sentence: "all of them together",

@@ -2,7 +2,7 @@
  * Snapshots in the product: what can come of their commands (`src/snapshot/SnapshotDefinition.ts`), what clients, their host and its reconciler do, and
  * the boot of a Sandbox that is made of one (`src/sandbox/bootImage.ts`).
  */
-import { hasNeverRun, originOf } from "../../../machines/sandbox.ts"
+import { hasNeverRun, openRollback, originOf } from "../../../machines/sandbox.ts"
 import { wasReady } from "../../../machines/snapshot.ts"
 import type { AnyEvent } from "../../../src/engine/ActorDefinition.ts"
 import { NOW } from "../../../src/proofs/explore/canonical.ts"
@@ -31,6 +31,13 @@ const failed = { type: "CAPTURE_FAILED", reason }
 /** The host copies for a while: the command may be superseded or fail meanwhile, and the host goes on. */
 const captures: Table["captureSnapshot"]["outcomes"] = (self, _, product) => {
   const { has, isCopying } = imageOf(product, self.id)
+  const { rollbackId } = self.context
+  if (rollbackId !== null) {
+    // `untilStopped.ts`.
+    const { context, tags } = sandboxOf(product)
+    if (openRollback(context as never)?.rollbackId !== rollbackId) return [{ label: "gives up", answer: failed }]
+    if (!tags.has("restoring")) return []
+  }
   const fails: Outcome<World> = { label: "seems to fail", isFault: true, answer: failed }
   if (has === "whole") {
     const answer = { type: "CAPTURED", hostId: null, sizeBytes: 1, storedBytes: 1, pausedMs: 0 }
@@ -47,7 +54,9 @@ export const waitsForImage = (sandbox: ActorView, snapshotId: string): boolean =
 
 /** It does not wait for a copy that the host goes on with: the reconciler finds what that leaves. */
 const removes: Table["removeSnapshot"]["outcomes"] = (self, _, product) => {
-  if (wasReady(self.context) && waitsForImage(sandboxOf(product), self.id)) return []
+  const sandbox = sandboxOf(product)
+  const isForRollback = openRollback(sandbox.context as never)?.snapshotId === self.id
+  if (wasReady(self.context) && (isForRollback || waitsForImage(sandbox, self.id))) return []
   return [
     {
       label: "removes the image",
@@ -60,6 +69,8 @@ const removes: Table["removeSnapshot"]["outcomes"] = (self, _, product) => {
 export const snapshotCommands: Table = {
   captureSnapshot: { lane: "image", outcomes: captures },
   removeSnapshot: { lane: "image", outcomes: removes },
+  // Only of checkpoints, which `checkpoints.ts` has.
+  supersedeOlder: { lane: null, outcomes: () => [{ label: "has no others" }] },
   meter: {
     lane: null,
     outcomes: (_, __, product) => [
@@ -134,9 +145,31 @@ export const snapshotInput = (snapshotId: string, sandboxId: string) => ({
   metadata: {},
   env: null,
   lifetime: null,
+  image: null,
   memory: false,
+  rollbackId: null,
   at: NOW
 })
+
+/** `rollbackSandbox.ts`: the snapshot of the present volume is stored first, and is given up where the Sandbox does not take the event. */
+export const rollsBack =
+  (snapshotId: string, keptId: string): Happenings =>
+  (product) => {
+    if (!product.actor(snapshotId)?.tags.has("bootable") || !sandboxOf(product).tags.has("capturable")) return []
+    const event = (kept: string | null) => ({
+      to: "sandbox",
+      event: { type: "ROLLBACK", rollbackId: kept ?? "without", snapshotId, keptId: kept }
+    })
+    const asked: Array<Happening<World>> = [
+      { by: "client", label: "a client rolls it back and keeps nothing", tells: [event(null)] }
+    ]
+    if (product.actor(keptId) !== null) return asked
+    const input = { ...snapshotInput(keptId, "sandbox"), rollbackId: keptId }
+    return [
+      ...asked,
+      { by: "client", label: "a client rolls it back", makes: [{ name: keptId, input }], tells: [event(keptId)] }
+    ]
+  }
 
 /** `createSnapshot.ts` looks at the Sandbox before it stores the snapshot: the Sandbox may have been deleted by then. */
 export const takesSnapshots =

@@ -72,6 +72,7 @@ const newSandbox = (id: string) => ({
     lifetime: null,
     bootTimeoutMs: 3_600_000,
     snapshotId: null,
+    image: null,
     at: Date.now()
   },
   payload: null,

@@ -2,11 +2,13 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { snapshotMediaType } from "../../../schemas/SnapshotFile.ts"
 import type { Cost, WalletTransaction } from "../../../schemas/Usage.ts"
 import { verifyUsage } from "../../../src/wallet/verify/verifyUsage.ts"
 import { isOverAFleet } from "../../support/fleet/isOverAFleet.ts"
 import { TestApi } from "../../support/http/TestApi.ts"
 import { type SnapshotTenant, snapshotTenant } from "../../support/snapshot/SnapshotTenant.ts"
+import { snapshotFile } from "../../support/snapshot/snapshotFile.ts"
 import { untilFound } from "../../support/until.ts"
 
 interface Tenant extends SnapshotTenant {
@@ -88,6 +90,31 @@ describe.skipIf(isOverAFleet)("a snapshot", () => {
         assert.strictEqual(sum(own.map((one) => -one.microUsd)), microUsd)
         const { differences, snapshots } = await Effect.runPromise(verifyUsage(sql, accountId))
         assert.deepStrictEqual([differences, snapshots], [[], 1])
+      })
+    )
+
+    it.effect("that was imported costs the same, under its own id", () =>
+      withTenant(async ({ send, untilIs, workspaceId, rate, accountId, sql }) => {
+        await rate(2_000_000_000n)
+        const { json } = await send("POST", `/snapshots?workspaceId=${workspaceId}`, {
+          body: await snapshotFile({ name: "from elsewhere" }),
+          headers: { "content-type": snapshotMediaType }
+        })
+        const { id } = await untilIs("snapshot", json.snapshot.id, "ready")
+        assert.strictEqual((await send("DELETE", `/snapshots/${id}`)).status, 204)
+        const own = await untilFound(async () => {
+          const { transactions } = (await send("GET", "/usage/transactions?limit=100")).json
+          const found = (transactions as ReadonlyArray<WalletTransaction>).filter((one) => one.snapshotId !== null)
+          return found.length > 0 ? found : null
+        })
+        const { costs } = (await send("GET", "/usage/costs")).json as { readonly costs: ReadonlyArray<Cost> }
+        assert.deepStrictEqual(
+          costs.map(({ key, name, components }) => [key, name, components.snapshotMicroUsd > 0]),
+          [[id, "from elsewhere", true]]
+        )
+        for (const one of own) assert.deepStrictEqual([one.sandboxId, one.snapshotId], [null, id])
+        const { differences } = await Effect.runPromise(verifyUsage(sql, accountId))
+        assert.deepStrictEqual(differences, [])
       })
     )
 

@@ -105,6 +105,35 @@ describe.skipIf(isOverAFleet)("a snapshot", () => {
         })
     )
 
+    it.effect("has memory where the runtime can save it: of a Sandbox that runs, for Sandboxes of the same sizes", () =>
+      withTenant(async ({ take, running, send, create, untilIs }, api) => {
+        api.world.keepsMemory = true
+        try {
+          const id = await running({ networkEnabled: false })
+          const { status, json } = await take(id, { memory: true })
+          assert.deepStrictEqual([status, json.snapshot.memory], [202, true])
+          const { profile } = await untilIs("snapshot", json.snapshot.id, "ready")
+          const of = { snapshotId: json.snapshot.id, networkEnabled: false }
+          for (const [more, path] of [
+            [{ ...of, profile: { vcpus: profile.vcpus + 1 } }, ["profile", "vcpus"]],
+            [{ ...of, profile: { memoryBytes: profile.memoryBytes * 2 } }, ["profile", "memoryBytes"]],
+            [{ ...of, networkEnabled: true }, ["networkEnabled"]]
+          ] as const) {
+            const refused = await create(more)
+            assert.deepStrictEqual([refused.status, refused.json.details?.issues[0].path], [400, path])
+          }
+          await untilIs("sandbox", (await create(of)).json.sandbox.id, "running")
+          await send("POST", `/sandboxes/${id}/stop`)
+          await untilIs("sandbox", id, "stopped")
+          const stopped = await take(id, { memory: true })
+          assert.deepStrictEqual([stopped.status, stopped.json.code], [409, "SANDBOX_NOT_CAPTURABLE"])
+          assert.strictEqual((await take(id)).status, 202)
+        } finally {
+          api.world.keepsMemory = false
+        }
+      })
+    )
+
     it.effect("refuses memory with 422, an expiry in the past and a name without characters with 400", () =>
       withTenant(async ({ take, running }) => {
         const id = await running()

@@ -10,6 +10,8 @@ const python = join(import.meta.dirname, "../../../clients/python/src/atoll")
 const typescriptClasses = [
   ["Atoll.ts", "Atoll", "atoll."],
   ["Sandboxes.ts", "Sandboxes", "atoll.sandboxes."],
+  ["Images.ts", "Images", "atoll.images."],
+  ["Images.ts", "Image", "image."],
   ["Snapshots.ts", "Snapshots", "atoll.snapshots."],
   ["Snapshots.ts", "Snapshot", "snapshot."],
   ["Workspaces.ts", "Workspaces", "atoll.workspaces."],
@@ -27,6 +29,8 @@ const typescriptClasses = [
 const pythonClasses = [
   ["client.py", "Atoll", "client."],
   ["sandboxes.py", "Sandboxes", "client.sandboxes."],
+  ["images.py", "Images", "client.images."],
+  ["images.py", "Image", "image."],
   ["snapshots.py", "Snapshots", "client.snapshots."],
   ["snapshots.py", "Snapshot", "snapshot."],
   ["workspaces.py", "Workspaces", "client.workspaces."],

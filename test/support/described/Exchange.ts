@@ -30,7 +30,12 @@ export const headersOf = (raw: ReadonlyArray<string | Buffer>): Headers => {
 export const mediaTypeOf = (headers: Headers): string =>
   (headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase()
 
-const unkept = new Set(["application/octet-stream", "application/x-tar", "text/event-stream"])
+const unkept = new Set([
+  "application/octet-stream",
+  "application/x-tar",
+  "application/x-atoll-snapshot",
+  "text/event-stream"
+])
 
 /** The bytes of files do not matter, and a stream of events may never end. */
 export const isKept = (headers: Headers): boolean => !unkept.has(mediaTypeOf(headers))

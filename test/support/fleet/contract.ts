@@ -137,8 +137,14 @@ export const inProcess: Readonly<Record<string, string>> = {
     "crashes simulated machines between any two steps, and counts in the service what is open",
   "test/service/access/serviceAccess/tunnel.test.ts":
     "the gateway alone: simulated programs that hold or break off, whose connections it counts",
+  "test/service/image/images.test.ts": "pulls simulated images, and looks at machines in its process",
+  "test/service/image/imageCosts.test.ts": "pulls simulated images, and reads the books in its process",
+  "test/service/clients/cli/images.test.ts": "pulls simulated images",
+  "test/system/console/pages/images.test.ts": "pulls simulated images",
   "test/service/snapshot/captures.test.ts": "holds up and fails simulated captures in its process",
   "test/service/snapshot/forks.test.ts": "holds up and fails simulated captures in its process",
+  "test/service/snapshot/forkRevision.test.ts": "reads the simulated volumes of its process",
+  "test/service/snapshot/rollbacks.test.ts": "holds up and fails simulated captures and rollbacks in its process",
   "test/service/snapshot/snapshotLimits.test.ts": "counts the bytes of simulated images",
   "test/service/clients/cli/snapshots.test.ts":
     "simulated images of a small limit; examples.test.ts is run over a fleet",
@@ -150,6 +156,7 @@ export const inProcess: Readonly<Record<string, string>> = {
   "test/system/console/pages/sandbox/snapshots.test.ts": "shows the bytes of simulated images",
   "test/service/snapshot/snapshotCosts.test.ts": "holds up simulated removals, and reads the books in its process",
   "test/service/api/http/sizes.test.ts": "holds up simulated boots, and reads the books in its process",
+  "test/service/snapshot/snapshotFiles.test.ts": "looks at the content of simulated images",
   "test/service/snapshot/snapshots.test.ts": "looks at simulated images, and holds up simulated boots",
   "test/service/wallet/openWays.test.ts": "puts simulated machines to sleep, and counts in the service what is open"
 }

@@ -1,9 +1,9 @@
 /**
  * The types of a machine's file: its events with their fields and doc comments, and its input.
  * Read from the source, so that a new machine file is covered as soon as it exists. The convention is that of
- * `machines/sandbox.ts`: `xMachine`, `type XEvent = | {…}` and `interface XInput`.
+ * `machines/sandbox.ts`: `xMachine`, `interface XInput`, and `type XEvent = | {…}` there or in `xEvents.ts`.
  */
-import { readdirSync, readFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import {
   type Comment,
@@ -125,13 +125,15 @@ export const machineSources: ReadonlyArray<MachineSource> = await Promise.all(
     .filter((file) => file.endsWith(".ts"))
     .sort()
     .map(async (file) => {
-      const source = read(file)
+      const { events, input } = read(file)
+      const beside = file.replace(".ts", "Events.ts")
       const exported: Record<string, unknown> = await import(join(folder, file))
       const find = (suffix: string) => Object.entries(exported).find(([name]) => name.endsWith(suffix))?.[1]
       return {
         name: file.slice(0, -3),
         machine: find("Machine") as AnyStateMachine,
-        ...source
+        events: existsSync(join(folder, beside)) ? read(beside).events : events,
+        input
       }
     })
 ).then((found) => found.filter(({ machine }) => machine !== undefined))

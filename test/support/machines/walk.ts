@@ -79,6 +79,12 @@ export const eventsIn = ({ events }: MachineSource, snapshot: AnyMachineSnapshot
 
 export const inputsOf = ({ input }: MachineSource) => samplesTogether(input).map((value) => ({ ...value, at }))
 
+interface WalkedContext {
+  readonly generation?: number
+  readonly edition?: number
+  readonly lastCheckpoint?: { readonly snapshotId: string | null; readonly error: unknown } | null
+}
+
 /** Without XState's internal fields. */
 export const plainVerdict = (verdict: Verdict) =>
   verdict.type === "accepted" ? { ...verdict, snapshot: store(verdict.snapshot) } : verdict
@@ -100,9 +106,15 @@ const decideTwice = (source: MachineSource, key: string, event: AnyEvent): Verdi
 /** As after a restart: only what JSON keeps. */
 export const restoreFrozen = ({ machine }: MachineSource, key: string) => restore(machine, deepFreeze(JSON.parse(key)))
 
+/** What came of a checkpoint decides nothing afterwards. Only checkpoints of an unchanged first generation are followed. */
+const hadCheckpoints = ({ lastCheckpoint = null, generation = 0, edition = 1 }: WalkedContext): boolean =>
+  lastCheckpoint !== null &&
+  (lastCheckpoint.snapshotId !== null || lastCheckpoint.error !== null || generation > 1 || edition > 1)
+
 /** It is not followed from here. */
 export const isBeyond = (context: unknown): boolean => {
-  const { generation = 0, edition = 1 } = context as { readonly generation?: number; readonly edition?: number }
+  const { generation = 0, edition = 1 } = context as WalkedContext
+  if (hadCheckpoints(context as WalkedContext)) return true
   return generation > (edition > 1 ? 1 : generationMax) || edition > editionMax
 }
 

@@ -9,6 +9,8 @@ export const toolNames: ReadonlyArray<string> = [
   "list_snapshots",
   "delete_snapshot",
   "fork_sandbox",
+  "rollback_sandbox",
+  "list_images",
   "run",
   "output",
   "cancel",

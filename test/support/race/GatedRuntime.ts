@@ -3,7 +3,7 @@
 import { Effect } from "effect"
 import { publicText } from "../../../schemas/PublicText.ts"
 import { simulatedRuntime } from "../../../src/host/simulated/SimulatedRuntime.ts"
-import type { SimulatedMachine, SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
+import type { SimulatedCall, SimulatedMachine, SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
 import { GuestUnavailable } from "../../../src/runtime/Guest.ts"
 import { type Runtime, RuntimeRefused, RuntimeUnavailable, type SandboxSpec } from "../../../src/runtime/Runtime.ts"
 import type { GateCall, GateFault, Gates } from "./Gates.ts"
@@ -29,10 +29,20 @@ export class GatedRuntime {
 
   constructor(world: SimulatedWorld, gates: Gates) {
     this.#world = world
+    const ungated = [
+      "guest",
+      "capture",
+      "restore",
+      "removeSnapshot",
+      "receive",
+      "accept",
+      "pullImage",
+      "removeImage"
+    ] as const
+    const isUngated = (call: SimulatedCall): call is (typeof ungated)[number] =>
+      (ungated as ReadonlyArray<SimulatedCall>).includes(call)
     world.intercept = (call) =>
-      call === "guest" || call === "capture" || call === "removeSnapshot"
-        ? Effect.void
-        : gates.arrive(call, "before").pipe(Effect.mapError(faultOf))
+      isUngated(call) ? Effect.void : gates.arrive(call, "before").pipe(Effect.mapError(faultOf))
     const runtime = simulatedRuntime(world)
     const after =
       (call: GateCall) =>

@@ -70,7 +70,9 @@ export const storedBooks = Effect.fnUntraced(function* (sql: SqlClient.SqlClient
   }
 })
 
-/** The logs of all Sandboxes that ever ran, and of all snapshots that were ever ready. */
+type SandboxName = Pick<SandboxInput, "accountId" | "name">
+
+/** The logs of all Sandboxes that ever ran, and of all snapshots and images that were ever ready. */
 export const storedLogs = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const rows = yield* sql<
     FoldedTransition & {
@@ -79,20 +81,21 @@ export const storedLogs = Effect.fnUntraced(function* (sql: SqlClient.SqlClient)
       readonly input: SandboxInput
     }
   >`
-    select a.id as sandbox_id, case when a.kind = 'snapshot' then a.sandbox_id end as snapshot_of, a.input, t.revision::int4 as revision, t.at::float8 as at, t.from_state as from, t.to_state as to,
+    select a.id as sandbox_id, case when a.kind <> 'sandbox' then a.sandbox_id end as snapshot_of, a.input, t.revision::int4 as revision, t.at::float8 as at, t.from_state as from, t.to_state as to,
            (t.event ->> 'seenAt')::float8 as "seenAt",
-           case when a.kind = 'snapshot' and t.event -> 'storedBytes' is not null
+           case when a.kind <> 'sandbox' and t.event -> 'storedBytes' is not null
                 then jsonb_build_object('vcpus', 0, 'memoryBytes', 0, 'volumeBytes', t.event -> 'storedBytes')
                 when t.event #> '{changes,profile}' is not null then jsonb_build_object('vcpus', t.event #> '{changes,profile,vcpus}',
              'memoryBytes', t.event #> '{changes,profile,memoryBytes}', 'volumeBytes', t.event #> '{changes,profile,diskBytes}') end as sizes
     from actors a join transitions t on t.actor_id = a.id
-    where a.kind in ('sandbox', 'snapshot')
+    where a.kind in ('sandbox', 'snapshot', 'image')
       and exists (select 1 from transitions r where r.actor_id = a.id and r.to_state in ('running', 'ready'))
     order by a.id, t.revision`
   return new Map(
     [...Map.groupBy(rows, ({ sandbox_id }) => sandbox_id)].map(([sandboxId, log]) => {
-      const { accountId, workspaceId, name, profile } = log[0]!.input
-      const { vcpus, memoryBytes, diskBytes } = profile
+      // An image has neither a workspace nor sizes.
+      const { accountId, workspaceId = "images", name, profile } = log[0]!.input as Partial<SandboxInput> & SandboxName
+      const { vcpus = 0, memoryBytes = 0, diskBytes = 0 } = profile ?? {}
       const snapshotOf = log[0]!.snapshot_of
       const sizes =
         snapshotOf === null

@@ -1,5 +1,6 @@
 import { assert, describe, it } from "vitest"
-import { deletesAt, inputOf, ofThisVersion, stopsAt } from "../../../machines/sandbox.ts"
+import { deletesAt, stopsAt } from "../../../machines/sandbox.ts"
+import { inputOf, ofThisVersion } from "../../../machines/sandboxVersions.ts"
 import type { SandboxContext } from "../../../schemas/contexts/Sandbox.ts"
 import { machineSources } from "../../support/machines/MachineSource.ts"
 import { isFollowed, walk } from "../../support/machines/walk.ts"
@@ -39,9 +40,10 @@ describe("the Sandbox machine", () => {
     let asked = 0
     for (const { snapshot, steps } of reached) {
       if ((snapshot.context as SandboxContext).startedAt === null) continue
-      for (const { event, to } of steps) {
+      for (const { event, verdict } of steps) {
         if (snapshot.value === "pending" && event.type === "RUNTIME_REFUSED") asked++
-        assert.notInclude(["expired", "failed"], JSON.parse(to).value, `${snapshot.value} ${event.type}`)
+        const to = verdict.type === "accepted" ? verdict.snapshot.value : snapshot.value
+        assert.isTrue(to !== "expired" && to !== "failed", `${snapshot.value} ${event.type}`)
       }
     }
     assert.isAbove(asked, 0)
@@ -66,8 +68,10 @@ describe("the Sandbox machine", () => {
         const next = (verdict.snapshot.context as SandboxContext).generation
         if (next === generation) continue
         assert.strictEqual(next, generation + 1)
-        assert.include(["stopped", "stopping"], snapshot.value)
-        assert.deepInclude(verdict.commands[0], { type: "provision", params: { generation: next } })
+        assert.include(["stopped", "stopping", "restoring"], snapshot.value)
+        // A rollback of a stopped Sandbox boots nothing.
+        if (verdict.snapshot.value === "stopped") assert.notInclude(JSON.stringify(verdict.commands), "provision")
+        else assert.deepInclude(verdict.commands[0], { type: "provision", params: { generation: next } })
       }
     }
   })
@@ -90,7 +94,7 @@ describe("the Sandbox machine", () => {
   it("gives the reason of a stop by the service to its dependents and until its next start; a client's stop needs none", () => {
     const seen = new Set<string>()
     for (const { state, event, verdict } of stepsOf("STOP")) {
-      if (verdict.type !== "accepted" || state === "stopping") continue
+      if (verdict.type !== "accepted" || state === "stopping" || state === "restoring") continue
       const { statusReason } = verdict.snapshot.context as SandboxContext
       const told = verdict.commands.find(({ type }) => type === "closeDependents")!.params as { readonly code: string }
       seen.add(state)
@@ -148,11 +152,11 @@ describe("the Sandbox machine", () => {
   const isMoved = ({ value }: { readonly value: unknown }, at: number | undefined) =>
     value === "pending" && at !== undefined && moved.has(at)
 
-  it("has a deadline for every boot, while it runs for its idleness, for the ends of its lifetime, and for nothing else", () => {
+  it("has a deadline for every boot, while it runs for its idleness, for the ends of its lifetime, for a checkpoint where it can take one, and for nothing else", () => {
     const ends = new Set<string>()
     for (const { key, snapshot } of reached) {
       const context = snapshot.context as SandboxContext
-      const { generation, updatedAt, bootTimeoutMs, idleStopAt, lifetime } = context
+      const { generation, updatedAt, bootTimeoutMs, idleStopAt, lifetime, checkpointAt } = context
       const { idle, ...deadlines } = JSON.parse(key).deadlines
       if (isMoved(snapshot, deadlines.boot?.at)) deadlines.boot.at = Math.ceil(updatedAt + bootTimeoutMs)
       if (idle !== undefined) assert.deepStrictEqual([snapshot.value, idle.event], ["running", { type: "IDLE_DUE" }])
@@ -164,6 +168,7 @@ describe("the Sandbox machine", () => {
           : {}),
         ...wanted("stop", stopsAt(context), { type: "STOP_DUE" }),
         ...wanted("idleStop", idleStopAt, { type: "IDLE_STOP_DUE" }),
+        ...(snapshot.hasTag("capturable") ? wanted("checkpoint", checkpointAt, { type: "CHECKPOINT_DUE" }) : {}),
         ...(isKept ? wanted("deletion", deletesAt(context), { type: "DELETE_DUE" }) : {})
       })
       for (const name of Object.keys(deadlines)) ends.add(`${snapshot.value} ${name}`)
@@ -173,7 +178,47 @@ describe("the Sandbox machine", () => {
     }
     assert.includeMembers(
       [...ends],
-      ["pending stop", "sleeping idleStop", "running stop", "stopped deletion", "failed deletion"]
+      [
+        "pending stop",
+        "sleeping idleStop",
+        "running stop",
+        "stopped deletion",
+        "failed deletion",
+        "sleeping checkpoint",
+        "stopped checkpoint"
+      ]
+    )
+  })
+
+  it("takes a checkpoint at its time and at a stop that is to have one, and at rest only of what ran since the last", () => {
+    const taken = new Set<string>()
+    for (const { snapshot, steps } of reached) {
+      const context = snapshot.context as SandboxContext
+      for (const { event, verdict } of steps) {
+        if (verdict.type !== "accepted") continue
+        const [from, to] = [snapshot.value as string, verdict.snapshot.value as string]
+        const after = verdict.snapshot.context as SandboxContext
+        if (!verdict.commands.some(({ type }) => type === "takeCheckpoint")) {
+          const isEnd = from === "stopping" && to === "stopped" && event.type === "RUNTIME_STOPPED"
+          assert.isFalse(isEnd && context.checkpoints?.onStop === true && context.ranSinceCheckpoint)
+          continue
+        }
+        assert.isTrue(context.ranSinceCheckpoint)
+        assert.deepStrictEqual(after.lastCheckpoint, { at: event["at"] as number, snapshotId: null, error: null })
+        assert.strictEqual(after.ranSinceCheckpoint, from === "running")
+        assert.strictEqual(after.checkpointAt !== null, from === "running")
+        assert.strictEqual(after.updatedAt !== context.updatedAt && from === to, false)
+        taken.add(`${from} ${event.type} ${to}`)
+      }
+    }
+    assert.sameMembers(
+      [...taken],
+      [
+        "running CHECKPOINT_DUE running",
+        "sleeping CHECKPOINT_DUE sleeping",
+        "stopped CHECKPOINT_DUE stopped",
+        "stopping RUNTIME_STOPPED stopped"
+      ]
     )
   })
 
@@ -204,8 +249,15 @@ describe("the Sandbox machine", () => {
       const context = verdict.snapshot.context as SandboxContext
       assert.deepStrictEqual([verdict.snapshot.value, event["edition"]], [state, before.edition])
       assert.deepInclude(context, { ...(event["changes"] as object), edition: before.edition + 1 })
-      const { name, metadata, env, lifetime, profile } = inputOf(before)
-      assert.deepStrictEqual(context.madeWith, { name, metadata, env, lifetime, profile })
+      const { name, metadata, env, lifetime, profile, checkpoints } = inputOf(before)
+      assert.deepStrictEqual(context.madeWith, {
+        name,
+        metadata,
+        env,
+        lifetime,
+        profile,
+        checkpoints: checkpoints ?? null
+      })
       assert.strictEqual(context.updatedAt, before.updatedAt)
       taken++
     }
@@ -246,15 +298,40 @@ describe("the Sandbox machine", () => {
       assert.include(commands, "leaveRuntime")
       assert.notInclude(commands, "stopRuntime")
       const told = verdict.commands.find(({ type }) => type === "closeDependents")?.params
-      if (state === "stopping") assert.isUndefined(told)
+      if (state === "stopping" || state === "restoring") assert.isUndefined(told)
       else assert.deepInclude(told, { code: "SANDBOX_LOST", generation })
     }
     assert.deepStrictEqual(Object.fromEntries(Object.entries(from).map(([state, to]) => [state, [...to].sort()])), {
       pending: ["failed", "stopped"],
       running: ["stopped"],
       sleeping: ["stopped"],
-      stopping: ["stopped"]
+      stopping: ["stopped"],
+      restoring: ["stopped"]
     })
+  })
+
+  it("replaces the volume only once its runtime has ended, and tells the outcome of each rollback", () => {
+    for (const { state, event, verdict } of stepsOf("ROLLBACK")) {
+      if (verdict.type !== "accepted") {
+        assert.notInclude(["running", "sleeping", "stopped"], state)
+        continue
+      }
+      const { rollback, startRequested } = verdict.snapshot.context as SandboxContext
+      assert.deepStrictEqual([rollback?.snapshotId, rollback?.keptId], [event["snapshotId"], event["keptId"]])
+      assert.strictEqual(rollback?.outcome, "open")
+      assert.strictEqual(startRequested, state !== "stopped")
+      assert.strictEqual(verdict.snapshot.value, state === "stopped" ? "restoring" : "stopping")
+    }
+    for (const { snapshot, steps } of reached) {
+      const isOpen = (snapshot.context as SandboxContext).rollback?.outcome === "open"
+      if (isOpen) assert.include(["stopping", "restoring"], snapshot.value)
+      else assert.notStrictEqual(snapshot.value, "restoring")
+      for (const { verdict } of steps) {
+        if (verdict.type !== "accepted" || !verdict.commands.some(({ type }) => type === "restoreVolume")) continue
+        assert.include(["stopped", "stopping"], snapshot.value)
+        assert.strictEqual(verdict.snapshot.value, "restoring")
+      }
+    }
   })
 
   it("reads a context of each earlier version as this one", () => {

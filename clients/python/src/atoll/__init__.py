@@ -13,6 +13,7 @@ from . import schemas
 from ._async.client import AsyncAtoll
 from ._async.files import AsyncFiles
 from ._async.forward import AsyncForward
+from ._async.images import AsyncImage, AsyncImages
 from ._async.operation import AsyncOperation
 from ._async.preview_socket import AsyncPreviewSocket
 from ._async.previews import AsyncPreview, AsyncPreviews
@@ -27,6 +28,7 @@ from ._given import UNSET
 from ._sync.client import Atoll
 from ._sync.files import Files
 from ._sync.forward import Forward
+from ._sync.images import Image, Images
 from ._sync.operation import Operation
 from ._sync.preview_socket import PreviewSocket
 from ._sync.previews import Preview, Previews
@@ -43,7 +45,7 @@ from .errors import AtollError, ConnectionError, ConnectionLost, Error, Outcome,
 from .lineage import Lineage
 from .output_chunk import OutputChunk
 from .run_result import RunResult
-from .schemas import Lifetime, Profile
+from .schemas import Checkpoints, Lifetime, Profile
 from .service_errors import *
 from .service_errors import __all__ as _service_errors
 from .terminal_exit import TerminalExit
@@ -54,6 +56,8 @@ __all__ = [
     "AsyncFiles",
     "AsyncFork",
     "AsyncForward",
+    "AsyncImage",
+    "AsyncImages",
     "AsyncOperation",
     "AsyncPreview",
     "AsyncPreviewSocket",
@@ -68,6 +72,7 @@ __all__ = [
     "AsyncWorkspaces",
     "Atoll",
     "AtollError",
+    "Checkpoints",
     "ConnectionError",
     "ConnectionLost",
     "Downloaded",
@@ -75,6 +80,8 @@ __all__ = [
     "Files",
     "Fork",
     "Forward",
+    "Image",
+    "Images",
     "Lifetime",
     "Lineage",
     "Profile",

@@ -13,6 +13,7 @@ _REPEATABLE = frozenset(
     {
         "deleteSandbox",
         "deleteSnapshot",
+        "deleteImage",
         "stopSandbox",
         "waitOperation",
         "cancelOperation",

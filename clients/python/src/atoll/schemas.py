@@ -29,6 +29,19 @@ FilePath = str
 character U+10FE00 + byte, here and in answers.
 """
 
+ImageId = str
+"""The id of an image; ids sort by age."""
+
+ImageReference = str
+"""Registry, repository, and a tag or a digest of it. The registry is always named: there is no default one. Without tag
+and digest, the tag is `latest`.
+"""
+
+ImageStatus = Literal["pulling", "ready", "failed", "deleting", "deleted"]
+"""What it is now. Sandboxes can be made with it while it is ready. failed: it could not be pulled, and statusReason
+says why.
+"""
+
 LogSource = Literal["workload", "execute", "process"]
 """workload: the Sandbox's own console and init; execute: synchronous commands; process: operations."""
 
@@ -53,9 +66,9 @@ ProcessId = str
 SandboxId = str
 """The id of a Sandbox; ids sort by age."""
 
-SandboxStatus = Literal["pending", "running", "stopping", "stopped", "sleeping", "deleting", "deleted", "expired", "failed"]
-"""What it does now. deleted, expired (a limit refused it) and failed are final; stopped and sleeping ones can be
-started.
+SandboxStatus = Literal["pending", "running", "stopping", "restoring", "stopped", "sleeping", "deleting", "deleted", "expired", "failed"]
+"""What it does now; restoring: its volume is being replaced by a snapshot's. deleted, expired (a limit refused it) and
+failed are final; stopped and sleeping ones can be started.
 """
 
 Scope = Literal["workspace:create", "sandbox:read", "sandbox:create", "sandbox:execute", "sandbox:delete", "usage:read"]
@@ -125,7 +138,7 @@ class AuditEvent:
     """Without the query. What is a capability (a preview id), or no id of its place, is shown as the OpenAPI writes it:
     {previewId}. Of a command line: the command without its arguments.
     """
-    target_type: Optional[Literal["account", "apiKey", "workspace", "sandbox", "operation", "process", "preview", "serviceAccess", "connectionGrant", "snapshot", "grant", "session"]]
+    target_type: Optional[Literal["account", "apiKey", "workspace", "sandbox", "operation", "process", "preview", "serviceAccess", "connectionGrant", "snapshot", "image", "grant", "session"]]
     """What the call was about."""
     target_id: Optional[str]
     """Its id, also of what was made; null where there is none (refused), or where it is a capability."""
@@ -233,6 +246,23 @@ class BalanceResponse:
 
 
 @dataclass(frozen=True)
+class CheckpointError:
+    """Why no checkpoint was taken."""
+
+    code: str
+    """The code of the error that createSnapshot would have answered."""
+    message: str
+    """For people; it may change."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "CheckpointError":
+        return cls(
+            code=data["code"],
+            message=data["message"],
+        )
+
+
+@dataclass(frozen=True)
 class CooperativeEnvelope:
     """How the granted SSH connection is made."""
 
@@ -287,8 +317,8 @@ class CostComponents:
     volume_micro_usd: int
     """Volumes, from the first boot to deletion."""
     snapshot_micro_usd: int
-    """What snapshots store, from when each was ready to its deletion. It counts for the Sandbox that it was taken of,
-    even if that is deleted.
+    """What snapshots and images store, from when each was ready to its deletion. That of a snapshot counts for the
+    Sandbox that it was taken of, even if that is deleted.
     """
 
     @classmethod
@@ -306,7 +336,9 @@ class Cost:
     """What one group of a report cost."""
 
     key: str
-    """The Sandbox's id, the workspace's id, or the UTC day."""
+    """The Sandbox's id (an imported snapshot's own), the workspace's id, or the UTC day. Of an image: its own id, and
+    `images` in the place of a workspace.
+    """
     name: Optional[str]
     """Of the Sandbox or the workspace; null where it has none, and for days."""
     micro_usd: int
@@ -600,6 +632,8 @@ class ForkResponse:
     """Those that were made, in order."""
     refused: List[RefusedFork]
     """Those that were not, in order."""
+    missing: Optional[MissingInFork]
+    """Of a fork at a revision; else null."""
 
     @classmethod
     def from_json(cls, data: Any) -> "ForkResponse":
@@ -607,6 +641,83 @@ class ForkResponse:
             snapshot=Snapshot.from_json(data["snapshot"]),
             sandboxes=[Sandbox.from_json(item) for item in data["sandboxes"]],
             refused=[RefusedFork.from_json(item) for item in data["refused"]],
+            missing=None if data.get("missing") is None else MissingInFork.from_json(data.get("missing")),
+        )
+
+
+@dataclass(frozen=True)
+class Image:
+    """A root file system for Sandboxes, pulled from a registry."""
+
+    id: ImageId
+    name: Optional[str]
+    """As it was given; null: none was."""
+    reference: ImageReference
+    digest: Optional[str]
+    """sha256:… of the manifest for the architecture of the hosts; null until it is ready. Sandboxes have this one for
+    good: a tag that moves later changes nothing.
+    """
+    status: ImageStatus
+    status_reason: Optional[Reason]
+    """Why it has that status; null where nothing is to be said. Of a failed one the code is IMAGE_NOT_FOUND,
+    IMAGE_UNAUTHORIZED, IMAGE_TOO_LARGE, IMAGE_UNSUPPORTED, IMAGE_INVALID, IMAGE_NO_ROOM, IMAGE_ADDRESS_FORBIDDEN, or
+    PULL_FAILED where the registry did not answer for too long.
+    """
+    size_bytes: Optional[int]
+    """Bytes of its files, unpacked. null until it is ready."""
+    stored_bytes: Optional[int]
+    """Bytes that it occupies on a host. They cost as those of snapshots do. null until it is ready."""
+    created_at: str
+    """When it was accepted."""
+    ready_at: Optional[str]
+    """When a host had it; null: none ever had."""
+    deleted_at: Optional[str]
+    """When it was deleted; null: it is not."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Image":
+        return cls(
+            id=data["id"],
+            name=data.get("name"),
+            reference=data["reference"],
+            digest=data.get("digest"),
+            status=data["status"],
+            status_reason=None if data.get("statusReason") is None else Reason.from_json(data.get("statusReason")),
+            size_bytes=data.get("sizeBytes"),
+            stored_bytes=data.get("storedBytes"),
+            created_at=data["createdAt"],
+            ready_at=data.get("readyAt"),
+            deleted_at=data.get("deletedAt"),
+        )
+
+
+@dataclass(frozen=True)
+class ImageList:
+    """Newest first, deleted ones included."""
+
+    images: List[Image]
+    """One page."""
+    next_cursor: Optional[str]
+    """Pass it as cursor to get the next page; null at the end."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ImageList":
+        return cls(
+            images=[Image.from_json(item) for item in data["images"]],
+            next_cursor=data.get("nextCursor"),
+        )
+
+
+@dataclass(frozen=True)
+class ImageResponse:
+    """One image."""
+
+    image: Image
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ImageResponse":
+        return cls(
+            image=Image.from_json(data["image"]),
         )
 
 
@@ -655,7 +766,7 @@ class InnerTransition:
     actor_id: str
     """Whose step it is: an operation's id; a preview's is not its id."""
     sandbox_id: str
-    """The Sandbox that it lived in."""
+    """The Sandbox that it lived in; empty for a snapshot that was imported."""
     revision: int
     """1 for the first, without gaps."""
     at: str
@@ -708,6 +819,26 @@ class Issue:
         return cls(
             path=data["path"],
             message=data["message"],
+        )
+
+
+@dataclass(frozen=True)
+class LastCheckpoint:
+    """The last checkpoint that was due, and what came of it."""
+
+    at: str
+    """When it was due."""
+    snapshot_id: Optional[SnapshotId]
+    """The snapshot, whose own status says whether it is ready. null: there is none, or none yet."""
+    error: Optional[CheckpointError]
+    """Why there is none: a limit, or the credit. The next one is tried at its time."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "LastCheckpoint":
+        return cls(
+            at=data["at"],
+            snapshot_id=data.get("snapshotId"),
+            error=None if data.get("error") is None else CheckpointError.from_json(data.get("error")),
         )
 
 
@@ -1095,6 +1226,28 @@ class MermaidMachine:
             kind=data["kind"],
             version=data["version"],
             mermaid=data["mermaid"],
+        )
+
+
+@dataclass(frozen=True)
+class MissingInFork:
+    """What happened in the Sandbox up to atRevision and is not in the snapshot."""
+
+    transitions: int
+    """Transitions of the Sandbox after the snapshot's revision, up to atRevision."""
+    operations: List[OperationId]
+    """Operations that began or ended after the snapshot was asked for, and before the Sandbox's next revision after
+    atRevision: the newest 100, newest first, of those whose records are kept.
+    """
+    operation_count: int
+    """How many such operations there are."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "MissingInFork":
+        return cls(
+            transitions=data["transitions"],
+            operations=data["operations"],
+            operation_count=data["operationCount"],
         )
 
 
@@ -1505,6 +1658,22 @@ class ResourceSample:
 
 
 @dataclass(frozen=True)
+class RollbackResponse:
+    """A Sandbox that is being rolled back, and the snapshot of its volume before."""
+
+    sandbox: Sandbox
+    kept: Optional[Snapshot]
+    """What the volume before becomes: `creating` until the Sandbox has stopped. null with keep false."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "RollbackResponse":
+        return cls(
+            sandbox=Sandbox.from_json(data["sandbox"]),
+            kept=None if data.get("kept") is None else Snapshot.from_json(data.get("kept")),
+        )
+
+
+@dataclass(frozen=True)
 class Sandbox:
     """An isolated compute environment: a volume that stays, and a runtime that boots, stops and boots again."""
 
@@ -1523,12 +1692,20 @@ class Sandbox:
     volume: SandboxVolume
     snapshot_id: Optional[SnapshotId]
     """The snapshot of which its volume was made, which may be deleted meanwhile; null: it started empty."""
+    image_id: Optional[ImageId]
+    """The image that is its root file system; null: its host's own."""
     generation: int
-    """1 for the first boot, +1 for each later boot."""
+    """1 for the first boot, +1 for each later boot, and for a rollback that leaves it stopped."""
+    rollback: Optional[SandboxRollback]
+    """The last rollback; null: it never had one."""
     metadata: Metadata
     env_names: List[str]
     """The names of the variables that every command is given, sorted. Their values are never told."""
     lifetime: SandboxLifetime
+    checkpoints: Optional[SandboxCheckpoints]
+    """null: it takes no snapshots by itself."""
+    last_checkpoint: Optional[LastCheckpoint]
+    """null: none was due yet."""
     created_at: str
     """When it was accepted."""
     updated_at: str
@@ -1553,10 +1730,14 @@ class Sandbox:
             network_enabled=data["networkEnabled"],
             volume=SandboxVolume.from_json(data["volume"]),
             snapshot_id=data.get("snapshotId"),
+            image_id=data.get("imageId"),
             generation=data["generation"],
+            rollback=None if data.get("rollback") is None else SandboxRollback.from_json(data.get("rollback")),
             metadata=data["metadata"],
             env_names=data["envNames"],
             lifetime=SandboxLifetime.from_json(data["lifetime"]),
+            checkpoints=None if data.get("checkpoints") is None else SandboxCheckpoints.from_json(data.get("checkpoints")),
+            last_checkpoint=None if data.get("lastCheckpoint") is None else LastCheckpoint.from_json(data.get("lastCheckpoint")),
             created_at=data["createdAt"],
             updated_at=data["updatedAt"],
             started_at=data.get("startedAt"),
@@ -1692,6 +1873,40 @@ class SandboxAnalytics:
             lifecycle=SandboxAnalyticsLifecycle.from_json(data["lifecycle"]),
             operations=SandboxAnalyticsOperations.from_json(data["operations"]),
             resources=SandboxAnalyticsResources.from_json(data["resources"]),
+        )
+
+
+@dataclass(frozen=True)
+class SandboxCheckpoints:
+    """Which snapshots it takes by itself (`checkpoint: true`). They count toward the limits and cost as any; they are
+    deleted with the Sandbox, except those that a client has changed (name or expiry).
+    """
+
+    every_seconds: Optional[int]
+    """A snapshot is taken whenever it has run for so many seconds since the last such one. The deadline is durable: one
+    that was missed while the service was away is taken once. A Sandbox that sleeps or is stopped takes one at that
+    time if it has run since the last checkpoint, and then none until it runs again. null: none by time.
+    """
+    on_stop: bool
+    """Whether a snapshot is taken when it has stopped, if it has run since the last checkpoint. A start that comes
+    meanwhile waits for it. A Sandbox that was started again before it had stopped takes none.
+    """
+    keep: int
+    """How many checkpoints that are ready stay: when a newer one is ready, the oldest beyond this number is deleted.
+    Those that a client has changed (name or expiry) neither count nor go.
+    """
+    next_at: Optional[str]
+    """When the next one is due; of a Sandbox that boots or stops then, when it has done so. null: none is due before it
+    runs again, or everySeconds is null.
+    """
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SandboxCheckpoints":
+        return cls(
+            every_seconds=data.get("everySeconds"),
+            on_stop=data["onStop"],
+            keep=data["keep"],
+            next_at=data.get("nextAt"),
         )
 
 
@@ -1840,6 +2055,31 @@ class SandboxResponse:
 
 
 @dataclass(frozen=True)
+class SandboxRollback:
+    """What became of a Sandbox's last rollback; snapshotId: whose volume it was to get."""
+
+    snapshot_id: SnapshotId
+    kept_snapshot_id: Optional[SnapshotId]
+    """What its volume before became, which may be deleted meanwhile; null: that was given up."""
+    outcome: Literal["open", "done", "failed"]
+    """open: under way. done: the volume is the snapshot's. failed: it is as it was."""
+    reason: Optional[Reason]
+    """Of one that failed."""
+    requested_at: str
+    """When it was accepted."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SandboxRollback":
+        return cls(
+            snapshot_id=data["snapshotId"],
+            kept_snapshot_id=data.get("keptSnapshotId"),
+            outcome=data["outcome"],
+            reason=None if data.get("reason") is None else Reason.from_json(data.get("reason")),
+            requested_at=data["requestedAt"],
+        )
+
+
+@dataclass(frozen=True)
 class SandboxVolume:
     """What holds /workspace; it stays when the Sandbox stops."""
 
@@ -1887,20 +2127,27 @@ class ServiceAccessRevoke:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The volume of a Sandbox (sandboxId) as it was at one instant. It outlives the Sandbox."""
+    """The volume of a Sandbox as it was at one instant. It outlives the Sandbox."""
 
     id: SnapshotId
-    sandbox_id: SandboxId
+    sandbox_id: Optional[SandboxId]
+    """The Sandbox whose volume it has; null: it was imported."""
+    imported: bool
+    """Whether it came from a file (importSnapshot)."""
     workspace_id: WorkspaceId
     sandbox_revision: int
-    """The revision of the Sandbox's transition log at which it was asked for."""
+    """The revision of the Sandbox's transition log at which it was asked for; 0: it was imported."""
     generation: int
-    """The Sandbox's generation then."""
+    """The Sandbox's generation then; 0: it was imported."""
     name: Optional[str]
     """As it was given; null: none was."""
     status: SnapshotStatus
     status_reason: Optional[Reason]
     """Why it has that status; null where nothing is to be said."""
+    checkpoint: bool
+    """Whether the Sandbox took it by itself (`checkpoints`). Such a one is deleted in favour of newer ones, and with
+    its Sandbox, unless a client has changed its name or expiry.
+    """
     runtime: Literal["vm", "namespace"]
     """The Sandbox's runtime; Sandboxes that are made of it have the same."""
     profile: SandboxProfile
@@ -1911,14 +2158,18 @@ class Snapshot:
     """The names of the variables that come along, sorted. Their values are never told."""
     memory: bool
     """Whether the memory and the running processes are in it."""
+    image_id: Optional[ImageId]
+    """The Sandbox's image; Sandboxes that are made of the snapshot have it, too. null: the host's own root."""
     size_bytes: Optional[int]
-    """The size of the volume, full or empty. null until it is ready."""
+    """The size of the volume, full or empty, and of the memory where it is in it. null until it is ready."""
     stored_bytes: Optional[int]
-    """Bytes that the image occupies on the host; they count toward the workspace's storage limit. null until it is
-    ready.
+    """Bytes that the image occupies on the host, with its memory; they count toward the workspace's storage limit. null
+    until it is ready.
     """
     paused_ms: Optional[int]
-    """How long writers of the Sandbox waited, in ms; 0: its volume was not in use. null until it is ready."""
+    """How long writers of the Sandbox waited, or with memory the whole Sandbox, in ms; 0: its volume was not in use.
+    null until it is ready.
+    """
     created_at: str
     """When it was accepted."""
     ready_at: Optional[str]
@@ -1932,19 +2183,22 @@ class Snapshot:
     def from_json(cls, data: Any) -> "Snapshot":
         return cls(
             id=data["id"],
-            sandbox_id=data["sandboxId"],
+            sandbox_id=data.get("sandboxId"),
+            imported=data["imported"],
             workspace_id=data["workspaceId"],
             sandbox_revision=data["sandboxRevision"],
             generation=data["generation"],
             name=data.get("name"),
             status=data["status"],
             status_reason=None if data.get("statusReason") is None else Reason.from_json(data.get("statusReason")),
+            checkpoint=data["checkpoint"],
             runtime=data["runtime"],
             profile=SandboxProfile.from_json(data["profile"]),
             network_enabled=data["networkEnabled"],
             metadata=data["metadata"],
             env_names=data["envNames"],
             memory=data["memory"],
+            image_id=data.get("imageId"),
             size_bytes=data.get("sizeBytes"),
             stored_bytes=data.get("storedBytes"),
             paused_ms=data.get("pausedMs"),
@@ -2146,7 +2400,7 @@ class Usage:
     volume_mib_seconds: float
     """From a Sandbox's first boot to its deletion, times the MiB of its volume."""
     snapshot_mib_seconds: float
-    """Of each snapshot from when it was ready to its deletion, times the MiB that it stores (storedBytes)."""
+    """Of each snapshot and image from when it was ready to its deletion, times the MiB that it stores (storedBytes)."""
     cpu_seconds: Optional[float]
     """CPU time that was really used, as measured. Null: not measured."""
     operations: int
@@ -2237,9 +2491,11 @@ class WalletTransaction:
     balance_micro_usd: int
     """The balance after it."""
     sandbox_id: Optional[SandboxId]
-    """Of usage and its reversal: whose. Of a snapshot's: the Sandbox that it was taken of."""
+    """Of usage and its reversal: whose. Of a snapshot's: the Sandbox that it was taken of; null: it was imported."""
     snapshot_id: Optional[SnapshotId]
     """Of usage of a snapshot and its reversal: whose."""
+    image_id: Optional[ImageId]
+    """Of usage of an image and its reversal: whose."""
     period: Optional[WalletTransactionPeriod]
     """Of usage and its reversal: when it was; within one UTC day."""
     description: str
@@ -2260,6 +2516,7 @@ class WalletTransaction:
             balance_micro_usd=data["balanceMicroUsd"],
             sandbox_id=data.get("sandboxId"),
             snapshot_id=data.get("snapshotId"),
+            image_id=data.get("imageId"),
             period=None if data.get("period") is None else WalletTransactionPeriod.from_json(data.get("period")),
             description=data["description"],
             grants=[WalletTransactionGrant.from_json(item) for item in data["grants"]],
@@ -2381,6 +2638,51 @@ class MethodNotAllowedErrorDetails:
 
 
 @dataclass(frozen=True)
+class ImageNotReadyErrorDetails:
+    """What a program needs beside the code."""
+
+    status: str
+    """The image's status."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ImageNotReadyErrorDetails":
+        return cls(
+            status=data["status"],
+        )
+
+
+@dataclass(frozen=True)
+class ImageInUseErrorDetails:
+    """What a program needs beside the code."""
+
+    sandboxes: int
+    """Sandboxes that have it."""
+    snapshots: int
+    """Snapshots whose Sandboxes would have it."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ImageInUseErrorDetails":
+        return cls(
+            sandboxes=data["sandboxes"],
+            snapshots=data["snapshots"],
+        )
+
+
+@dataclass(frozen=True)
+class ImageLimitReachedErrorDetails:
+    """What a program needs beside the code."""
+
+    limit: int
+    """How many it may have."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ImageLimitReachedErrorDetails":
+        return cls(
+            limit=data["limit"],
+        )
+
+
+@dataclass(frozen=True)
 class SnapshotNotReadyErrorDetails:
     """What a program needs beside the code."""
 
@@ -2405,6 +2707,62 @@ class SandboxNotCapturableErrorDetails:
     def from_json(cls, data: Any) -> "SandboxNotCapturableErrorDetails":
         return cls(
             status=data["status"],
+        )
+
+
+@dataclass(frozen=True)
+class SandboxCannotRollBackErrorDetails:
+    """What a program needs beside the code."""
+
+    status: str
+    """The Sandbox's status."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SandboxCannotRollBackErrorDetails":
+        return cls(
+            status=data["status"],
+        )
+
+
+@dataclass(frozen=True)
+class SnapshotDoesNotFitErrorDetails:
+    """What a program needs beside the code."""
+
+    differs: Literal["workspace", "runtime", "disk", "host"]
+    """Where the snapshot differs from the Sandbox; disk: the snapshot's is larger."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SnapshotDoesNotFitErrorDetails":
+        return cls(
+            differs=data["differs"],
+        )
+
+
+@dataclass(frozen=True)
+class NoSnapshotAtRevisionErrorDetails:
+    """What a program needs beside the code."""
+
+    oldest_revision: Optional[int]
+    """The lowest sandboxRevision of its ready snapshots; null: it has none."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "NoSnapshotAtRevisionErrorDetails":
+        return cls(
+            oldest_revision=data.get("oldestRevision"),
+        )
+
+
+@dataclass(frozen=True)
+class SnapshotLimitReachedErrorDetails:
+    """What a program needs beside the code."""
+
+    limit: int
+    """How many it may have."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SnapshotLimitReachedErrorDetails":
+        return cls(
+            limit=data["limit"],
         )
 
 
@@ -2566,20 +2924,6 @@ class StorageLimitReachedErrorDetails:
 
 
 @dataclass(frozen=True)
-class SnapshotLimitReachedErrorDetails:
-    """What a program needs beside the code."""
-
-    limit: int
-    """How many it may have."""
-
-    @classmethod
-    def from_json(cls, data: Any) -> "SnapshotLimitReachedErrorDetails":
-        return cls(
-            limit=data["limit"],
-        )
-
-
-@dataclass(frozen=True)
 class RateLimitedErrorDetails:
     """What a program needs beside the code."""
 
@@ -2680,6 +3024,30 @@ class Lifetime:
         })
 
 
+@dataclass(frozen=True)
+class Checkpoints:
+    every_seconds: Given[Optional[int]] = UNSET
+    """A snapshot is taken whenever it has run for so many seconds since the last such one. The deadline is durable: one
+    that was missed while the service was away is taken once. A Sandbox that sleeps or is stopped takes one at that
+    time if it has run since the last checkpoint, and then none until it runs again.
+    """
+    on_stop: Given[Optional[bool]] = UNSET
+    """Whether a snapshot is taken when it has stopped, if it has run since the last checkpoint. A start that comes
+    meanwhile waits for it. A Sandbox that was started again before it had stopped takes none. By default `false`.
+    """
+    keep: Given[Optional[int]] = UNSET
+    """How many checkpoints that are ready stay: when a newer one is ready, the oldest beyond this number is deleted.
+    Those that a client has changed (name or expiry) neither count nor go. By default `5`.
+    """
+
+    def to_json(self) -> Dict[str, Any]:
+        return given({
+            "everySeconds": self.every_seconds,
+            "onStop": self.on_stop,
+            "keep": self.keep,
+        })
+
+
 __all__ = [
     "AccountId",
     "AnalyticsResponse",
@@ -2689,6 +3057,8 @@ __all__ = [
     "AuditLog",
     "Balance",
     "BalanceResponse",
+    "CheckpointError",
+    "Checkpoints",
     "CooperativeEnvelope",
     "CooperativeRevoke",
     "Cost",
@@ -2707,12 +3077,22 @@ __all__ = [
     "FileStat",
     "FileStatResponse",
     "ForkResponse",
+    "Image",
+    "ImageId",
+    "ImageInUseErrorDetails",
+    "ImageLimitReachedErrorDetails",
+    "ImageList",
+    "ImageNotReadyErrorDetails",
+    "ImageReference",
+    "ImageResponse",
+    "ImageStatus",
     "InnerTransition",
     "InnerTransitionCommand",
     "InnerTransitionStillPending",
     "InternalErrorDetails",
     "InvalidRequestErrorDetails",
     "Issue",
+    "LastCheckpoint",
     "Lifetime",
     "LineageChild",
     "LineageParent",
@@ -2736,6 +3116,8 @@ __all__ = [
     "MermaidMachine",
     "Metadata",
     "MethodNotAllowedErrorDetails",
+    "MissingInFork",
+    "NoSnapshotAtRevisionErrorDetails",
     "Operation",
     "OperationId",
     "OperationList",
@@ -2761,12 +3143,15 @@ __all__ = [
     "Reason",
     "RefusedFork",
     "ResourceSample",
+    "RollbackResponse",
     "Sandbox",
     "SandboxAnalytics",
     "SandboxAnalyticsLifecycle",
     "SandboxAnalyticsLifecycleTransition",
     "SandboxAnalyticsOperations",
     "SandboxAnalyticsResources",
+    "SandboxCannotRollBackErrorDetails",
+    "SandboxCheckpoints",
     "SandboxHistory",
     "SandboxId",
     "SandboxLifetime",
@@ -2777,6 +3162,7 @@ __all__ = [
     "SandboxNotCapturableErrorDetails",
     "SandboxProfile",
     "SandboxResponse",
+    "SandboxRollback",
     "SandboxStatus",
     "SandboxUnavailableErrorDetails",
     "SandboxVolume",
@@ -2787,6 +3173,7 @@ __all__ = [
     "ServiceAccessRevoke",
     "ServiceUnavailableErrorDetails",
     "Snapshot",
+    "SnapshotDoesNotFitErrorDetails",
     "SnapshotId",
     "SnapshotLimitReachedErrorDetails",
     "SnapshotList",

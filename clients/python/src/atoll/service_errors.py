@@ -9,18 +9,24 @@ from .errors import AtollError
 from .schemas import (
     ArchiveIncompleteErrorDetails,
     ExecutionResult,
+    ImageInUseErrorDetails,
+    ImageLimitReachedErrorDetails,
+    ImageNotReadyErrorDetails,
     InternalErrorDetails,
     InvalidRequestErrorDetails,
     MemoryInUseErrorDetails,
     MethodNotAllowedErrorDetails,
+    NoSnapshotAtRevisionErrorDetails,
     PayloadTooLargeErrorDetails,
     PreconditionFailedErrorDetails,
     RateLimitedErrorDetails,
+    SandboxCannotRollBackErrorDetails,
     SandboxLimitReachedErrorDetails,
     SandboxNotCapturableErrorDetails,
     SandboxUnavailableErrorDetails,
     ScopeRequiredErrorDetails,
     ServiceUnavailableErrorDetails,
+    SnapshotDoesNotFitErrorDetails,
     SnapshotLimitReachedErrorDetails,
     SnapshotNotReadyErrorDetails,
     StorageLimitReachedErrorDetails,
@@ -115,6 +121,27 @@ class IdempotencyConflictError(AtollError):
     details: None
 
 
+class ImageNotReadyError(AtollError):
+    """`IMAGE_NOT_READY`"""
+
+    code: Literal["IMAGE_NOT_READY"]
+    details: ImageNotReadyErrorDetails
+
+
+class ImageInUseError(AtollError):
+    """`IMAGE_IN_USE`"""
+
+    code: Literal["IMAGE_IN_USE"]
+    details: ImageInUseErrorDetails
+
+
+class ImageLimitReachedError(AtollError):
+    """`IMAGE_LIMIT_REACHED`"""
+
+    code: Literal["IMAGE_LIMIT_REACHED"]
+    details: ImageLimitReachedErrorDetails
+
+
 class SnapshotNotReadyError(AtollError):
     """`SNAPSHOT_NOT_READY`"""
 
@@ -129,11 +156,39 @@ class SandboxNotCapturableError(AtollError):
     details: SandboxNotCapturableErrorDetails
 
 
+class SandboxCannotRollBackError(AtollError):
+    """`SANDBOX_CANNOT_ROLL_BACK`"""
+
+    code: Literal["SANDBOX_CANNOT_ROLL_BACK"]
+    details: SandboxCannotRollBackErrorDetails
+
+
+class SnapshotDoesNotFitError(AtollError):
+    """`SNAPSHOT_DOES_NOT_FIT`"""
+
+    code: Literal["SNAPSHOT_DOES_NOT_FIT"]
+    details: SnapshotDoesNotFitErrorDetails
+
+
+class NoSnapshotAtRevisionError(AtollError):
+    """`NO_SNAPSHOT_AT_REVISION`"""
+
+    code: Literal["NO_SNAPSHOT_AT_REVISION"]
+    details: NoSnapshotAtRevisionErrorDetails
+
+
 class MemoryNotSupportedError(AtollError):
     """`MEMORY_NOT_SUPPORTED`"""
 
     code: Literal["MEMORY_NOT_SUPPORTED"]
     details: None
+
+
+class SnapshotLimitReachedError(AtollError):
+    """`SNAPSHOT_LIMIT_REACHED`"""
+
+    code: Literal["SNAPSHOT_LIMIT_REACHED"]
+    details: SnapshotLimitReachedErrorDetails
 
 
 class WorkspaceQuotaExceededError(AtollError):
@@ -269,13 +324,6 @@ class StorageLimitReachedError(AtollError):
     details: StorageLimitReachedErrorDetails
 
 
-class SnapshotLimitReachedError(AtollError):
-    """`SNAPSHOT_LIMIT_REACHED`"""
-
-    code: Literal["SNAPSHOT_LIMIT_REACHED"]
-    details: SnapshotLimitReachedErrorDetails
-
-
 class RateLimitedError(AtollError):
     """`RATE_LIMITED`"""
 
@@ -345,9 +393,16 @@ BY_CODE: Dict[str, Tuple[Type[AtollError], Callable[[Any], Any]]] = {
     "METHOD_NOT_ALLOWED": (MethodNotAllowedError, lambda details: MethodNotAllowedErrorDetails.from_json(details)),
     "EXECUTION_TIMEOUT": (ExecutionTimeoutError, lambda details: ExecutionResult.from_json(details)),
     "IDEMPOTENCY_CONFLICT": (IdempotencyConflictError, lambda details: None),
+    "IMAGE_NOT_READY": (ImageNotReadyError, lambda details: ImageNotReadyErrorDetails.from_json(details)),
+    "IMAGE_IN_USE": (ImageInUseError, lambda details: ImageInUseErrorDetails.from_json(details)),
+    "IMAGE_LIMIT_REACHED": (ImageLimitReachedError, lambda details: ImageLimitReachedErrorDetails.from_json(details)),
     "SNAPSHOT_NOT_READY": (SnapshotNotReadyError, lambda details: SnapshotNotReadyErrorDetails.from_json(details)),
     "SANDBOX_NOT_CAPTURABLE": (SandboxNotCapturableError, lambda details: SandboxNotCapturableErrorDetails.from_json(details)),
+    "SANDBOX_CANNOT_ROLL_BACK": (SandboxCannotRollBackError, lambda details: SandboxCannotRollBackErrorDetails.from_json(details)),
+    "SNAPSHOT_DOES_NOT_FIT": (SnapshotDoesNotFitError, lambda details: SnapshotDoesNotFitErrorDetails.from_json(details)),
+    "NO_SNAPSHOT_AT_REVISION": (NoSnapshotAtRevisionError, lambda details: NoSnapshotAtRevisionErrorDetails.from_json(details)),
     "MEMORY_NOT_SUPPORTED": (MemoryNotSupportedError, lambda details: None),
+    "SNAPSHOT_LIMIT_REACHED": (SnapshotLimitReachedError, lambda details: SnapshotLimitReachedErrorDetails.from_json(details)),
     "WORKSPACE_QUOTA_EXCEEDED": (WorkspaceQuotaExceededError, lambda details: WorkspaceQuotaExceededErrorDetails.from_json(details)),
     "WORKSPACE_NOT_EMPTY": (WorkspaceNotEmptyError, lambda details: WorkspaceNotEmptyErrorDetails.from_json(details)),
     "MEMORY_IN_USE": (MemoryInUseError, lambda details: MemoryInUseErrorDetails.from_json(details)),
@@ -367,7 +422,6 @@ BY_CODE: Dict[str, Tuple[Type[AtollError], Callable[[Any], Any]]] = {
     "UNSUPPORTED_MEDIA_TYPE": (UnsupportedMediaTypeError, lambda details: UnsupportedMediaTypeErrorDetails.from_json(details)),
     "SANDBOX_LIMIT_REACHED": (SandboxLimitReachedError, lambda details: SandboxLimitReachedErrorDetails.from_json(details)),
     "STORAGE_LIMIT_REACHED": (StorageLimitReachedError, lambda details: StorageLimitReachedErrorDetails.from_json(details)),
-    "SNAPSHOT_LIMIT_REACHED": (SnapshotLimitReachedError, lambda details: SnapshotLimitReachedErrorDetails.from_json(details)),
     "RATE_LIMITED": (RateLimitedError, lambda details: RateLimitedErrorDetails.from_json(details)),
     "INTERNAL": (InternalError, lambda details: None if details is None else InternalErrorDetails.from_json(details)),
     "UNSUPPORTED_BY_RUNTIME": (UnsupportedByRuntimeError, lambda details: None),
@@ -391,6 +445,9 @@ __all__ = [
     "DirectoryNotEmptyError",
     "ExecutionTimeoutError",
     "IdempotencyConflictError",
+    "ImageInUseError",
+    "ImageLimitReachedError",
+    "ImageNotReadyError",
     "InternalError",
     "InvalidPathError",
     "InvalidRequestError",
@@ -399,6 +456,7 @@ __all__ = [
     "MemoryNotSupportedError",
     "MethodNotAllowedError",
     "NetworkDisabledError",
+    "NoSnapshotAtRevisionError",
     "NotADirectoryError",
     "NotFoundError",
     "PayloadTooLargeError",
@@ -407,11 +465,13 @@ __all__ = [
     "PreviewTransportUnavailableError",
     "RateLimitedError",
     "RuntimeUnavailableError",
+    "SandboxCannotRollBackError",
     "SandboxLimitReachedError",
     "SandboxNotCapturableError",
     "SandboxUnavailableError",
     "ScopeRequiredError",
     "ServiceUnavailableError",
+    "SnapshotDoesNotFitError",
     "SnapshotLimitReachedError",
     "SnapshotNotReadyError",
     "StorageFullError",

@@ -2,10 +2,10 @@
 import type { Atoll } from "../Atoll.ts"
 
 /**
- * The values of an argument: one of these words, the name or id of a Sandbox or of a snapshot, a file, or either of the latter as `cp` takes
+ * The values of an argument: one of these words, the name or id of a Sandbox, a snapshot or an image, a file, or either of the latter as `cp` takes
  * them.
  */
-export type Completion = ReadonlyArray<string> | "sandbox" | "snapshot" | "file" | "path" | "command" | null
+export type Completion = ReadonlyArray<string> | "sandbox" | "snapshot" | "image" | "file" | "path" | "command" | null
 
 interface Described {
   readonly short?: string

@@ -5,12 +5,14 @@ import { cp } from "./cp/cp.ts"
 import { events } from "./events.ts"
 import { fork } from "./fork.ts"
 import { forward } from "./forward.ts"
+import { images } from "./images/images.ts"
 import { login } from "./login.ts"
 import { logout } from "./logout.ts"
 import { logs } from "./logs.ts"
 import { mcp } from "./mcp/mcp.ts"
 import { open } from "./open.ts"
 import { operation } from "./operation/operation.ts"
+import { rollback } from "./rollback.ts"
 import { run } from "./run/run.ts"
 import { sandbox } from "./sandbox/sandbox.ts"
 import { shell } from "./shell.ts"
@@ -25,7 +27,9 @@ export const commands: ReadonlyArray<Command | CommandGroup> = [
   whoami,
   sandbox,
   snapshots,
+  images,
   fork,
+  rollback,
   run,
   shell,
   cp,

@@ -18,11 +18,17 @@ export const fork = command({
   summary: "Make copies of a Sandbox, and print their ids once they run",
   usage: "SANDBOX [--count COUNT] [OPTIONS]",
   details: [
-    "All begin with the volume as it is now. They have the variables, the metadata and the lifetime of the Sandbox, unless",
-    "given otherwise. A copy that was refused or failed is reported on stderr; the others are made all the same."
+    "All begin with the volume as it is now, or with that of an earlier snapshot; stderr says what that misses. They have",
+    "the variables, the metadata and the lifetime of the Sandbox, unless given otherwise. A copy that was refused or failed is",
+    "reported on stderr; the others are made all the same."
   ].join("\n"),
   options: {
     count: { type: "string", short: "n", value: "COUNT", description: `How many, at most ${countMax}; 1 by default` },
+    "at-revision": {
+      type: "string",
+      value: "N",
+      description: "Begin from the newest snapshot at or before this revision of its log, and take none"
+    },
     name: {
       type: "string",
       multiple: true,
@@ -63,6 +69,7 @@ export const fork = command({
   examples: [
     ["fork dev --count 5 -m try=1", "Five copies, with a mark by which they are found again"],
     ["sandbox delete $(atoll sandbox list -q --metadata try=1)", "Deletes them"],
+    ["fork dev --at-revision 14", "As it was then, or at the last snapshot before"],
     ["fork dev --json | jq -r '.sandboxes[0].id'", "For a program"]
   ],
   run: async (given) => {
@@ -75,6 +82,10 @@ export const fork = command({
     const asked = {
       count: options.count === undefined ? 1 : whole("--count", options.count, 1, countMax),
       names: options.name,
+      atRevision:
+        options["at-revision"] === undefined
+          ? undefined
+          : whole("--at-revision", options["at-revision"], 1, Number.MAX_SAFE_INTEGER),
       metadata: options.metadata === undefined ? undefined : pairs("--metadata", options.metadata),
       lifetime: Object.values(lifetime).some((part) => part !== undefined) ? lifetime : undefined,
       expiresAt: options.expires === undefined ? undefined : later("--expires", options.expires),
@@ -82,12 +93,18 @@ export const fork = command({
       untilRunning: options["no-wait"] !== true
     }
     const source = await namedSandbox(given.connect(patienceSeconds), given.words[0]!)
-    const { snapshot, sandboxes, refused } = await source.fork(asked)
+    const { snapshot, sandboxes, refused, missing } = await source.fork(asked)
     await answer(given, () => sandboxes.map(({ id }) => id).join("\n"), {
       snapshot: snapshot.record,
       sandboxes: sandboxes.map(({ record }) => record),
-      refused
+      refused,
+      missing
     })
+    if (missing !== null) {
+      remark(
+        `Not in it: ${missing.transitions} transitions, ${missing.operationCount} operations since revision ${snapshot.record.sandboxRevision}.`
+      )
+    }
     const broken = sandboxes.filter(({ status }) => status === "failed")
     for (const { id, record } of broken)
       remark(`${id} failed: ${record.statusReason?.message ?? "no reason is known."}`)

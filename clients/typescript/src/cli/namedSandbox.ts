@@ -10,6 +10,7 @@ export const present: ReadonlyArray<SandboxStatus> = [
   "pending",
   "running",
   "stopping",
+  "restoring",
   "stopped",
   "sleeping",
   "deleting",

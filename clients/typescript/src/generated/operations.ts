@@ -24,6 +24,10 @@ import type {
   FileStatResponse,
   ForkRequest,
   ForkResponse,
+  ImageId,
+  ImageList,
+  ImageResponse,
+  ImageStatus,
   LogSource,
   LogsResponse,
   LookUpPreviewRequest,
@@ -40,8 +44,11 @@ import type {
   PreviewResponse,
   ProcessId,
   ProcessList,
+  PullImageRequest,
   RenameFileRequest,
   RenameWorkspaceRequest,
+  RollbackRequest,
+  RollbackResponse,
   SandboxHistory,
   SandboxId,
   SandboxLineage,
@@ -176,7 +183,7 @@ export interface Operations {
     }
     readonly answer: SandboxResponse
   }
-  /** Change a Sandbox's name, metadata, variables, sizes or lifetime. Scope: sandbox:create. */
+  /** Change a Sandbox's name, metadata, variables, sizes, lifetime or checkpoints. Scope: sandbox:create. */
   readonly updateSandbox: {
     readonly path: {
       readonly id: SandboxId
@@ -241,7 +248,7 @@ export interface Operations {
     }
     readonly answer: SandboxHistory
   }
-  /** Take a snapshot of a Sandbox's volume. Scope: sandbox:create. */
+  /** Take a snapshot of a Sandbox's volume, or of its memory, too. Scope: sandbox:create. */
   readonly createSnapshot: {
     readonly path: {
       readonly id: SandboxId
@@ -269,6 +276,27 @@ export interface Operations {
       readonly cursor?: string | undefined
     }
     readonly answer: SnapshotList
+  }
+  /** Make a snapshot of a file. Scope: sandbox:create. */
+  readonly importSnapshot: {
+    readonly query: {
+      /** An own workspace; any other gives 404. */
+      readonly workspaceId: string
+      /** For people. Absent: the name in the file, if any. */
+      readonly name?: string | undefined
+      /** When it is deleted by itself: an instant in the future. Absent: never. */
+      readonly expiresAt?: string | undefined
+    }
+    readonly headers: {
+      /**
+       * Names this request. A repeated key with the same query and the same head of the file (what the snapshot is)
+       * gives the original snapshot without reading the rest; with another one 409. Without one, a repetition imports
+       * another snapshot. A key lives as long as what it made, and at least 24 hours.
+       */
+      readonly "Idempotency-Key"?: string | undefined
+    }
+    readonly body: Uint8Array
+    readonly answer: SnapshotResponse
   }
   /** Get a snapshot. Scope: sandbox:read. */
   readonly getSnapshot: {
@@ -305,6 +333,17 @@ export interface Operations {
     }
     readonly answer: TransitionList
   }
+  /** A snapshot as one file. Scope: sandbox:read. */
+  readonly exportSnapshot: {
+    readonly path: {
+      readonly id: SnapshotId
+    }
+    readonly query: {
+      /** How many bytes of the file are left out at its beginning. */
+      readonly offset?: number | undefined
+    }
+    readonly answer: Uint8Array
+  }
   /** Make copies of a Sandbox. Scope: sandbox:create. */
   readonly forkSandbox: {
     readonly path: {
@@ -321,6 +360,21 @@ export interface Operations {
     readonly body?: ForkRequest | undefined
     readonly answer: ForkResponse
   }
+  /** Give a Sandbox the volume of a snapshot. Scope: sandbox:create. */
+  readonly rollbackSandbox: {
+    readonly path: {
+      readonly id: SandboxId
+    }
+    readonly headers: {
+      /**
+       * Names this rollback. A repeated key with the same Sandbox and body rolls nothing back a second time, also after
+       * later ones; with another one 409. A key lives as long as its Sandbox, and at least 24 hours.
+       */
+      readonly "Idempotency-Key"?: string | undefined
+    }
+    readonly body: RollbackRequest
+    readonly answer: RollbackResponse
+  }
   /** From which Sandboxes a Sandbox comes, and which come from it. Scope: sandbox:read. */
   readonly readSandboxLineage: {
     readonly path: {
@@ -333,6 +387,59 @@ export interface Operations {
       readonly cursor?: string | undefined
     }
     readonly answer: SandboxLineage
+  }
+  /** Pull an image from a registry. Scope: sandbox:create. */
+  readonly pullImage: {
+    readonly headers: {
+      /**
+       * Names this request. A repeated key with the same body gives the original image, with another one 409. Without
+       * one, a repetition pulls another image. A key lives as long as what it made, and at least 24 hours.
+       */
+      readonly "Idempotency-Key"?: string | undefined
+    }
+    readonly body: PullImageRequest
+    readonly answer: ImageResponse
+  }
+  /** List images. Scope: sandbox:read. */
+  readonly listImages: {
+    readonly query: {
+      /** Only those with exactly this name. */
+      readonly name?: string | undefined
+      /** Only those in one of these: the parameter repeated, or commas between them. */
+      readonly status?: ReadonlyArray<ImageStatus> | undefined
+      /** Most entries of one page. */
+      readonly limit?: number | undefined
+      /** The nextCursor of the page before, unchanged. */
+      readonly cursor?: string | undefined
+    }
+    readonly answer: ImageList
+  }
+  /** Get an image. Scope: sandbox:read. */
+  readonly getImage: {
+    readonly path: {
+      readonly id: ImageId
+    }
+    readonly answer: ImageResponse
+  }
+  /** Delete an image. Scope: sandbox:delete. */
+  readonly deleteImage: {
+    readonly path: {
+      readonly id: ImageId
+    }
+    readonly answer: undefined
+  }
+  /** The transition log of an image. Scope: sandbox:read. */
+  readonly listImageTransitions: {
+    readonly path: {
+      readonly id: ImageId
+    }
+    readonly query: {
+      /** Most entries of one page. */
+      readonly limit?: number | undefined
+      /** The nextCursor of the page before, unchanged. */
+      readonly cursor?: string | undefined
+    }
+    readonly answer: TransitionList
   }
   /** Run a command and wait for its end. Scope: sandbox:execute. */
   readonly execute: {
@@ -778,7 +885,7 @@ export interface Operations {
     }
     readonly answer: WalletTransactionList
   }
-  /** What the account's Sandboxes and their snapshots cost. Scope: usage:read. */
+  /** What the account's Sandboxes, their snapshots and its images cost. Scope: usage:read. */
   readonly readCosts: {
     readonly query: {
       /** Begin of the window; by default that of the current UTC month, or of the one that `to` ends or is in. */
@@ -872,12 +979,20 @@ export const operations = {
   listSandboxHistory: { method: "GET", path: "/api/v2/sandboxes/{id}/history", carries: "json" },
   createSnapshot: { method: "POST", path: "/api/v2/sandboxes/{id}/snapshots", carries: "json" },
   listSnapshots: { method: "GET", path: "/api/v2/snapshots", carries: "json" },
+  importSnapshot: { method: "POST", path: "/api/v2/snapshots", sends: "application/x-atoll-snapshot", carries: "json" },
   getSnapshot: { method: "GET", path: "/api/v2/snapshots/{id}", carries: "json" },
   updateSnapshot: { method: "PATCH", path: "/api/v2/snapshots/{id}", carries: "json" },
   deleteSnapshot: { method: "DELETE", path: "/api/v2/snapshots/{id}", carries: "nothing" },
   listSnapshotTransitions: { method: "GET", path: "/api/v2/snapshots/{id}/transitions", carries: "json" },
+  exportSnapshot: { method: "GET", path: "/api/v2/snapshots/{id}/content", carries: "bytes" },
   forkSandbox: { method: "POST", path: "/api/v2/sandboxes/{id}/fork", carries: "json" },
+  rollbackSandbox: { method: "POST", path: "/api/v2/sandboxes/{id}/rollback", carries: "json" },
   readSandboxLineage: { method: "GET", path: "/api/v2/sandboxes/{id}/lineage", carries: "json" },
+  pullImage: { method: "POST", path: "/api/v2/images", carries: "json" },
+  listImages: { method: "GET", path: "/api/v2/images", carries: "json" },
+  getImage: { method: "GET", path: "/api/v2/images/{id}", carries: "json" },
+  deleteImage: { method: "DELETE", path: "/api/v2/images/{id}", carries: "nothing" },
+  listImageTransitions: { method: "GET", path: "/api/v2/images/{id}/transitions", carries: "json" },
   execute: { method: "POST", path: "/api/v2/sandboxes/{id}/execute", carries: "json" },
   startOperation: { method: "POST", path: "/api/v2/sandboxes/{id}/operations", carries: "json" },
   listOperations: { method: "GET", path: "/api/v2/sandboxes/{id}/operations", carries: "json" },

@@ -118,7 +118,7 @@ export interface AuditEvent {
    */
   readonly path: string
   /** What the call was about. */
-  readonly targetType: "account" | "apiKey" | "workspace" | "sandbox" | "operation" | "process" | "preview" | "serviceAccess" | "connectionGrant" | "snapshot" | "grant" | "session" | null
+  readonly targetType: "account" | "apiKey" | "workspace" | "sandbox" | "operation" | "process" | "preview" | "serviceAccess" | "connectionGrant" | "snapshot" | "image" | "grant" | "session" | null
   /** Its id, also of what was made; null where there is none (refused), or where it is a capability. */
   readonly targetId: string | null
   /**
@@ -176,6 +176,14 @@ export interface BalanceResponse {
   readonly balance: Balance
 }
 
+/** Why no checkpoint was taken. */
+export interface CheckpointError {
+  /** The code of the error that createSnapshot would have answered. */
+  readonly code: string
+  /** For people; it may change. */
+  readonly message: string
+}
+
 /**
  * 503. The preview's URL is disabled; its cleanup still goes on. Repeat the request to see it end.
  *
@@ -224,7 +232,10 @@ export interface CooperativeRevoke {
 
 /** What one group of a report cost. */
 export interface Cost {
-  /** The Sandbox's id, the workspace's id, or the UTC day. */
+  /**
+   * The Sandbox's id (an imported snapshot's own), the workspace's id, or the UTC day. Of an image: its own id, and
+   * `images` in the place of a workspace.
+   */
   readonly key: string
   /** Of the Sandbox or the workspace; null where it has none, and for days. */
   readonly name: string | null
@@ -241,8 +252,8 @@ export interface Cost {
     /** Volumes, from the first boot to deletion. */
     readonly volumeMicroUsd: number
     /**
-     * What snapshots store, from when each was ready to its deletion. It counts for the Sandbox that it was taken of,
-     * even if that is deleted.
+     * What snapshots and images store, from when each was ready to its deletion. That of a snapshot counts for the
+     * Sandbox that it was taken of, even if that is deleted.
      */
     readonly snapshotMicroUsd: number
   }
@@ -330,11 +341,37 @@ export interface CreateSandboxRequest {
      */
     readonly deleteAfterStoppedSeconds?: number | null | undefined
   } | null | undefined
+  /** Which snapshots it takes by itself. Absent or null, or with neither everySeconds nor onStop: none. */
+  readonly checkpoints?: {
+    /**
+     * A snapshot is taken whenever it has run for so many seconds since the last such one. The deadline is durable: one
+     * that was missed while the service was away is taken once. A Sandbox that sleeps or is stopped takes one at that
+     * time if it has run since the last checkpoint, and then none until it runs again.
+     */
+    readonly everySeconds?: number | null | undefined
+    /**
+     * Whether a snapshot is taken when it has stopped, if it has run since the last checkpoint. A start that comes
+     * meanwhile waits for it. A Sandbox that was started again before it had stopped takes none. By default `false`.
+     */
+    readonly onStop?: boolean | null | undefined
+    /**
+     * How many checkpoints that are ready stay: when a newer one is ready, the oldest beyond this number is deleted.
+     * Those that a client has changed (name or expiry) neither count nor go. By default `5`.
+     */
+    readonly keep?: number | null | undefined
+  } | null | undefined
   /**
    * An own snapshot that is ready: the volume begins as a copy of it, as large as it was, on its host. Its variables
    * come along; those of `env` win by name. The runtime is the snapshot's. Absent or null: the volume starts empty.
    */
   readonly snapshotId?: SnapshotId | null | undefined
+  /**
+   * An own image that is ready: it is the root file system, for good, read-only but for what is mounted there. Its
+   * variables become the Sandbox's; those of `env` win by name. Its working directory, user, entry point and ports mean
+   * nothing: commands begin in /workspace. Not together with snapshotId: a snapshot brings the image of its Sandbox
+   * along. Absent or null: the host's own root.
+   */
+  readonly imageId?: ImageId | null | undefined
 }
 
 /** A snapshot to take. An absent body means {}. */
@@ -342,8 +379,8 @@ export interface CreateSnapshotRequest {
   /** For people; names need not be unique. Absent or null: none. */
   readonly name?: string | null | undefined
   /**
-   * true: the memory and the running processes, too. No runtime of this server can do that yet: 422. By default
-   * `false`.
+   * true: the memory and the running processes, too, of the same instant. Only of a virtual machine (else 422) that
+   * runs or sleeps (else 409). By default `false`.
    */
   readonly memory?: boolean | null | undefined
   /** When it is deleted by itself: an instant in the future. Absent or null: never. */
@@ -549,9 +586,16 @@ export type EndpointId = string
  * | `METHOD_NOT_ALLOWED` | 405 | allow |
  * | `EXECUTION_TIMEOUT` | 408 | what ExecutionResult held so far |
  * | `IDEMPOTENCY_CONFLICT` | 409 |  |
+ * | `IMAGE_NOT_READY` | 409 | status |
+ * | `IMAGE_IN_USE` | 409 | sandboxes, snapshots |
+ * | `IMAGE_LIMIT_REACHED` | 429 | limit |
  * | `SNAPSHOT_NOT_READY` | 409 | status |
  * | `SANDBOX_NOT_CAPTURABLE` | 409 | status |
+ * | `SANDBOX_CANNOT_ROLL_BACK` | 409 | status |
+ * | `SNAPSHOT_DOES_NOT_FIT` | 409 | differs |
+ * | `NO_SNAPSHOT_AT_REVISION` | 409 | oldestRevision |
  * | `MEMORY_NOT_SUPPORTED` | 422 |  |
+ * | `SNAPSHOT_LIMIT_REACHED` | 429 | limit |
  * | `WORKSPACE_QUOTA_EXCEEDED` | 409 | limit |
  * | `WORKSPACE_NOT_EMPTY` | 409 | sandboxCount |
  * | `MEMORY_IN_USE` | 409 | usedBytes |
@@ -571,7 +615,6 @@ export type EndpointId = string
  * | `UNSUPPORTED_MEDIA_TYPE` | 415 | expected |
  * | `SANDBOX_LIMIT_REACHED` | 429 | limit |
  * | `STORAGE_LIMIT_REACHED` | 429 | limitBytes |
- * | `SNAPSHOT_LIMIT_REACHED` | 429 | limit |
  * | `RATE_LIMITED` | 429 | retryAfterSeconds |
  * | `INTERNAL` | 500 | null, or outcome: unknown |
  * | `UNSUPPORTED_BY_RUNTIME` | 501 |  |
@@ -581,7 +624,7 @@ export type EndpointId = string
  * | `PREVIEW_TRANSPORT_UNAVAILABLE` | 503 |  |
  * | `CLEANUP_PENDING` | 503 |  |
  */
-export type Error = InvalidRequestError | InvalidPathError | NetworkDisabledError | UnauthenticatedError | CreditExhaustedError | ScopeRequiredError | AccountSuspendedError | CrossSiteRequestError | NotFoundError | MethodNotAllowedError | ExecutionTimeoutError | IdempotencyConflictError | SnapshotNotReadyError | SandboxNotCapturableError | MemoryNotSupportedError | WorkspaceQuotaExceededError | WorkspaceNotEmptyError | MemoryInUseError | PreviewExistsError | CursorStaleError | TextNotFoundError | TextAmbiguousError | DestinationExistsError | DirectoryNotEmptyError | NotADirectoryError | IsADirectoryError | AlreadyExistsError | ArchiveIncompleteError | PreconditionFailedError | PayloadTooLargeError | StorageFullError | UnsupportedMediaTypeError | SandboxLimitReachedError | StorageLimitReachedError | SnapshotLimitReachedError | RateLimitedError | InternalError | UnsupportedByRuntimeError | SandboxUnavailableError | ServiceUnavailableError | RuntimeUnavailableError | PreviewTransportUnavailableError | CleanupPendingError
+export type Error = InvalidRequestError | InvalidPathError | NetworkDisabledError | UnauthenticatedError | CreditExhaustedError | ScopeRequiredError | AccountSuspendedError | CrossSiteRequestError | NotFoundError | MethodNotAllowedError | ExecutionTimeoutError | IdempotencyConflictError | ImageNotReadyError | ImageInUseError | ImageLimitReachedError | SnapshotNotReadyError | SandboxNotCapturableError | SandboxCannotRollBackError | SnapshotDoesNotFitError | NoSnapshotAtRevisionError | MemoryNotSupportedError | SnapshotLimitReachedError | WorkspaceQuotaExceededError | WorkspaceNotEmptyError | MemoryInUseError | PreviewExistsError | CursorStaleError | TextNotFoundError | TextAmbiguousError | DestinationExistsError | DirectoryNotEmptyError | NotADirectoryError | IsADirectoryError | AlreadyExistsError | ArchiveIncompleteError | PreconditionFailedError | PayloadTooLargeError | StorageFullError | UnsupportedMediaTypeError | SandboxLimitReachedError | StorageLimitReachedError | RateLimitedError | InternalError | UnsupportedByRuntimeError | SandboxUnavailableError | ServiceUnavailableError | RuntimeUnavailableError | PreviewTransportUnavailableError | CleanupPendingError
 
 /** A command to run and to wait for. */
 export interface ExecuteRequest {
@@ -707,8 +750,14 @@ export interface ForkRequest {
    */
   readonly names?: ReadonlyArray<string | null> | null | undefined
   /**
-   * true: with the memory and the running processes. No runtime of this server can do that yet: 422. By default
-   * `false`.
+   * A revision of the Sandbox's transition log: no snapshot is taken; the newest ready one at or before that revision
+   * is used, also of a deleted Sandbox. `missing` says what it does not contain. Not together with expiresAt. Absent or
+   * null: a new snapshot of now.
+   */
+  readonly atRevision?: number | null | undefined
+  /**
+   * true: with the memory, so that each goes on with the running processes. Only of a virtual machine (else 422) that
+   * runs or sleeps (else 409). By default `false`.
    */
   readonly memory?: boolean | null | undefined
   /** Of each. Absent or null: the source's. */
@@ -744,6 +793,8 @@ export interface ForkResponse {
   readonly sandboxes: ReadonlyArray<Sandbox>
   /** Those that were not, in order. */
   readonly refused: ReadonlyArray<RefusedFork>
+  /** Of a fork at a revision; else null. */
+  readonly missing: MissingInFork | null
 }
 
 /**
@@ -764,13 +815,137 @@ export interface IdempotencyConflictError {
   readonly details: null
 }
 
+/** A root file system for Sandboxes, pulled from a registry. */
+export interface Image {
+  readonly id: ImageId
+  /** As it was given; null: none was. */
+  readonly name: string | null
+  readonly reference: ImageReference
+  /**
+   * sha256:… of the manifest for the architecture of the hosts; null until it is ready. Sandboxes have this one for
+   * good: a tag that moves later changes nothing.
+   */
+  readonly digest: string | null
+  readonly status: ImageStatus
+  /**
+   * Why it has that status; null where nothing is to be said. Of a failed one the code is IMAGE_NOT_FOUND,
+   * IMAGE_UNAUTHORIZED, IMAGE_TOO_LARGE, IMAGE_UNSUPPORTED, IMAGE_INVALID, IMAGE_NO_ROOM, IMAGE_ADDRESS_FORBIDDEN, or
+   * PULL_FAILED where the registry did not answer for too long.
+   */
+  readonly statusReason: Reason | null
+  /** Bytes of its files, unpacked. null until it is ready. */
+  readonly sizeBytes: number | null
+  /** Bytes that it occupies on a host. They cost as those of snapshots do. null until it is ready. */
+  readonly storedBytes: number | null
+  /** When it was accepted. */
+  readonly createdAt: string
+  /** When a host had it; null: none ever had. */
+  readonly readyAt: string | null
+  /** When it was deleted; null: it is not. */
+  readonly deletedAt: string | null
+}
+
+/** The id of an image; ids sort by age. */
+export type ImageId = string
+
+/**
+ * 409. Sandboxes or snapshots still need the image. Delete them first.
+ *
+ * Cause: Sandboxes or snapshots that are not deleted have this image. `details` says how many of each.
+ *
+ * Next step: Delete these Sandboxes and snapshots, and then the image.
+ */
+export interface ImageInUseError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "IMAGE_IN_USE"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** Sandboxes that have it. */
+    readonly sandboxes: number
+    /** Snapshots whose Sandboxes would have it. */
+    readonly snapshots: number
+  }
+}
+
+/**
+ * 429. The account has as many images as it may have, failed ones included. Delete one first.
+ *
+ * Cause: The account has reached its number of images, which is `details.limit`. Failed ones count.
+ *
+ * Next step: Delete an image that no Sandbox needs.
+ */
+export interface ImageLimitReachedError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "IMAGE_LIMIT_REACHED"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** How many it may have. */
+    readonly limit: number
+  }
+}
+
+/** Newest first, deleted ones included. */
+export interface ImageList {
+  /** One page. */
+  readonly images: ReadonlyArray<Image>
+  /** Pass it as cursor to get the next page; null at the end. */
+  readonly nextCursor: string | null
+}
+
+/**
+ * 409. The image is not ready; details.status says what it is.
+ *
+ * Cause: The image is still being pulled, has failed, or is being deleted. `details.status` has its state.
+ *
+ * Next step: While it is `pulling`, read it until it is `ready`. A `failed` one says why in `statusReason`: mend that,
+ * and pull another one.
+ */
+export interface ImageNotReadyError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "IMAGE_NOT_READY"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** The image's status. */
+    readonly status: string
+  }
+}
+
+/**
+ * Registry, repository, and a tag or a digest of it. The registry is always named: there is no default one. Without tag
+ * and digest, the tag is `latest`.
+ */
+export type ImageReference = string
+
+/** One image. */
+export interface ImageResponse {
+  readonly image: Image
+}
+
+/**
+ * What it is now. Sandboxes can be made with it while it is ready. failed: it could not be pulled, and statusReason
+ * says why.
+ */
+export type ImageStatus = "pulling" | "ready" | "failed" | "deleting" | "deleted"
+
 /** A Transition and whose it is, as the event streams tell it. */
 export interface InnerTransition {
   /** What took it. */
   readonly kind: "operation" | "preview" | "serviceAccess" | "connectionGrant" | "snapshot"
   /** Whose step it is: an operation's id; a preview's is not its id. */
   readonly actorId: string
-  /** The Sandbox that it lived in. */
+  /** The Sandbox that it lived in; empty for a snapshot that was imported. */
   readonly sandboxId: string
   /** 1 for the first, without gaps. */
   readonly revision: number
@@ -890,6 +1065,16 @@ export interface Issue {
   readonly path: ReadonlyArray<string | number>
   /** What is wrong, for people. */
   readonly message: string
+}
+
+/** The last checkpoint that was due, and what came of it. */
+export interface LastCheckpoint {
+  /** When it was due. */
+  readonly at: string
+  /** The snapshot, whose own status says whether it is ready. null: there is none, or none yet. */
+  readonly snapshotId: SnapshotId | null
+  /** Why there is none: a limit, or the credit. The next one is tried at its time. */
+  readonly error: CheckpointError | null
 }
 
 /** A Sandbox (sandboxId) that was made of a snapshot of this one. */
@@ -1107,7 +1292,8 @@ export interface MemoryInUseError {
 /**
  * 422. The runtime of this Sandbox cannot keep memory and processes in a snapshot. Send memory false.
  *
- * Cause: The request asks for a snapshot with memory and processes, which the runtime of the Sandbox cannot take.
+ * Cause: The request asks for a snapshot with memory and processes, which the runtime of the Sandbox cannot take: only
+ * virtual machines can, on QEMU 8.2 or newer.
  *
  * Next step: Send `memory` false, or leave it out: the snapshot has the volume.
  */
@@ -1156,6 +1342,19 @@ export interface MethodNotAllowedError {
   }
 }
 
+/** What happened in the Sandbox up to atRevision and is not in the snapshot. */
+export interface MissingInFork {
+  /** Transitions of the Sandbox after the snapshot's revision, up to atRevision. */
+  readonly transitions: number
+  /**
+   * Operations that began or ended after the snapshot was asked for, and before the Sandbox's next revision after
+   * atRevision: the newest 100, newest first, of those whose records are kept.
+   */
+  readonly operations: ReadonlyArray<OperationId>
+  /** How many such operations there are. */
+  readonly operationCount: number
+}
+
 /**
  * 400. This Sandbox has no network. Create one with networkEnabled true.
  *
@@ -1172,6 +1371,29 @@ export interface NetworkDisabledError {
   readonly requestId: string
   /** Nothing. */
   readonly details: null
+}
+
+/**
+ * 409. No snapshot of this Sandbox that is ready was taken at that revision or before it. Take a later one;
+ * details.oldestRevision is the oldest that has one.
+ *
+ * Cause: The Sandbox has no ready snapshot that was taken at `atRevision` or before it.
+ *
+ * Next step: Send an `atRevision` of at least `details.oldestRevision`, or leave it out: the fork begins from a new
+ * snapshot. `checkpoints` of a Sandbox take snapshots by themselves.
+ */
+export interface NoSnapshotAtRevisionError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "NO_SNAPSHOT_AT_REVISION"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** The lowest sandboxRevision of its ready snapshots; null: it has none. */
+    readonly oldestRevision: number | null
+  }
 }
 
 /**
@@ -1477,6 +1699,20 @@ export interface ProfileBounds {
   }
 }
 
+/** An image to pull. */
+export interface PullImageRequest {
+  /** For people; names need not be unique. Absent or null: none. */
+  readonly name?: string | null | undefined
+  readonly reference: ImageReference
+  /** For the registry, together with `password`. Absent or null: it is asked without. */
+  readonly username?: string | null | undefined
+  /**
+   * Or an access token. It is stored sealed, never answered, and sent to that registry only. It is forgotten with the
+   * image.
+   */
+  readonly password?: string | null | undefined
+}
+
 /**
  * 429. Too many requests. Wait details.retryAfterSeconds, then try again.
  *
@@ -1546,6 +1782,26 @@ export interface ResourceSample {
 }
 
 /**
+ * Whose volume a Sandbox shall have: an own snapshot that is ready, of the Sandbox's workspace, runtime and host, and
+ * not larger than its volume. It need not be of this Sandbox.
+ */
+export interface RollbackRequest {
+  readonly snapshotId: SnapshotId
+  /**
+   * true: the present volume becomes a snapshot first, which is deleted after 24 hours. false: it is given up; that
+   * needs the scope `sandbox:delete`, too. By default `true`.
+   */
+  readonly keep?: boolean | null | undefined
+}
+
+/** A Sandbox that is being rolled back, and the snapshot of its volume before. */
+export interface RollbackResponse {
+  readonly sandbox: Sandbox
+  /** What the volume before becomes: `creating` until the Sandbox has stopped. null with keep false. */
+  readonly kept: Snapshot | null
+}
+
+/**
  * 503. The Sandbox does not run, so its files cannot be reached. Start it, then try again.
  *
  * Cause: The Sandbox does not run, so its files cannot be reached.
@@ -1580,12 +1836,20 @@ export interface Sandbox {
   readonly volume: SandboxVolume
   /** The snapshot of which its volume was made, which may be deleted meanwhile; null: it started empty. */
   readonly snapshotId: SnapshotId | null
-  /** 1 for the first boot, +1 for each later boot. */
+  /** The image that is its root file system; null: its host's own. */
+  readonly imageId: ImageId | null
+  /** 1 for the first boot, +1 for each later boot, and for a rollback that leaves it stopped. */
   readonly generation: number
+  /** The last rollback; null: it never had one. */
+  readonly rollback: SandboxRollback | null
   readonly metadata: Metadata
   /** The names of the variables that every command is given, sorted. Their values are never told. */
   readonly envNames: ReadonlyArray<string>
   readonly lifetime: SandboxLifetime
+  /** null: it takes no snapshots by itself. */
+  readonly checkpoints: SandboxCheckpoints | null
+  /** null: none was due yet. */
+  readonly lastCheckpoint: LastCheckpoint | null
   /** When it was accepted. */
   readonly createdAt: string
   /** When its status last changed, or another start or stop was accepted while it was stopping. */
@@ -1654,6 +1918,56 @@ export interface SandboxAnalytics {
     /** Every bucket of the window, oldest first. */
     readonly samples: ReadonlyArray<ResourceSample>
   }
+}
+
+/**
+ * 409. A Sandbox can be rolled back while it runs, sleeps or is stopped; this one does not.
+ *
+ * Cause: The Sandbox boots, is being stopped, rolled back or deleted, or its first boot failed. `details.status` has
+ * its state.
+ *
+ * Next step: Repeat the call once the Sandbox runs, sleeps or is stopped.
+ */
+export interface SandboxCannotRollBackError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "SANDBOX_CANNOT_ROLL_BACK"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** The Sandbox's status. */
+    readonly status: string
+  }
+}
+
+/**
+ * Which snapshots it takes by itself (`checkpoint: true`). They count toward the limits and cost as any; they are
+ * deleted with the Sandbox, except those that a client has changed (name or expiry).
+ */
+export interface SandboxCheckpoints {
+  /**
+   * A snapshot is taken whenever it has run for so many seconds since the last such one. The deadline is durable: one
+   * that was missed while the service was away is taken once. A Sandbox that sleeps or is stopped takes one at that
+   * time if it has run since the last checkpoint, and then none until it runs again. null: none by time.
+   */
+  readonly everySeconds: number | null
+  /**
+   * Whether a snapshot is taken when it has stopped, if it has run since the last checkpoint. A start that comes
+   * meanwhile waits for it. A Sandbox that was started again before it had stopped takes none.
+   */
+  readonly onStop: boolean
+  /**
+   * How many checkpoints that are ready stay: when a newer one is ready, the oldest beyond this number is deleted.
+   * Those that a client has changed (name or expiry) neither count nor go.
+   */
+  readonly keep: number
+  /**
+   * When the next one is due; of a Sandbox that boots or stops then, when it has done so. null: none is due before it
+   * runs again, or everySeconds is null.
+   */
+  readonly nextAt: string | null
 }
 
 /** Thing by thing, the newest first, and each with its log from its beginning. */
@@ -1751,7 +2065,8 @@ export interface SandboxLogs {
 }
 
 /**
- * 409. A snapshot can be taken of a Sandbox that runs, sleeps or is stopped; this one does not.
+ * 409. A snapshot can be taken of a Sandbox that runs, sleeps or is stopped, and with memory of one that runs or
+ * sleeps; this one does not.
  *
  * Cause: The Sandbox boots, is being stopped or deleted, or never had a volume. `details.status` has its state.
  *
@@ -1785,11 +2100,24 @@ export interface SandboxResponse {
   readonly sandbox: Sandbox
 }
 
+/** What became of a Sandbox's last rollback; snapshotId: whose volume it was to get. */
+export interface SandboxRollback {
+  readonly snapshotId: SnapshotId
+  /** What its volume before became, which may be deleted meanwhile; null: that was given up. */
+  readonly keptSnapshotId: SnapshotId | null
+  /** open: under way. done: the volume is the snapshot's. failed: it is as it was. */
+  readonly outcome: "open" | "done" | "failed"
+  /** Of one that failed. */
+  readonly reason: Reason | null
+  /** When it was accepted. */
+  readonly requestedAt: string
+}
+
 /**
- * What it does now. deleted, expired (a limit refused it) and failed are final; stopped and sleeping ones can be
- * started.
+ * What it does now; restoring: its volume is being replaced by a snapshot's. deleted, expired (a limit refused it) and
+ * failed are final; stopped and sleeping ones can be started.
  */
-export type SandboxStatus = "pending" | "running" | "stopping" | "stopped" | "sleeping" | "deleting" | "deleted" | "expired" | "failed"
+export type SandboxStatus = "pending" | "running" | "stopping" | "restoring" | "stopped" | "sleeping" | "deleting" | "deleted" | "expired" | "failed"
 
 /**
  * 502. The Sandbox does not run. Start it, then try again.
@@ -1891,20 +2219,28 @@ export interface ServiceUnavailableError {
   } | null
 }
 
-/** The volume of a Sandbox (sandboxId) as it was at one instant. It outlives the Sandbox. */
+/** The volume of a Sandbox as it was at one instant. It outlives the Sandbox. */
 export interface Snapshot {
   readonly id: SnapshotId
-  readonly sandboxId: SandboxId
+  /** The Sandbox whose volume it has; null: it was imported. */
+  readonly sandboxId: SandboxId | null
+  /** Whether it came from a file (importSnapshot). */
+  readonly imported: boolean
   readonly workspaceId: WorkspaceId
-  /** The revision of the Sandbox's transition log at which it was asked for. */
+  /** The revision of the Sandbox's transition log at which it was asked for; 0: it was imported. */
   readonly sandboxRevision: number
-  /** The Sandbox's generation then. */
+  /** The Sandbox's generation then; 0: it was imported. */
   readonly generation: number
   /** As it was given; null: none was. */
   readonly name: string | null
   readonly status: SnapshotStatus
   /** Why it has that status; null where nothing is to be said. */
   readonly statusReason: Reason | null
+  /**
+   * Whether the Sandbox took it by itself (`checkpoints`). Such a one is deleted in favour of newer ones, and with its
+   * Sandbox, unless a client has changed its name or expiry.
+   */
+  readonly checkpoint: boolean
   /** The Sandbox's runtime; Sandboxes that are made of it have the same. */
   readonly runtime: "vm" | "namespace"
   readonly profile: SandboxProfile
@@ -1915,13 +2251,19 @@ export interface Snapshot {
   readonly envNames: ReadonlyArray<string>
   /** Whether the memory and the running processes are in it. */
   readonly memory: boolean
-  /** The size of the volume, full or empty. null until it is ready. */
+  /** The Sandbox's image; Sandboxes that are made of the snapshot have it, too. null: the host's own root. */
+  readonly imageId: ImageId | null
+  /** The size of the volume, full or empty, and of the memory where it is in it. null until it is ready. */
   readonly sizeBytes: number | null
   /**
-   * Bytes that the image occupies on the host; they count toward the workspace's storage limit. null until it is ready.
+   * Bytes that the image occupies on the host, with its memory; they count toward the workspace's storage limit. null
+   * until it is ready.
    */
   readonly storedBytes: number | null
-  /** How long writers of the Sandbox waited, in ms; 0: its volume was not in use. null until it is ready. */
+  /**
+   * How long writers of the Sandbox waited, or with memory the whole Sandbox, in ms; 0: its volume was not in use. null
+   * until it is ready.
+   */
   readonly pausedMs: number | null
   /** When it was accepted. */
   readonly createdAt: string
@@ -1931,6 +2273,29 @@ export interface Snapshot {
   readonly expiresAt: string | null
   /** When it was deleted; null: it is not. */
   readonly deletedAt: string | null
+}
+
+/**
+ * 409. The Sandbox cannot get the volume of this snapshot; the message says why.
+ *
+ * Cause: A Sandbox keeps its workspace, runtime, host and the size of its volume in a rollback, and the snapshot's
+ * differs. `details.differs` says which.
+ *
+ * Next step: Choose another snapshot, give the Sandbox a volume as large as the snapshot's, or create a new Sandbox
+ * with `snapshotId`.
+ */
+export interface SnapshotDoesNotFitError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "SNAPSHOT_DOES_NOT_FIT"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** Where the snapshot differs from the Sandbox; disk: the snapshot's is larger. */
+    readonly differs: "workspace" | "runtime" | "disk" | "host"
+  }
 }
 
 /** The id of a snapshot; ids sort by age. */
@@ -2276,6 +2641,29 @@ export interface UpdateSandboxRequest {
      */
     readonly deleteAfterStoppedSeconds?: number | null | undefined
   } | null | undefined
+  /**
+   * By part: one that is absent stays, one with null is as it would be by default. null, or neither everySeconds nor
+   * onStop in the end: none are taken; those that there are stay until the Sandbox is deleted. everySeconds counts from
+   * this change.
+   */
+  readonly checkpoints?: {
+    /**
+     * A snapshot is taken whenever it has run for so many seconds since the last such one. The deadline is durable: one
+     * that was missed while the service was away is taken once. A Sandbox that sleeps or is stopped takes one at that
+     * time if it has run since the last checkpoint, and then none until it runs again.
+     */
+    readonly everySeconds?: number | null | undefined
+    /**
+     * Whether a snapshot is taken when it has stopped, if it has run since the last checkpoint. A start that comes
+     * meanwhile waits for it. A Sandbox that was started again before it had stopped takes none. By default `false`.
+     */
+    readonly onStop?: boolean | null | undefined
+    /**
+     * How many checkpoints that are ready stay: when a newer one is ready, the oldest beyond this number is deleted.
+     * Those that a client has changed (name or expiry) neither count nor go. By default `5`.
+     */
+    readonly keep?: number | null | undefined
+  } | null | undefined
 }
 
 /** A JSON Merge Patch (RFC 7396): what is absent stays as it is, null removes. */
@@ -2302,7 +2690,7 @@ export interface Usage {
   readonly memoryMibSeconds: number
   /** From a Sandbox's first boot to its deletion, times the MiB of its volume. */
   readonly volumeMibSeconds: number
-  /** Of each snapshot from when it was ready to its deletion, times the MiB that it stores (storedBytes). */
+  /** Of each snapshot and image from when it was ready to its deletion, times the MiB that it stores (storedBytes). */
   readonly snapshotMibSeconds: number
   /** CPU time that was really used, as measured. Null: not measured. */
   readonly cpuSeconds: number | null
@@ -2347,10 +2735,12 @@ export interface WalletTransaction {
   readonly microUsd: number
   /** The balance after it. */
   readonly balanceMicroUsd: number
-  /** Of usage and its reversal: whose. Of a snapshot's: the Sandbox that it was taken of. */
+  /** Of usage and its reversal: whose. Of a snapshot's: the Sandbox that it was taken of; null: it was imported. */
   readonly sandboxId: SandboxId | null
   /** Of usage of a snapshot and its reversal: whose. */
   readonly snapshotId: SnapshotId | null
+  /** Of usage of an image and its reversal: whose. */
+  readonly imageId: ImageId | null
   /** Of usage and its reversal: when it was; within one UTC day. */
   readonly period: {
     /** Inclusive. */
@@ -2467,9 +2857,16 @@ export interface ErrorByCode {
   readonly METHOD_NOT_ALLOWED: MethodNotAllowedError
   readonly EXECUTION_TIMEOUT: ExecutionTimeoutError
   readonly IDEMPOTENCY_CONFLICT: IdempotencyConflictError
+  readonly IMAGE_NOT_READY: ImageNotReadyError
+  readonly IMAGE_IN_USE: ImageInUseError
+  readonly IMAGE_LIMIT_REACHED: ImageLimitReachedError
   readonly SNAPSHOT_NOT_READY: SnapshotNotReadyError
   readonly SANDBOX_NOT_CAPTURABLE: SandboxNotCapturableError
+  readonly SANDBOX_CANNOT_ROLL_BACK: SandboxCannotRollBackError
+  readonly SNAPSHOT_DOES_NOT_FIT: SnapshotDoesNotFitError
+  readonly NO_SNAPSHOT_AT_REVISION: NoSnapshotAtRevisionError
   readonly MEMORY_NOT_SUPPORTED: MemoryNotSupportedError
+  readonly SNAPSHOT_LIMIT_REACHED: SnapshotLimitReachedError
   readonly WORKSPACE_QUOTA_EXCEEDED: WorkspaceQuotaExceededError
   readonly WORKSPACE_NOT_EMPTY: WorkspaceNotEmptyError
   readonly MEMORY_IN_USE: MemoryInUseError
@@ -2489,7 +2886,6 @@ export interface ErrorByCode {
   readonly UNSUPPORTED_MEDIA_TYPE: UnsupportedMediaTypeError
   readonly SANDBOX_LIMIT_REACHED: SandboxLimitReachedError
   readonly STORAGE_LIMIT_REACHED: StorageLimitReachedError
-  readonly SNAPSHOT_LIMIT_REACHED: SnapshotLimitReachedError
   readonly RATE_LIMITED: RateLimitedError
   readonly INTERNAL: InternalError
   readonly UNSUPPORTED_BY_RUNTIME: UnsupportedByRuntimeError

@@ -82,6 +82,7 @@ type Attempted<A> =
 const repeatable: ReadonlySet<keyof Operations> = new Set([
   "deleteSandbox",
   "deleteSnapshot",
+  "deleteImage",
   "stopSandbox",
   "waitOperation",
   "cancelOperation",

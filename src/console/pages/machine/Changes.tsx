@@ -46,7 +46,9 @@ export const Changes = ({ before, after }: { before: Context | null; after: Cont
           <tbody>
             {changed.map((name) => (
               <tr key={name}>
-                <th scope="row">{name}</th>
+                <th scope="row" class="break">
+                  {name}
+                </th>
                 {before === null ? null : (
                   <td class="before">
                     <Value name={name} value={before[name]} />

@@ -8,11 +8,12 @@ import type { FollowedLife } from "./useLife.ts"
 interface Shown {
   readonly actorId: string
   readonly life: FollowedLife
+  readonly marks?: ComponentProps<typeof Moment>["marks"]
   /** Further content for a moment. */
   readonly between?: ComponentProps<typeof Moment>["between"]
 }
 
-export const Life = ({ actorId, life, between }: Shown) => {
+export const Life = ({ actorId, life, marks, between }: Shown) => {
   /** Null: the newest revision. */
   const [chosen, choose] = useState<number | null>(null)
   useEffect(() => choose(null), [actorId])
@@ -31,6 +32,7 @@ export const Life = ({ actorId, life, between }: Shown) => {
           stored={life.stored}
           chosen={chosen}
           choose={choose}
+          marks={marks}
           between={between}
         />
       )}

@@ -8,6 +8,7 @@ import { WindowedRows } from "../ui/WindowedRows.tsx"
 import { AskedCommands } from "./AskedCommands.tsx"
 import { Changes } from "./Changes.tsx"
 import type { Kind } from "./Kind.ts"
+import { type Mark, Scrubber } from "./Scrubber.tsx"
 import { StillPending } from "./StillPending.tsx"
 import { sameJson } from "./sameJson.ts"
 import { nextEvents } from "./simulate.ts"
@@ -21,6 +22,8 @@ interface Shown {
   /** Null: the newest. */
   readonly chosen: number | null
   readonly choose: (revision: number | null) => void
+  /** At the slider. */
+  readonly marks?: ReadonlyArray<Mark> | undefined
   /** Further content for that moment, above the list of all. `go` shows another revision. */
   readonly between?: ((revision: number, go: (to: number) => void) => ComponentChildren) | undefined
 }
@@ -50,7 +53,7 @@ const nextOf = ({ snapshot }: Revision): ReadonlyArray<string> => {
 const fieldsOf = ({ type: _type, at: _at, ...fields }: Readonly<Record<string, unknown>>): string | null =>
   Object.keys(fields).length === 0 ? null : JSON.stringify(fields)
 
-export const Moment = ({ kind, revisions, stored, chosen, choose, between }: Shown) => {
+export const Moment = ({ kind, revisions, stored, chosen, choose, marks = [], between }: Shown) => {
   const newest = revisions.length
   const revision = Math.min(chosen ?? newest, newest)
   const shown = revisions[revision - 1]!
@@ -66,46 +69,7 @@ export const Moment = ({ kind, revisions, stored, chosen, choose, between }: Sho
   const fields = fieldsOf(transition.event)
   return (
     <>
-      <div class="scrubber">
-        <button type="button" class="button small" onClick={() => go(1)} disabled={revision === 1}>
-          First
-        </button>
-        <button
-          type="button"
-          class="button small"
-          onClick={() => go(revision - 1)}
-          disabled={revision === 1}
-          aria-label="One revision back"
-        >
-          ‹
-        </button>
-        <input
-          type="range"
-          min={1}
-          max={newest}
-          step={1}
-          value={revision}
-          aria-label="Revision"
-          aria-valuetext={`Revision ${revision} of ${newest}: ${transition.event.type}, ${transition.to}`}
-          onInput={({ currentTarget }) => go(Number(currentTarget.value))}
-        />
-        <button
-          type="button"
-          class="button small"
-          onClick={() => go(revision + 1)}
-          disabled={revision === newest}
-          aria-label="One revision on"
-        >
-          ›
-        </button>
-        <button type="button" class="button small" onClick={() => choose(null)} disabled={chosen === null}>
-          Newest
-        </button>
-        <span class="as-of" data-revision={revision} data-newest={newest}>
-          Revision {revision} of {newest}
-          {chosen === null ? ", following" : ""}
-        </span>
-      </div>
+      <Scrubber shown={shown} newest={newest} isFollowing={chosen === null} marks={marks} go={go} />
       <div class="beside">
         <StatechartViewer chart={kind.chart} lit={lit} turn={revision} />
         <div class="controls">

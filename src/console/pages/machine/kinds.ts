@@ -1,10 +1,12 @@
 /** Every kind of machine. */
 import connectionGrantChart from "../../../../docs/machines/connectionGrant.json" with { type: "json" }
+import imageChart from "../../../../docs/machines/image.json" with { type: "json" }
 import previewChart from "../../../../docs/machines/preview.json" with { type: "json" }
 import serviceAccessChart from "../../../../docs/machines/serviceAccess.json" with { type: "json" }
 import snapshotChart from "../../../../docs/machines/snapshot.json" with { type: "json" }
 import walletChart from "../../../../docs/machines/wallet.json" with { type: "json" }
 import { connectionGrantMachine } from "../../../../machines/connectionGrant.ts"
+import { imageMachine } from "../../../../machines/image.ts"
 import { previewMachine } from "../../../../machines/preview.ts"
 import { serviceAccessMachine } from "../../../../machines/serviceAccess.ts"
 import { snapshotMachine } from "../../../../machines/snapshot.ts"
@@ -44,6 +46,13 @@ export const kinds: ReadonlyArray<SimulatedKind> = [
     machine: snapshotMachine,
     chart: chartOf(snapshotMachine, snapshotChart),
     ...samples.snapshot
+  },
+  {
+    kind: "image",
+    title: "Image",
+    machine: imageMachine,
+    chart: chartOf(imageMachine, imageChart),
+    ...samples.image
   },
   {
     kind: "wallet",

@@ -1,12 +1,15 @@
 /** The simulators' default inputs and events. The types ensure that no event and no field is missing. */
 import type { ConnectionGrantEvent, ConnectionGrantInput } from "../../../../machines/connectionGrant.ts"
+import type { ImageEvent, ImageInput } from "../../../../machines/image.ts"
 import type { OperationEvent, OperationInput } from "../../../../machines/operation.ts"
 import type { PreviewEvent, PreviewInput } from "../../../../machines/preview.ts"
-import type { SandboxEvent, SandboxInput } from "../../../../machines/sandbox.ts"
+import type { SandboxInput } from "../../../../machines/sandbox.ts"
+import type { SandboxEvent } from "../../../../machines/sandboxEvents.ts"
 import type { ServiceAccessEvent, ServiceAccessInput } from "../../../../machines/serviceAccess.ts"
 import type { SnapshotEvent, SnapshotInput } from "../../../../machines/snapshot.ts"
 import type { WalletEvent, WalletInput } from "../../../../machines/wallet.ts"
 import type { ConnectionGrantContext } from "../../../../schemas/contexts/ConnectionGrant.ts"
+import type { ImageContext } from "../../../../schemas/contexts/Image.ts"
 import type { OperationContext } from "../../../../schemas/contexts/Operation.ts"
 import type { PreviewContext } from "../../../../schemas/contexts/Preview.ts"
 import type { SandboxContext } from "../../../../schemas/contexts/Sandbox.ts"
@@ -46,18 +49,26 @@ const sandbox: Samples<SandboxInput, SandboxContext, SandboxEvent> = {
     lifetime: { stopAfterSeconds: 3600, stopAfterIdleSeconds: 600, deleteAfterStoppedSeconds: 86_400 },
     bootTimeoutMs: 60_000,
     snapshotId: null,
+    image: null,
+    checkpoints: { everySeconds: 3600, onStop: true, keep: 5 },
     at
   }),
   parameters: {
     START: nothing,
     STOP: nothing,
     DELETE: nothing,
+    ROLLBACK: () => ({ rollbackId: "rbk_example", snapshotId: "snp_example", keptId: "snp_kept" }),
+    VOLUME_RESTORED: ofGeneration,
+    ROLLBACK_FAILED: failedGeneration,
     CHANGED: ({ edition }) => ({ edition, changes: { name: "changed" } }),
     STOP_DUE: nothing,
     IDLE_STOP_DUE: nothing,
     WAS_USED: ({ idleStopAt }) => ({ idleStopAt: idleStopAt ?? 0, usedAt: idleStopAt ?? 0 }),
     WAS_IDLE: ({ idleStopAt }) => ({ idleStopAt: idleStopAt ?? 0 }),
     DELETE_DUE: nothing,
+    CHECKPOINT_DUE: nothing,
+    CHECKPOINT_TAKEN: () => ({ snapshotId: "snp_example" }),
+    CHECKPOINT_REFUSED: because,
     SLEEP: nothing,
     RUNTIME_UP: ofGeneration,
     RUNTIME_REFUSED: failedGeneration,
@@ -167,7 +178,10 @@ const snapshot: Samples<SnapshotInput, SnapshotContext, SnapshotEvent> = {
     metadata: {},
     env: null,
     lifetime: null,
+    image: null,
     memory: false,
+    rollbackId: null,
+    checkpoint: true,
     at
   }),
   parameters: {
@@ -176,6 +190,7 @@ const snapshot: Samples<SnapshotInput, SnapshotContext, SnapshotEvent> = {
     SNAPSHOT_LOST: because,
     CHANGED: ({ edition }) => ({ edition, changes: { name: "changed" } }),
     DELETE: nothing,
+    SUPERSEDED: nothing,
     EXPIRE: nothing,
     IMAGE_GONE: nothing
   }
@@ -202,4 +217,21 @@ const wallet: Samples<WalletInput, WalletContext, WalletEvent> = {
   }
 }
 
-export const samples = { sandbox, operation, preview, serviceAccess, connectionGrant, snapshot, wallet }
+const image: Samples<ImageInput, ImageContext, ImageEvent> = {
+  input: (at) => ({
+    accountId: "acc_example",
+    imageId: "img_example",
+    name: "example",
+    reference: "registry.example.com/team/tools:1.4",
+    credentials: null,
+    at
+  }),
+  parameters: {
+    PULLED: () => ({ digest: "sha256:example", sizeBytes: 314_572_800, storedBytes: 104_857_600, env: null }),
+    PULL_FAILED: because,
+    DELETE: nothing,
+    IMAGE_REMOVED: nothing
+  }
+}
+
+export const samples = { sandbox, operation, preview, serviceAccess, connectionGrant, snapshot, image, wallet }

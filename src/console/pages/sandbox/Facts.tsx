@@ -73,6 +73,32 @@ const Lifetime = ({ lifetime }: Pick<Sandbox, "lifetime">) => {
   )
 }
 
+/** The snapshots that it takes by itself, if any. */
+const Checkpoints = ({ checkpoints, lastCheckpoint }: Pick<Sandbox, "checkpoints" | "lastCheckpoint">) => {
+  if (checkpoints === null) return null
+  const { everySeconds, onStop, keep, nextAt } = checkpoints
+  const parts = [
+    everySeconds === null ? null : `every ${duration(everySeconds)}`,
+    onStop ? "at each stop" : null,
+    `${keep} stay`
+  ].filter((part) => part !== null)
+  return (
+    <>
+      <Fact name="Checkpoints" isLong>
+        {parts.join("; ")}
+        {lastCheckpoint === null || lastCheckpoint.error === null
+          ? null
+          : `; the last was refused: ${lastCheckpoint.error.message}`}
+      </Fact>
+      {nextAt === null ? null : (
+        <Fact name="Next checkpoint at">
+          <Instant at={nextAt} /> <Until at={nextAt} />
+        </Fact>
+      )}
+    </>
+  )
+}
+
 /** Longer metadata is folded. */
 const metadataMaxCharacters = 400
 
@@ -144,6 +170,7 @@ const All = ({ sandbox }: { sandbox: Sandbox }) => {
         <Instant at={sandbox.updatedAt} />
       </Fact>
       <Lifetime lifetime={sandbox.lifetime} />
+      <Checkpoints checkpoints={sandbox.checkpoints} lastCheckpoint={sandbox.lastCheckpoint} />
       {sandbox.envNames.length === 0 ? null : (
         <Fact name="Variables" isLong>
           <code>{sandbox.envNames.join(", ")}</code>

@@ -11,6 +11,7 @@ const said: Readonly<Record<Sandbox["status"], string>> = {
   running: "The Sandbox runs.",
   pending: "The Sandbox is being started.",
   stopping: "The Sandbox is being stopped.",
+  restoring: "The Sandbox is being rolled back.",
   stopped: "The Sandbox is stopped; its volume is kept.",
   sleeping: "The Sandbox is asleep; its volume and its processes are kept.",
   failed: "The Sandbox failed.",

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks"
 import type { CreateSandboxRequest, Sandbox, SandboxResponse } from "../../../../schemas/Sandbox.ts"
 import type { Workspace } from "../../../../schemas/Workspace.ts"
 import { ask } from "../api.ts"
+import { ChooseImage, imageIn } from "../images/ChooseImage.tsx"
 import { Form } from "../ui/Action.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
 import { Check, Field, Select } from "../ui/Field.tsx"
@@ -46,6 +47,7 @@ export const CreateSandbox = ({ workspaces, within, close, made }: Asked) => {
         : workspaceId
     const body: CreateSandboxRequest = {
       workspaceId: into,
+      imageId: imageIn(data),
       networkEnabled: data.has("networkEnabled"),
       profile,
       ...asked
@@ -81,9 +83,10 @@ export const CreateSandbox = ({ workspaces, within, close, made }: Asked) => {
         )}
         {workspaces.length > 0 && workspaceId === anotherWorkspace ? newWorkspace : null}
         <details class="more">
-          <summary>More: network, sizes, metadata, variables, lifetime</summary>
+          <summary>More: network, image, sizes, metadata, variables, lifetime</summary>
           <div class="form">
             {workspaces.length === 0 ? newWorkspace : null}
+            <ChooseImage />
             <Check
               label="Network"
               name="networkEnabled"

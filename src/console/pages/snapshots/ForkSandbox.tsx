@@ -20,7 +20,13 @@ const countIn = (data: FormData): number => {
   return count
 }
 
-const Made = ({ fork: { sandboxes, refused }, close }: { fork: ForkResponse; close: () => void }) => (
+const Made = ({
+  fork: { snapshot, sandboxes, refused, missing },
+  close
+}: {
+  fork: ForkResponse
+  close: () => void
+}) => (
   <>
     <p role="status">
       {sandboxes.length === 0 ? "No copy was made." : "These copies begin with the files as they were:"}
@@ -37,6 +43,12 @@ const Made = ({ fork: { sandboxes, refused }, close }: { fork: ForkResponse; clo
         </li>
       ))}
     </ul>
+    {missing === null ? null : (
+      <p>
+        They begin from revision {snapshot.sandboxRevision}. Not in them: {missing.transitions} transitions and{" "}
+        {missing.operationCount} operations since.
+      </p>
+    )}
     <div class="buttons">
       <button type="button" class="button" onClick={close}>
         Close
@@ -47,16 +59,18 @@ const Made = ({ fork: { sandboxes, refused }, close }: { fork: ForkResponse; clo
 
 interface Asked {
   readonly sandbox: Sandbox
+  /** Absent: by a new snapshot of now. */
+  readonly atRevision?: number
   readonly close: () => void
   readonly done: () => void
 }
 
-export const ForkSandbox = ({ sandbox: { id }, close, done }: Asked) => {
+export const ForkSandbox = ({ sandbox: { id }, atRevision, close, done }: Asked) => {
   const keyOf = useKeys()
   const [fork, setFork] = useState<ForkResponse | null>(null)
   const path = `/api/v2/sandboxes/${id}/fork`
   return (
-    <Dialog title="Fork this Sandbox" close={close}>
+    <Dialog title={atRevision === undefined ? "Fork this Sandbox" : `Fork revision ${atRevision}`} close={close}>
       {fork !== null ? (
         <Made fork={fork} close={close} />
       ) : (
@@ -65,7 +79,7 @@ export const ForkSandbox = ({ sandbox: { id }, close, done }: Asked) => {
           busyLabel="Forking …"
           cancel={close}
           submit={async (data) => {
-            const body = { count: countIn(data) }
+            const body = { count: countIn(data), ...(atRevision === undefined ? {} : { atRevision }) }
             const headers = { "idempotency-key": keyOf(path, body) }
             setFork(await ask<ForkResponse>("POST", path, { body, headers }))
             done()

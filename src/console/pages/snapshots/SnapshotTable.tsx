@@ -1,21 +1,23 @@
 /** A table of snapshots, each with the actions that its state allows. */
 import { useState } from "preact/hooks"
+import type { Sandbox } from "../../../../schemas/Sandbox.ts"
 import type { Snapshot } from "../../../../schemas/SnapshotRecord.ts"
 import { ask } from "../api.ts"
 import { size } from "../format.ts"
-import { isUsableSnapshot } from "../states.ts"
+import { isCapturable, isUsableSnapshot } from "../states.ts"
 import { Form } from "../ui/Action.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
 import { Instant } from "../ui/Instant.tsx"
 import { Link } from "../ui/Link.tsx"
 import { Table } from "../ui/Table.tsx"
 import { NewFromSnapshot } from "./NewFromSnapshot.tsx"
+import { RollBack } from "./RollBack.tsx"
 
 /** Its name for people. */
 const titleOf = ({ id, name }: Snapshot): string => name ?? id
 
 interface Asked {
-  readonly what: "create" | "delete"
+  readonly what: "create" | "rollback" | "delete"
   readonly snapshot: Snapshot
 }
 
@@ -47,14 +49,51 @@ const Stored = ({ snapshot: { storedBytes, sizeBytes } }: { snapshot: Snapshot }
     </>
   )
 
+/** What its state allows. */
+const Actions = ({
+  snapshot,
+  sandbox,
+  ask
+}: {
+  snapshot: Snapshot
+  sandbox: Sandbox | null
+  ask: (what: Asked["what"]) => void
+}) => (
+  <span class="actions">
+    {isUsableSnapshot(snapshot.status) ? (
+      <button
+        type="button"
+        class="button small"
+        aria-label={`New Sandbox from ${titleOf(snapshot)}`}
+        onClick={() => ask("create")}
+      >
+        New Sandbox
+      </button>
+    ) : null}
+    {sandbox !== null && isUsableSnapshot(snapshot.status) && isCapturable(sandbox.status) ? (
+      <button
+        type="button"
+        class="button small"
+        aria-label={`Roll back to ${titleOf(snapshot)}`}
+        onClick={() => ask("rollback")}
+      >
+        Roll back
+      </button>
+    ) : null}
+    <button type="button" class="button small" aria-label={`Delete ${titleOf(snapshot)}`} onClick={() => ask("delete")}>
+      Delete
+    </button>
+  </span>
+)
+
 interface Shown {
   readonly snapshots: ReadonlyArray<Snapshot>
-  /** Of several Sandboxes: each names its own. */
-  readonly isOfAll: boolean
+  /** Whose they are, where they are all of one. Null: each names its own. */
+  readonly sandbox: Sandbox | null
   readonly changed: () => void
 }
 
-export const SnapshotTable = ({ snapshots, isOfAll, changed }: Shown) => {
+export const SnapshotTable = ({ snapshots, sandbox, changed }: Shown) => {
   const [asked, setAsked] = useState<Asked | null>(null)
   const close = () => setAsked(null)
   return (
@@ -65,7 +104,8 @@ export const SnapshotTable = ({ snapshots, isOfAll, changed }: Shown) => {
             <td>
               {snapshot.name === null ? null : <span class="break">{snapshot.name}</span>}
               <code class="soft block">{snapshot.id}</code>
-              {isOfAll ? (
+              {sandbox === null && snapshot.sandboxId === null ? <span class="soft block">imported</span> : null}
+              {sandbox === null && snapshot.sandboxId !== null ? (
                 <span class="soft block">
                   of{" "}
                   <Link to={`/sandboxes/${snapshot.sandboxId}/snapshots`}>
@@ -90,32 +130,23 @@ export const SnapshotTable = ({ snapshots, isOfAll, changed }: Shown) => {
               <Instant at={snapshot.expiresAt} none="never" />
             </td>
             <td>
-              <span class="actions">
-                {isUsableSnapshot(snapshot.status) ? (
-                  <button
-                    type="button"
-                    class="button small"
-                    aria-label={`New Sandbox from ${titleOf(snapshot)}`}
-                    onClick={() => setAsked({ what: "create", snapshot })}
-                  >
-                    New Sandbox
-                  </button>
-                ) : null}
-                <button
-                  type="button"
-                  class="button small"
-                  aria-label={`Delete ${titleOf(snapshot)}`}
-                  onClick={() => setAsked({ what: "delete", snapshot })}
-                >
-                  Delete
-                </button>
-              </span>
+              <Actions snapshot={snapshot} sandbox={sandbox} ask={(what) => setAsked({ what, snapshot })} />
             </td>
           </tr>
         ))}
       </Table>
       {asked === null ? null : asked.what === "create" ? (
         <NewFromSnapshot snapshot={asked.snapshot} close={close} />
+      ) : asked.what === "rollback" && sandbox !== null ? (
+        <RollBack
+          sandbox={sandbox}
+          snapshot={asked.snapshot}
+          close={close}
+          done={() => {
+            close()
+            changed()
+          }}
+        />
       ) : (
         <DeleteSnapshot
           snapshot={asked.snapshot}

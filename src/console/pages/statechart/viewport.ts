@@ -11,7 +11,7 @@ export type Size = Pick<Box, "width" | "height">
 /** Rows of text are 12 pixels high at scale 1: an opened drawing is not smaller. */
 export const readableScale = 1
 const openedMaxScale = 1.4
-export const minScale = 0.2
+export const minScale = 0.125
 export const maxScale = 4
 
 /** How far the drawing's border may be inside of what shows it, in pixels. */

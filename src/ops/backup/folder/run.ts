@@ -37,13 +37,13 @@ const enoughRoom = (folder: string, reserveBytes: number) =>
 /** Writes the archive and reads it again; the sentence says what it has. */
 const written = Effect.fnUntraced(function* (folder: string, name: string, progress: Progress) {
   const path = join(folder, name)
-  const { rows, volumes, unheld } = yield* backup(path, progress).pipe(Effect.provide(Database.layer))
+  const { rows, volumes, snapshots, unheld } = yield* backup(path, progress).pipe(Effect.provide(Database.layer))
   const { size, mtimeMs } = yield* attempt(() => stat(path))
   yield* attempt(() => verifyArchive(path, progress, size))
   const verifiedAt = yield* Clock.currentTimeMillis
   yield* attempt(() => writeVerification(folder, name, { bytes: size, writtenAt: Math.floor(mtimeMs), verifiedAt }))
   return [
-    `${path} has ${rows} rows and ${volumes} volumes in ${Math.ceil(size / mebibyte)} MiB, and was verified.`,
+    `${path} has ${rows} rows, ${volumes} volumes and ${snapshots} snapshots in ${Math.ceil(size / mebibyte)} MiB, and was verified.`,
     ...(unheld.length === 0
       ? []
       : [

@@ -11,7 +11,8 @@ const scopesOf: Readonly<Record<string, ReadonlyArray<ScopeName>>> = {
   connectionGrant: ["access"],
   wallet: ["money"],
   host: ["fleet"],
-  snapshot: ["snapshots", "fork"]
+  snapshot: ["snapshots", "fork"],
+  image: ["images"]
 }
 
 const depth = 7

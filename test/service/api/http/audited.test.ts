@@ -18,6 +18,7 @@ const leavesOne = new Set([
   "readFile",
   "downloadArchive",
   "readOperationOutput",
+  "exportSnapshot",
   "streamOperationOutput",
   "readLogs",
   "streamLogs",
@@ -30,6 +31,7 @@ const isAudited = ({ method, identifier }: HttpApiEndpoint.Top): boolean =>
 const ids: Readonly<Record<string, string>> = {
   "sandboxes/:id": "sbx_00000000000000000000000000",
   "workspaces/:id": "wsp_00000000000000000000000000",
+  "images/:id": "img_00000000000000000000000000",
   "snapshots/:id": "snp_00000000000000000000000000",
   ":operationId": `op_${"0".repeat(32)}`,
   ":previewId": "0123456789abcdef0123456789abcdef",

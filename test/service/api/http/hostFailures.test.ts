@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto"
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { scopes } from "../../../../schemas/Access.ts"
+import { snapshotMediaType } from "../../../../schemas/SnapshotFile.ts"
 import type { SimulatedCall } from "../../../../src/host/simulated/SimulatedWorld.ts"
 import { RuntimeUnavailable } from "../../../../src/runtime/Runtime.ts"
 import { isOverAFleet } from "../../../support/fleet/isOverAFleet.ts"
@@ -13,6 +14,7 @@ import { hang } from "../../../support/http/commands.ts"
 import { EventClient } from "../../../support/http/EventClient.ts"
 import { type Answer, TestApi } from "../../../support/http/TestApi.ts"
 import { lines, rememberAll } from "../../../support/serviceLog.ts"
+import { snapshotFile } from "../../../support/snapshot/snapshotFile.ts"
 import { untilFound } from "../../../support/until.ts"
 
 const secrets = ["hidden-data", "volume.img", "2000017", "host-7", "471147114711", "ENOENT"]
@@ -29,7 +31,12 @@ const failing: Readonly<Record<SimulatedCall, number>> = {
   resize: 2,
   inventory: 9,
   capture: 9,
+  restore: 2,
   removeSnapshot: 2,
+  pullImage: 2,
+  removeImage: 2,
+  receive: 1,
+  accept: 9,
   guest: 9,
   start: 3,
   attach: 3,
@@ -82,9 +89,22 @@ const told = async (api: TestApi["Service"], call: keyof typeof failing) => {
   if (snapshot !== undefined) {
     await isOver(["CAPTURED", "CAPTURE_FAILED"])
     capture = (await send("GET", `/snapshots/${snapshot.id}`)).json.snapshot
+    if (call === "restore") {
+      await send("POST", `${path}/rollback`, { snapshotId: snapshot.id })
+      await has("VOLUME_RESTORED")
+      await send("POST", `${path}/start?wait=running`)
+    }
     await send("DELETE", `/snapshots/${snapshot.id}`)
     await events.until(() => events.transitions.some(({ data }) => data.to === "deleted"))
     await send("GET", `/snapshots/${snapshot.id}/transitions`)
+  }
+  if (call === "pullImage" || call === "removeImage") {
+    const { image } = (await send("POST", "/images", { reference: "registry.test/tools:1" })).json
+    const is = async (status: string) => (await send("GET", `/images/${image.id}`)).json.image.status === status
+    await untilFound(() => is("ready"))
+    await send("DELETE", `/images/${image.id}`)
+    await untilFound(() => is("deleted"))
+    await send("GET", `/images/${image.id}/transitions`)
   }
   await send("PATCH", path, { profile: { vcpus: 0.5 } })
   // No event shows that.
@@ -92,6 +112,20 @@ const told = async (api: TestApi["Service"], call: keyof typeof failing) => {
   if (call === "suspend") await has("SUSPEND_FAILED")
   // It fails when the reconciler next asks, which no event shows.
   if (call === "inventory") await untilFound(() => left < failing[call])
+  const headers = { "content-type": snapshotMediaType }
+  const answer = await api.send("POST", `/api/v2/snapshots?workspaceId=${workspaceId}`, {
+    key,
+    body: await snapshotFile(),
+    headers
+  })
+  seen.push(answer.text)
+  let imported = answer.json.snapshot
+  if (imported !== undefined) {
+    await events.until(() =>
+      events.transitions.some(({ data: { actorId, from } }) => actorId === imported.id && from !== null)
+    )
+    imported = (await send("GET", `/snapshots/${imported.id}`)).json.snapshot
+  }
   await send("POST", `${path}/stop`)
   await send("POST", `${path}/start?wait=running`)
   await send("DELETE", path)
@@ -105,10 +139,11 @@ const told = async (api: TestApi["Service"], call: keyof typeof failing) => {
   await send("GET", "/sandboxes")
   events.close()
   return {
-    id: call === "capture" ? (snapshot.id as string) : id,
+    id: call === "capture" ? (snapshot.id as string) : call === "accept" ? (imported.id as string) : id,
     left,
     seen: [...seen, JSON.stringify(events.events)],
-    statusReason: call === "capture" ? capture?.statusReason : failed.statusReason
+    statusReason:
+      call === "capture" ? capture?.statusReason : call === "accept" ? imported.statusReason : failed.statusReason
   }
 }
 
@@ -129,7 +164,7 @@ describe.skipIf(isOverAFleet)("a failure on a host", () => {
             assert.strictEqual(statusReason.code, "RUNTIME_FAILED")
             assert.include(statusReason.message, reference)
           }
-          if (call === "capture") {
+          if (call === "capture" || call === "accept") {
             assert.strictEqual(statusReason.code, "CAPTURE_FAILED")
             assert.include(statusReason.message, reference)
           }

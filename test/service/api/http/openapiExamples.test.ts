@@ -9,9 +9,12 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Option, Result, Schema, SchemaAST } from "effect"
 import { WebSocket } from "ws"
 import { ErrorBody } from "../../../../schemas/Errors.ts"
+import { snapshotMediaType } from "../../../../schemas/SnapshotFile.ts"
 import { endpointNamed } from "../../../../src/api/http/Endpoints.ts"
 import { EventClient } from "../../../support/http/EventClient.ts"
 import { type Answer, type Ask, TestApi } from "../../../support/http/TestApi.ts"
+import { snapshotFile } from "../../../support/snapshot/snapshotFile.ts"
+import { untilSeen } from "../../../support/until.ts"
 
 interface MediaType {
   readonly schema: object
@@ -113,6 +116,11 @@ const special: Readonly<Record<string, (api: TestApi["Service"], one: Described)
   revokeKey: async (api, one) => {
     const { secret: key } = await api.newKey(["sandbox:read"])
     return (await sent(api, one, { key })).status
+  },
+  // Its example is no file: what is read of a real one is its workspace, which is another's.
+  importSnapshot: async ({ send }, one) => {
+    const headers = { "content-type": snapshotMediaType }
+    return (await send("POST", targetOf(one), { body: await snapshotFile(), headers })).status
   },
   streamEvents: async ({ port, key }, one) => {
     const client = new EventClient(port, targetOf(one), { authorization: `Bearer ${key}` })
@@ -271,8 +279,15 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
       const { snapshot } = await held("createSnapshot", "POST", `${sandbox}/snapshots`)
       await held("updateSnapshot", "PATCH", `/snapshots/${snapshot.id}`, { body: { name: "c" } })
       await held("forkSandbox", "POST", `${sandbox}/fork`, { body: { count: 1 }, headers: headers() })
+      const { image } = await held("pullImage", "POST", "/images", { body: { reference: "registry.test/tools:1" } })
       const idIn = (path: string) =>
-        path.includes("/workspaces/") ? workspaceId : path.includes("/snapshots/") ? snapshot.id : id
+        path.includes("/workspaces/")
+          ? workspaceId
+          : path.includes("/snapshots/")
+            ? snapshot.id
+            : path.includes("/images/")
+              ? image.id
+              : id
       // Simulated machines cannot answer it, or its answer does not end.
       const others = ["getOpenApi", "openTerminal", "openTunnel", "statFile", "listFiles", "listProcesses"]
       for (const { path, method, operation: one } of operationsOf(document)) {
@@ -285,6 +300,16 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
           `${at}${one.operationId === "readOperationOutput" ? "?stream=stdout&offset=0" : ""}`
         )
       }
+      await untilSeen(
+        () => send("GET", `/api/v2/snapshots/${snapshot.id}`),
+        ({ json }) => json.snapshot.status === "ready"
+      )
+      const rolled = { body: { snapshotId: snapshot.id }, headers: headers() }
+      await held("rollbackSandbox", "POST", `${sandbox}/rollback`, rolled)
+      await untilSeen(
+        () => send("GET", `/api/v2${sandbox}`),
+        ({ json }) => json.sandbox.status === "running"
+      )
       await held("stopSandbox", "POST", `${sandbox}/stop`)
       await held("startSandbox", "POST", `${sandbox}/start`)
       assert.isAtLeast(seen.size, 30)

@@ -175,6 +175,7 @@ layer(TestApi.layer(size), { excludeTestServices: true })("usage over HTTP", (it
           balanceMicroUsd: -40,
           sandboxId: null,
           snapshotId: null,
+          imageId: null,
           period: null,
           description: "entry 40",
           grants: [],

@@ -243,7 +243,13 @@ describe.skipIf(skipped(unusable))("MCP", () => {
         })
         const reader = await served.newKey(["sandbox:read"])
         const client = await presentClient(urlOf(served), reader.secret)
-        assert.deepStrictEqual(await client.names(), ["list_sandboxes", "list_snapshots", "read_file", "list_files"])
+        assert.deepStrictEqual(await client.names(), [
+          "list_sandboxes",
+          "list_snapshots",
+          "list_images",
+          "read_file",
+          "list_files"
+        ])
         assert.deepInclude(await refused(client, "run", { sandboxId, command: "true" }), {
           code: "SCOPE_REQUIRED",
           details: { scope: "sandbox:execute" }

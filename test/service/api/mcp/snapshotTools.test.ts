@@ -44,6 +44,14 @@ describe.skipIf(isOverAFleet)("the tools of snapshots", () => {
           )
           assert.deepStrictEqual(await call("fork_sandbox", forking), fork)
 
+          const rolling = { sandboxId, snapshotId: snapshot.id, idempotencyKey: "three" }
+          const rolled = await call("rollback_sandbox", rolling)
+          assert.deepInclude(rolled, { outcome: "done", reason: null })
+          assert.strictEqual(rolled.sandbox.status, "running")
+          assert.deepInclude(rolled.kept, { sandboxId, status: "ready" })
+          assert.deepStrictEqual(await call("rollback_sandbox", rolling), rolled)
+          await call("delete_snapshot", { snapshotId: rolled.kept.id })
+
           const listed = async (given: object = {}) =>
             (await call("list_snapshots", { ...given })).snapshots.map(({ id }: { id: string }) => id)
           assert.deepStrictEqual(await listed(), [fork.snapshotId, snapshot.id])
@@ -52,6 +60,7 @@ describe.skipIf(isOverAFleet)("the tools of snapshots", () => {
           for (const [name, given] of [
             ["create_snapshot", { sandboxId }],
             ["fork_sandbox", { sandboxId }],
+            ["rollback_sandbox", { sandboxId, snapshotId: snapshot.id }],
             ["delete_snapshot", { snapshotId: snapshot.id }]
           ] as const) {
             const { isError, answer, text } = await stranger.call(name, given)

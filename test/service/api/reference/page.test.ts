@@ -41,7 +41,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the reference", (it) => {
       const policy = String(page.headers["content-security-policy"])
       assert.strictEqual(policy, String(console.headers["content-security-policy"]))
       assert.include(policy, "trusted-types 'none'")
-      assert.notMatch(page.text, /<script|\son\w+=|\sstyle=|<style|javascript:/)
+      assert.notMatch(page.text, /<script|\son[a-z]+=|\sstyle=|<style|javascript:/)
       const links = [...page.text.matchAll(/\s(?:href|src)="([^"]*)"/g)].map(([, link]) => link!)
       assert.isAbove(links.length, 100)
       for (const link of links) assert.match(link, /^(?:#|\/(?!\/))/, "another host")

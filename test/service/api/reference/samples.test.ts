@@ -8,6 +8,7 @@ import { Effect } from "effect"
 import { type Endpoint, endpointsOf } from "../../../../src/api/reference/Document.ts"
 import { skipped } from "../../../support/host/namespace/TestHost.ts"
 import { TestApi } from "../../../support/http/TestApi.ts"
+import { snapshotFile } from "../../../support/snapshot/snapshotFile.ts"
 import { testFolder } from "../../../support/testFolder.ts"
 
 const root = join(import.meta.dirname, "../../../..")
@@ -57,6 +58,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("the samples of the descri
       const all = yield* endpoints(api)
       const folder = yield* testFolder
       for (const name of ["main.py", "src.tar"]) writeFileSync(join(folder, name), "")
+      const snapshot = yield* Effect.promise(() => snapshotFile())
+      writeFileSync(join(folder, "before.atoll"), snapshot)
       const env = { PATH: process.env["PATH"]!, ATOLL_URL: `http://127.0.0.1:${api.port}`, ATOLL_API_KEY: api.key }
       const taken = async (one: Endpoint) => {
         // The last line, which is the status, comes after the answer's body.

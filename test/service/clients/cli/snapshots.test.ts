@@ -1,6 +1,8 @@
 /** `atoll snapshots`, `atoll fork` and `atoll sandbox create --snapshot`, as a customer types them, on simulated machines. */
 import { execFile } from "node:child_process"
-import { resolve } from "node:path"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { scopes } from "../../../../schemas/Access.ts"
@@ -60,6 +62,19 @@ describe.skipIf(isOverAFleet)("the customer's command line", () => {
 
           const made = await atoll("sandbox", "create", "--snapshot", "before", "--json")
           assert.deepInclude(JSON.parse(made.stdout).sandbox, { snapshotId: id, status: "running" })
+          const folder = mkdtempSync(join(tmpdir(), "atoll-cli-"))
+          const file = join(folder, "before.atoll")
+          const exported = await atoll("snapshots", "export", "before", file)
+          assert.deepStrictEqual([exported.code, exported.stderr], [0, ""])
+          assert.match(exported.stdout, new RegExp(`before\\.atoll has ${id} \\(\\d`))
+          const imported = await atoll("snapshots", "import", file, "--name", "again", "--expires", "7d")
+          assert.match(imported.stdout, /^snp_\w{26}\n$/)
+          assert.match((await atoll("snapshots", "show", "again")).stdout, /^sandbox +none: it was imported$/m)
+          assert.strictEqual((await atoll("snapshots", "delete", "again")).code, 0)
+          const noFile = await atoll("snapshots", "import", join(folder, "none"))
+          assert.strictEqual(noFile.code, 1)
+          assert.match(noFile.stderr, /none/)
+          rmSync(folder, { recursive: true })
           const absent = await atoll("sandbox", "create", "--snapshot", "after")
           assert.deepStrictEqual(
             [absent.code, absent.stderr],
@@ -69,7 +84,26 @@ describe.skipIf(isOverAFleet)("the customer's command line", () => {
           assert.deepStrictEqual([removed.code, removed.stdout], [1, `${id} (before) is deleted.\n`])
           assert.match(removed.stderr, /^atoll: after: There is no snapshot "after"/)
           assert.strictEqual((await atoll("snapshots", "list", "-q")).stdout, "")
-          assert.strictEqual((await atoll("snapshots", "list", "-q", "--status", "deleted")).stdout, taken.stdout)
+          const deleted = await atoll("snapshots", "list", "-q", "--status", "deleted")
+          assert.strictEqual(deleted.stdout, imported.stdout + taken.stdout)
+        }),
+      withinMs
+    )
+
+    it.effect(
+      "rolls a Sandbox back: the id of what its files became on stdout, which leads forward again",
+      () =>
+        withCustomer(async (atoll) => {
+          await atoll("sandbox", "create", "--name", "dev")
+          await atoll("snapshots", "create", "dev", "--name", "before")
+          const kept = await atoll("rollback", "dev", "before")
+          assert.deepStrictEqual([kept.code, kept.stderr], [0, ""])
+          assert.match(kept.stdout, /^snp_\w{26}\n$/)
+          const forward = await atoll("rollback", "dev", kept.stdout.trim(), "--no-keep", "--json")
+          const { sandbox, kept: none } = JSON.parse(forward.stdout)
+          assert.deepInclude(sandbox, { status: "running", generation: 3 })
+          assert.isNull(none)
+          assert.strictEqual((await atoll("rollback", "dev", "never")).code, 1)
         }),
       withinMs
     )

@@ -1,4 +1,7 @@
 /** Snapshots, forks and lineage of the TypeScript library, against the real service on simulated machines. */
+import { mkdtemp, readdir, rm, stat, truncate } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { assert, describe, layer } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
 import { Atoll, AtollError, WaitTimeout } from "../../../../clients/typescript/src/index.ts"
@@ -54,6 +57,21 @@ describe.skipIf(isOverAFleet)("the TypeScript library", () => {
             ["creating", "ready", "ready"]
           )
 
+          const folder = await mkdtemp(join(tmpdir(), "atoll-client-"))
+          const file = join(folder, "snapshot")
+          const { bytes } = await snapshot.export(file)
+          assert.strictEqual((await stat(file)).size, bytes)
+          assert.deepStrictEqual(await readdir(folder), ["snapshot"])
+          const imported = await atoll.snapshots.import(file, { name: "copy", idempotencyKey: "two" })
+          assert.deepInclude(imported.record, { status: "ready", sandboxId: null, imported: true, name: "copy" })
+          const again = await atoll.snapshots.import(file, { name: "copy", idempotencyKey: "two" })
+          assert.strictEqual(again.id, imported.id)
+          await imported.delete()
+          await truncate(file, bytes - 30)
+          const cut = await failed(atoll.snapshots.import(file))
+          assert.isTrue(cut instanceof AtollError && cut.is("INVALID_REQUEST"), String(cut))
+          await rm(folder, { recursive: true })
+
           await source.delete()
           const made = await atoll.sandboxes.create({ snapshot })
           assert.deepInclude(made.record, { status: "running", snapshotId: snapshot.id, envNames: ["TOKEN"] })
@@ -71,7 +89,7 @@ describe.skipIf(isOverAFleet)("the TypeScript library", () => {
           const other = await made.snapshot()
           const idsOf = async (filter: Parameters<typeof atoll.snapshots.list>[0]) =>
             (await gathered(atoll.snapshots.list(filter))).map(({ id }) => id)
-          assert.deepStrictEqual(await idsOf({}), [other.id, snapshot.id])
+          assert.deepStrictEqual(await idsOf({}), [other.id, imported.id, snapshot.id])
           assert.deepStrictEqual(await idsOf({ sandboxId: source.id }), [snapshot.id])
           await snapshot.delete()
           assert.strictEqual((await snapshot.refresh()).status, "deleted")
@@ -79,6 +97,24 @@ describe.skipIf(isOverAFleet)("the TypeScript library", () => {
           const thrown = await failed(atoll.sandboxes.create({ snapshot }))
           assert.isTrue(thrown instanceof AtollError && thrown.is("SNAPSHOT_NOT_READY"), String(thrown))
         })
+    )
+
+    it.effect("rolls a Sandbox back, waits until it runs again, and returns what its volume became", () =>
+      withAtoll(async (atoll, api) => {
+        const source = await atoll.sandboxes.create({ name: "source" })
+        const snapshot = await source.snapshot()
+        const kept = await source.rollback(snapshot, { idempotencyKey: "key" })
+        assert.deepInclude(source.record, { status: "running", generation: 2 })
+        assert.deepInclude(kept?.record, { sandboxId: source.id, status: "ready" })
+        assert.strictEqual((await source.rollback(snapshot.id, { idempotencyKey: "key" }))?.id, kept?.id)
+        assert.strictEqual(source.record.generation, 2)
+        await source.stop()
+        assert.isNull(await source.rollback(snapshot, { keep: false }))
+        assert.deepInclude(source.record, { status: "stopped", generation: 3 })
+        api.world.snapshots.delete(snapshot.id)
+        const thrown = await failed(source.rollback(snapshot, { keep: false }))
+        assert.match(String(thrown), /was not rolled back \(SNAPSHOT_MISSING: /)
+      })
     )
 
     it.effect(

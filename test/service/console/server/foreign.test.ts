@@ -47,6 +47,7 @@ const requests: Readonly<Record<string, Request>> = {
   uploadArchive: { ...file, body: Buffer.from("owned"), type: "application/x-tar" },
   downloadArchive: file,
   createPreview: { body: { port: 80 } },
+  rollbackSandbox: { body: { snapshotId: "snp_06a1b2c3d4e5f6g7h8j9kamnpq" } },
   lookUpPreview: { body: { port: 80 } },
   createServiceAccess: access,
   lookUpServiceAccess: access,
@@ -87,6 +88,8 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
         await make("/services", access)
         const { endpointId } = await make("/cooperative-connection", connection)
         const { snapshot } = await make("/snapshots", { body: { name: "kept" } })
+        const pull = { body: { reference: "registry.test/tools:1" } }
+        const { image } = (await send("POST", "/api/v2/images", askOf(pull))).json
         const { processes } = (await send("GET", `${at}/processes`)).json
         const { key } = (await owner.console("POST", "/keys", { scopes: ["sandbox:read"] })).json
         const own = (await newKey(scopes, person.accountName)).secret
@@ -96,6 +99,7 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
           "workspaces/:id": workspaceId,
           "sandboxes/:id": id,
           "snapshots/:id": snapshot.id,
+          "images/:id": image.id,
           "keys/:id": key.id,
           "sessions/:id": session.id,
           ":operationId": operationId,

@@ -32,7 +32,7 @@ layer(backupFolderApi(), { excludeTestServices: true })("backups in the operator
         assert.strictEqual(done.lastRun!.state, "done", done.lastRun!.said!)
         assert.match(
           done.lastRun!.said!,
-          new RegExp(`${name} has \\d+ rows and 0 volumes in 1 MiB, and was verified\\.$`)
+          new RegExp(`${name} has \\d+ rows, 0 volumes and 0 snapshots in 1 MiB, and was verified\\.$`)
         )
         assert.lengthOf(done.backups, 1)
         assert.isNotNull(done.backups[0]!.verifiedAt)

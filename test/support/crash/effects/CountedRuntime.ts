@@ -3,7 +3,7 @@ import { Effect, Stream } from "effect"
 import { simulatedRuntime } from "../../../../src/host/simulated/SimulatedRuntime.ts"
 import type { SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts"
 import type { Guest, GuestFiles, GuestProcesses } from "../../../../src/runtime/Guest.ts"
-import type { Runtime, Snapshots } from "../../../../src/runtime/Runtime.ts"
+import type { Images, Runtime, Snapshots } from "../../../../src/runtime/Runtime.ts"
 import { type ModelVolumes, modelFiles } from "./ModelVolumes.ts"
 
 /** Goes on, or never does. */
@@ -61,11 +61,26 @@ const countedSnapshots = (snapshots: Snapshots, volumes: ModelVolumes, pass: Pas
         Effect.sync(() => volumes.capture(snapshotId, sandboxId))
       )
     ),
+  restore: (snapshotId, sandboxId, generation) =>
+    around(
+      pass,
+      "restore"
+    )(
+      Effect.tap(snapshots.restore(snapshotId, sandboxId, generation), () =>
+        Effect.sync(() => volumes.restore(sandboxId, snapshotId, generation))
+      )
+    ),
   remove: (snapshotId, hostId) =>
     around(
       pass,
       "removal of an image"
     )(Effect.tap(snapshots.remove(snapshotId, hostId), () => Effect.sync(() => volumes.forgetImage(snapshotId))))
+})
+
+const countedImages = (images: Images, pass: Pass): Images => ({
+  ...images,
+  pull: (source) => around(pass, "pull")(images.pull(source)),
+  remove: (digest) => around(pass, "removal of a root")(images.remove(digest))
 })
 
 export const countedRuntime = (world: SimulatedWorld, volumes: ModelVolumes, pass: Pass): Runtime["Service"] => {
@@ -84,6 +99,7 @@ export const countedRuntime = (world: SimulatedWorld, volumes: ModelVolumes, pas
         )
       ),
     snapshots: countedSnapshots(runtime.snapshots, volumes, pass),
+    images: countedImages(runtime.images, pass),
     stop: (sandboxId, generation) => around(pass, "stop")(runtime.stop(sandboxId, generation)),
     destroy: (sandboxId) =>
       around(

@@ -18,6 +18,7 @@ export class Credentials {
     const id = idIn(answer)
     if (id !== null) this.ids.set(name, id)
     for (const [index, child] of (json?.sandboxes ?? []).entries()) this.ids.set(`${name}Sandbox${index}`, child.id)
+    if (typeof json?.kept?.id === "string") this.ids.set(`${name}Kept`, json.kept.id)
     const code = /#\w+=(.+)$/.exec(json?.link ?? "")?.[1]
     if (code !== undefined) this.ids.set(`${name}Code`, code)
     if (typeof json?.secret === "string") this.#headers.set(name, bearer(json.secret))
@@ -41,6 +42,7 @@ const bearer = (key: string): Headers => ({ authorization: `Bearer ${key}` })
 const idIn = ({ json }: Answer): string | null =>
   json?.sandbox?.id ??
   json?.snapshot?.id ??
+  json?.image?.id ??
   json?.operation?.id ??
   json?.workspace?.id ??
   json?.preview?.id ??

@@ -21,6 +21,9 @@ export class ModelVolumes {
   /** By the ids of their snapshots. */
   readonly #images = new Map<string, FileModel>()
 
+  /** The generation after which each volume was replaced last. */
+  readonly #restored = new Map<string, number>()
+
   of(sandboxId: string): FileModel {
     const model = this.#models.get(sandboxId) ?? new FileModel(root)
     this.#models.set(sandboxId, model)
@@ -40,6 +43,14 @@ export class ModelVolumes {
   make(sandboxId: string, snapshotId: string): void {
     const image = this.#images.get(snapshotId)
     if (!this.#models.has(sandboxId) && image !== undefined) this.#models.set(sandboxId, image.copy())
+  }
+
+  /** The volume of a Sandbox that had one: once after each generation. */
+  restore(sandboxId: string, snapshotId: string, generation: number): void {
+    const image = this.#images.get(snapshotId)
+    if (image === undefined || (this.#restored.get(sandboxId) ?? 0) >= generation) return
+    this.#restored.set(sandboxId, generation)
+    this.#models.set(sandboxId, image.copy())
   }
 
   forgetImage(snapshotId: string): void {

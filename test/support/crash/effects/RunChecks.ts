@@ -41,7 +41,7 @@ const lastingOf = ({ json }: Answer): string =>
     json?.microUsd,
     json?.refused,
     json?.sandboxes?.map(({ id }: { readonly id: string }) => id),
-    ...["sandbox", "operation", "workspace", "preview", "snapshot"].map((kind) =>
+    ...["sandbox", "operation", "workspace", "preview", "snapshot", "image"].map((kind) =>
       lasting.map((field) => (json?.[kind] as Readonly<Record<string, unknown>> | undefined)?.[field])
     )
   ])
@@ -72,7 +72,7 @@ export class RunChecks {
   /** An answer arrived at a client, a refusal included. */
   told(requestId: string, step: AskStep, name: string, { status, json }: Answer): void {
     this.#told.push({ requestId, step, name, status })
-    for (const one of [json?.sandbox, json?.operation, json?.snapshot, ...(json?.sandboxes ?? [])]) {
+    for (const one of [json?.sandbox, json?.operation, json?.snapshot, json?.image, ...(json?.sandboxes ?? [])]) {
       if (one !== undefined && status < 300) this.#states.add(`${one.id} ${one.status}`)
     }
   }
@@ -137,7 +137,7 @@ export class RunChecks {
       // A host is attended for as long as it is there.
       if (pending.length > 0 && kind !== "host")
         this.faults.push(`${kind} ${id} is ${state} and still has ${pending.map(({ type }) => type)}`)
-      if (["sandbox", "snapshot"].includes(kind) && state !== "deleted")
+      if (["sandbox", "snapshot", "image"].includes(kind) && state !== "deleted")
         this.faults.push(`${id} was deleted and is ${state}`)
     }
     for (const id of this.#hostHas()) this.faults.push(`${id} is deleted, and the host has it`)

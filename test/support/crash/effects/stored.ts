@@ -68,6 +68,7 @@ const wordsOf = ({ kind, state, context, pending, argv }: StoredActor): string =
           metadata: context.metadata,
           lifetime: context.lifetime,
           isCopy: context.snapshotId !== null,
+          root: context.image?.reference,
           reason: context.reason?.code
         }
       : kind === "operation"
@@ -88,7 +89,15 @@ const wordsOf = ({ kind, state, context, pending, argv }: StoredActor): string =
               wasReady: context.readyAt !== null,
               reason: context.statusReason?.code
             }
-          : { port: context.port, generation: context.generation }
+          : kind === "image"
+            ? {
+                name: context.name,
+                reference: context.reference,
+                hasPassword: context.credentials !== null,
+                wasReady: context.readyAt !== null,
+                reason: context.statusReason?.code
+              }
+            : { port: context.port, generation: context.generation }
   return `${kind} ${state} ${JSON.stringify(facts)} pending ${JSON.stringify(waits)}`
 }
 
@@ -119,7 +128,8 @@ export const endOf = (world: SimulatedWorld, volumes: ModelVolumes, told: Readon
       ...[...texts].map(([name, text]) => `output of ${name}: ${text}`),
       ...(yield* workspaces).map(({ name }) => `workspace ${name}`),
       ...(yield* keys).map(
-        ({ kind, key }) => `key ${kind.replace(/:.*/, "")} ${key.replace(/snp_\w+/, "of a snapshot")}`
+        ({ kind, key }) =>
+          `key ${kind.replace(/:.*/, "")} ${key.replace(/snp_\w+/, "of a snapshot").replace(/^unnamed .+/, "unnamed")}`
       ),
       ...[...world.machines.values()].map(
         ({ spec, state }) => `machine of ${nameOf(spec.sandboxId)} ${state} in generation ${spec.generation}`
@@ -127,6 +137,7 @@ export const endOf = (world: SimulatedWorld, volumes: ModelVolumes, told: Readon
       ...[...world.volumes].map((id) => `volume of ${nameOf(id)}`),
       ...[...world.origins.keys()].map((id) => `volume of ${nameOf(id)} made of a snapshot`),
       ...[...world.snapshots].map(([id, sandboxId]) => `image ${nameOf(id)} of ${nameOf(sandboxId)}`),
+      ...[...world.images].map((digest) => `root ${digest}`),
       ...volumes.files.map(([id, file]) => `file of ${nameOf(id)}: ${file}`),
       ...(yield* peopleLines(told))
     ].sort()
@@ -191,6 +202,7 @@ const cleared = [
     "executions",
     "sandbox_envs",
     "sandbox_origins",
+    "sandbox_rollbacks",
     "sandbox_uses",
     "usage_hours",
     "audit_events",

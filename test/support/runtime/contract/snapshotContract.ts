@@ -1,7 +1,8 @@
 /** The contract of a driver about snapshots, for any driver whose guests run real commands. */
+import { Readable } from "node:stream"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber, type Layer } from "effect"
-import { Runtime, type SandboxSpec } from "../../../../src/runtime/Runtime.ts"
+import { type ImagePiece, Runtime, type SandboxSpec } from "../../../../src/runtime/Runtime.ts"
 import { eventually, output } from "./commands.ts"
 import { sandboxSpec } from "./sandboxSpec.ts"
 
@@ -161,6 +162,44 @@ export const snapshotContract = (
     )
 
     test(
+      "a volume is replaced by a snapshot's, once after each generation, and boots with the files of then as its own",
+      Effect.gen(function* () {
+        const driver = yield* Runtime
+        yield* output(yield* booted("other"), "echo other > file; chmod 600 file")
+        yield* driver.snapshots.capture("of-other", "other")
+        const guest = yield* booted("source")
+        yield* output(guest, "echo then > file")
+        yield* driver.snapshots.capture("then", "source")
+        yield* output(guest, "echo now > file; touch later")
+        expect(yield* Effect.flip(driver.snapshots.restore("then", "source", 1))).toMatchObject({
+          _tag: "RuntimeUnavailable"
+        })
+        yield* driver.stop("source", 1)
+        expect(yield* Effect.flip(driver.snapshots.restore("none", "source", 1))).toMatchObject({
+          code: "SNAPSHOT_MISSING"
+        })
+        expect(yield* Effect.flip(driver.snapshots.restore("then", "never", 1))).toMatchObject({
+          code: "VOLUME_MISSING"
+        })
+        yield* driver.snapshots.restore("then", "source", 1)
+        const again = yield* booted("source", { generation: 2, volumeBytes: 96 * MiB })
+        expect(yield* output(again, "cat file; ls; echo second > file")).toBe("then\nfile")
+        // A late repetition changes nothing.
+        yield* driver.snapshots.restore("then", "source", 1)
+        yield* driver.stop("source", 2)
+        yield* driver.snapshots.restore("then", "source", 1)
+        expect(yield* output(yield* booted("source", { generation: 3 }), "cat file")).toBe("second")
+        yield* driver.stop("source", 3)
+        yield* driver.snapshots.restore("of-other", "source", 3)
+        yield* driver.snapshots.remove("of-other", null)
+        const third = yield* booted("source", { generation: 4 })
+        expect(yield* output(third, "cat file; echo more >> file; cat file; find . ! -user $(id -u) | wc -l")).toBe(
+          "other\nother\nmore\n0"
+        )
+      })
+    )
+
+    test(
       "an image takes as much of the disk as was written, and not its size",
       Effect.gen(function* () {
         const driver = yield* Runtime
@@ -175,6 +214,56 @@ export const snapshotContract = (
         if (volumeBytes !== null) expect(volumeBytes).toBeLessThan(64 * MiB)
       })
     )
+
+    if (hostId === null)
+      test(
+        "an image that leaves the host and comes back makes Sandboxes with the same files; one that is damaged is refused",
+        Effect.gen(function* () {
+          const driver = yield* Runtime
+          const source = yield* booted("source")
+          const sum = yield* output(
+            source,
+            "mkdir a; head -c 3000000 /dev/urandom > a/bytes; ln -s a/bytes link; chmod 640 a/bytes; sha256sum < link"
+          )
+          yield* driver.snapshots.capture("one", "source")
+          const image = yield* driver.snapshots.read("one", null)
+          const pieces: Array<ImagePiece> = []
+          yield* Effect.promise(async () => {
+            for await (const piece of image.pieces) pieces.push(piece)
+          })
+          const kept = pieces.reduce((sum, { bytes }) => sum + bytes.length, 0)
+          expect(kept).toBeGreaterThan(3_000_000)
+          expect(kept).toBeLessThan(32 * MiB)
+          yield* driver.snapshots.receive("two", { ...image, pieces: Readable.from(pieces) })
+          // Until its snapshot is inserted, no reconciler sees it.
+          expect(yield* driver.snapshots.inventory).toEqual(["one"])
+          const accepted = yield* driver.snapshots.accept("two", null)
+          expect(accepted).toMatchObject({ sizeBytes: 64 * MiB, pausedMs: 0 })
+          expect(yield* driver.snapshots.accept("two", null)).toEqual(accepted)
+          yield* driver.destroy("source")
+          yield* driver.snapshots.remove("one", null)
+          const child = yield* booted("child", { snapshotId: "two" })
+          expect(yield* output(child, "sha256sum < link; find . ! -user $(id -u); stat -c %a a/bytes")).toBe(
+            `${sum}\n640`
+          )
+          const damaged = pieces.map(({ offset, bytes }) => ({ offset, bytes: bytes.toReversed() }))
+          yield* driver.snapshots.receive("bad", { ...image, pieces: Readable.from(damaged) })
+          const refused = yield* Effect.flip(driver.snapshots.accept("bad", null))
+          expect(refused).toMatchObject({ _tag: "RuntimeRefused", code: "SNAPSHOT_UNUSABLE" })
+          const missing = yield* Effect.flip(driver.provision(sandboxSpec("other", { snapshotId: "bad" })))
+          expect(missing).toMatchObject({ code: "SNAPSHOT_MISSING" })
+          yield* driver.snapshots.remove("bad", null)
+          const broken = Readable.from(
+            (async function* () {
+              yield pieces[0]!
+              throw new Error("broken off")
+            })()
+          )
+          yield* Effect.flip(driver.snapshots.receive("half", { ...image, pieces: broken }))
+          expect(yield* Effect.flip(driver.snapshots.accept("half", null))).toMatchObject({ code: "SNAPSHOT_MISSING" })
+          expect(yield* driver.snapshots.inventory).toEqual(["two"])
+        })
+      )
 
     test(
       "a Sandbox without a volume, or from a snapshot that is not here, is refused and leaves nothing",

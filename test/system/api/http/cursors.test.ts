@@ -17,6 +17,7 @@ import { untilFound } from "../../../support/until.ts"
 const filters: Readonly<Record<string, ReadonlyArray<string>>> = {
   "/api/v2/sandboxes": ["&status=running,stopped&metadata.a=1&metadata.b=2", "&status=running", "&metadata.a=1"],
   "/api/v2/snapshots": ["&status=ready"],
+  "/api/v2/images": ["&name=tools"],
   "/api/v2/usage/audit": ["&action=execute", "&from=2020-01-01T00:00:00Z"]
 }
 
@@ -69,6 +70,7 @@ layer(TestApi.layer({ ATOLL_VOLUME_BYTES: "67108864" }), { excludeTestServices: 
             readonly id: string
             readonly operationIds: ReadonlyArray<string>
             readonly snapshotId: string
+            readonly imageId: string
           }> = []
           for (let count = 0; count < 2; count++) {
             const asked = { workspaceId: workspace.id, metadata: { a: "1", b: "2" } }
@@ -88,7 +90,13 @@ layer(TestApi.layer({ ATOLL_VOLUME_BYTES: "67108864" }), { excludeTestServices: 
               await made("POST", "/sandboxes?wait=running", { workspaceId: workspace.id, snapshotId: snapshot.id })
               snapshotIds.push(snapshot.id)
             }
-            sandboxes.push({ id, operationIds, snapshotId: snapshotIds[0]! })
+            const imageIds: Array<string> = []
+            for (let times = 0; times < 2; times++) {
+              const { image } = await made("POST", "/images", { reference: "registry.test/tools:1", name: "tools" })
+              await untilFound(() => made("GET", `/images/${image.id}`).then((it) => it.image.status === "ready"))
+              imageIds.push(image.id)
+            }
+            sandboxes.push({ id, operationIds, snapshotId: snapshotIds[0]!, imageId: imageIds[0]! })
           }
           await Effect.runPromise(
             Effect.orDie(sql`
@@ -109,9 +117,10 @@ layer(TestApi.layer({ ATOLL_VOLUME_BYTES: "67108864" }), { excludeTestServices: 
         const placesOf = (template: string): ReadonlyArray<Place> =>
           tenants.flatMap(({ key, accountId, sandboxes }) => {
             const all = template.includes("{id}") ? sandboxes : sandboxes.slice(0, 1)
-            const concrete = all.flatMap(({ id, operationIds, snapshotId }) => {
+            const concrete = all.flatMap(({ id, operationIds, snapshotId, imageId }) => {
               const of = template.includes("{operationId}") ? operationIds : operationIds.slice(0, 1)
-              const its = template.startsWith("/api/v2/snapshots/") ? snapshotId : id
+              const ofOthers = template.startsWith("/api/v2/images/") ? imageId : id
+              const its = template.startsWith("/api/v2/snapshots/") ? snapshotId : ofOthers
               return of.map((operationId) => template.replace("{id}", its).replace("{operationId}", operationId))
             })
             return concrete.flatMap((path) =>

@@ -5,9 +5,11 @@ import { Context, Effect, Fiber, Layer } from "effect"
 import { HttpApi } from "effect/http-api"
 import { ReadOnly, scopes } from "../../../../schemas/Access.ts"
 import { Api } from "../../../../schemas/Api.ts"
+import { snapshotMediaType } from "../../../../schemas/SnapshotFile.ts"
 import { CutDatabase } from "../../../support/CutDatabase.ts"
 import { hang } from "../../../support/http/commands.ts"
 import { type Answer, type Ask, TestApi } from "../../../support/http/TestApi.ts"
+import { snapshotFile } from "../../../support/snapshot/snapshotFile.ts"
 
 type Call = readonly [method: string, path: string, ask?: Ask]
 
@@ -32,6 +34,13 @@ const newSnapshot = async (sandbox: string, send: Tenant["send"]): Promise<strin
   return id
 }
 
+/** The same of an image. */
+const newImage = async (send: Tenant["send"]): Promise<string> => {
+  const { id } = (await send("POST", "/api/v2/images", { body: { reference: "registry.test/tools:1" } })).json.image
+  while ((await send("GET", `/api/v2/images/${id}`)).json.image.status !== "ready");
+  return id
+}
+
 /** By the operation's id in the OpenAPI description: what the database commits. */
 const committed: Readonly<Record<string, Change>> = {
   createWorkspace: () => ["POST", "/workspaces", { body: { name: "new" }, headers: keyed() }],
@@ -50,7 +59,19 @@ const committed: Readonly<Record<string, Change>> = {
     { body: { name: "other" } }
   ],
   deleteSnapshot: async (sandbox, { send }) => ["DELETE", `/snapshots/${await newSnapshot(sandbox, send)}`],
+  rollbackSandbox: async (sandbox, { send }) => {
+    const snapshotId = await newSnapshot(sandbox, send)
+    while ((await send("GET", `/api/v2/snapshots/${snapshotId}`)).json.snapshot.status !== "ready");
+    return ["POST", `${sandbox}/rollback`, { body: { snapshotId, keep: false }, headers: keyed() }]
+  },
+  importSnapshot: async (_sandbox, { workspaceId }) => [
+    "POST",
+    `/snapshots?workspaceId=${workspaceId}`,
+    { body: await snapshotFile(), headers: { ...keyed(), "content-type": snapshotMediaType } }
+  ],
   forkSandbox: (sandbox) => ["POST", `${sandbox}/fork`, { body: {}, headers: keyed() }],
+  pullImage: () => ["POST", "/images", { body: { reference: "registry.test/tools:1" }, headers: keyed() }],
+  deleteImage: async (_sandbox, { send }) => ["DELETE", `/images/${await newImage(send)}`],
   stopSandbox: (sandbox) => ["POST", `${sandbox}/stop`],
   startSandbox: async (sandbox, { send }) => {
     await send("POST", `/api/v2${sandbox}/stop`)

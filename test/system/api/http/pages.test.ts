@@ -75,9 +75,16 @@ const withTenant = (
     })
   )
 
-layer(TestApi.layer({ ATOLL_SANDBOXES_PER_ACCOUNT: "500", ATOLL_VOLUME_BYTES: "67108864" }), {
-  excludeTestServices: true
-})("pages", (it) => {
+layer(
+  TestApi.layer({
+    ATOLL_SANDBOXES_PER_ACCOUNT: "500",
+    ATOLL_IMAGES_PER_ACCOUNT: "500",
+    ATOLL_VOLUME_BYTES: "67108864"
+  }),
+  {
+    excludeTestServices: true
+  }
+)("pages", (it) => {
   it.effect("of every list add up to it, for every page size", () =>
     withTenant(async ({ accountId, send }, api, sql) => {
       const made = async (call: ReturnType<typeof send>) => {
@@ -104,6 +111,11 @@ layer(TestApi.layer({ ATOLL_SANDBOXES_PER_ACCOUNT: "500", ATOLL_VOLUME_BYTES: "6
       const snapshotId = await snap()
       for (let count = 0; count < 4; count++) await snap()
       await untilFound(async () => (await made(send("GET", `/snapshots/${snapshotId}`))).snapshot.status === "ready")
+      const pullOne = async (): Promise<string> =>
+        (await made(send("POST", "/images", { reference: "registry.test/tools:1" }))).image.id
+      const imageId = await pullOne()
+      for (let count = 0; count < 4; count++) await pullOne()
+      await untilFound(async () => (await made(send("GET", `/images/${imageId}`))).image.status === "ready")
       const copy = () => made(send("POST", "/sandboxes", { workspaceId: workspace.id, snapshotId }))
       for (let count = 0; count < 5; count++) await copy()
       // Nothing is charged, so no posting comes between.
@@ -132,7 +144,7 @@ layer(TestApi.layer({ ATOLL_SANDBOXES_PER_ACCOUNT: "500", ATOLL_VOLUME_BYTES: "6
             select 'sva_' || lpad(n::text, 8, '0'), 1, n, '{"type": "X"}'::jsonb, null, 'expired', '[]'::jsonb, 'test', ''
             from generate_series(1, 9) n`
       )
-      for (const kind of ["sandbox", "operation", "snapshot"]) {
+      for (const kind of ["sandbox", "operation", "snapshot", "image"]) {
         await sql(
           (
             sql
@@ -208,6 +220,22 @@ layer(TestApi.layer({ ATOLL_SANDBOXES_PER_ACCOUNT: "500", ATOLL_VOLUME_BYTES: "6
           idOf: (entry) => String(entry.revision),
           least: 2,
           appear: () => made(send("PATCH", `/snapshots/${snapshotId}`, { name: randomUUID() }))
+        },
+        {
+          template: "/api/v2/images",
+          path: "/images",
+          entries: "images",
+          idOf: (entry) => entry.id,
+          least: 5,
+          appear: pullOne
+        },
+        {
+          template: "/api/v2/images/{id}/transitions",
+          path: `/images/${imageId}/transitions`,
+          entries: "transitions",
+          idOf: (entry) => String(entry.revision),
+          least: 2,
+          appear: async () => {}
         },
         {
           template: "/api/v2/sandboxes/{id}/lineage",

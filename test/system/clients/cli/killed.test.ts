@@ -25,6 +25,7 @@ import { testFolder } from "../../../support/testFolder.ts"
 import { untilFound } from "../../../support/until.ts"
 import { type HeldProxy, type Hold, heldProxy } from "../HeldProxy.ts"
 import { customerAt, type Ended, type Started } from "./Customer.ts"
+import { imageCases } from "./imageCases.ts"
 import {
   type Asked,
   besides,
@@ -218,6 +219,7 @@ const cases: Readonly<Record<string, Case>> = {
   }),
 
   ...snapshotCases,
+  ...imageCases,
 
   ...lostAndUnheard("run", requested("POST", "/operations"), async ({ begin, mark, restart, sandbox }, hold) => {
     const script = `echo once >> ${mark}; ${counting(mark)}; exit 3`

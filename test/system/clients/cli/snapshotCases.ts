@@ -1,4 +1,6 @@
 /** The commands of snapshots and forks, for `killed.test.ts`. */
+import { readdirSync } from "node:fs"
+import { join } from "node:path"
 import { assert } from "@effect/vitest"
 import { untilFound } from "../../../support/until.ts"
 import { type Case, gathered, isDone, lostAndUnheard, marked, requested } from "./killedCase.ts"
@@ -14,6 +16,19 @@ export const snapshotCases: Readonly<Record<string, Case>> = {
       [[id, "running"]]
     )
     await made[0]!.delete()
+  }),
+  // Not of the Sandbox that the other commands use: it ends what runs.
+  ...lostAndUnheard("rollback", requested("POST", "/rollback"), async ({ another, begin, mark, restart }, hold) => {
+    const own = await another()
+    const snapshot = await own.snapshot({ name: mark })
+    const { generation } = (await own.refresh()).record
+    const command = await begin(["rollback", own.id, snapshot.id, "--no-keep"], hold)
+    await restart()
+    assert.strictEqual(isDone(await command.ended).trim(), "")
+    const { record } = await own.refresh()
+    assert.deepStrictEqual([record.status, record.generation], ["running", generation + 1])
+    await own.delete()
+    await snapshot.delete()
   }),
   ...lostAndUnheard(
     "snapshots create",
@@ -45,6 +60,40 @@ export const snapshotCases: Readonly<Record<string, Case>> = {
     assert.include(JSON.parse(isDone(await command.ended)).snapshot, { id: snapshot.id, name: mark })
     await snapshot.delete()
   },
+  "snapshots export": async ({ begin, folder, mark, restart, sandbox }) => {
+    const snapshot = await sandbox.snapshot({ name: mark })
+    const file = join(folder, "snapshot")
+    const command = await begin(["snapshots", "export", snapshot.id, file], {
+      line: /^GET \/api\/v2\/snapshots\/snp_\w+\/content/
+    })
+    await restart()
+    assert.include(isDone(await command.ended), `${file} has ${snapshot.id}`)
+    // Nothing is beside it.
+    assert.deepStrictEqual(
+      readdirSync(folder).filter((name) => name.startsWith("snapshot")),
+      ["snapshot"]
+    )
+    await snapshot.delete()
+  },
+  ...lostAndUnheard(
+    "snapshots import",
+    /^POST \/api\/v2\/snapshots\?/,
+    async ({ atoll, begin, folder, mark, restart, sandbox }, hold) => {
+      const snapshot = await sandbox.snapshot()
+      const file = join(folder, "snapshot")
+      await snapshot.export(file)
+      await snapshot.delete()
+      const command = await begin(["snapshots", "import", file, "--name", mark], hold)
+      await restart()
+      const id = isDone(await command.ended).trim()
+      const made = (await gathered(atoll.snapshots.list())).filter(({ record }) => record.name === mark)
+      assert.deepStrictEqual(
+        made.map((one) => [one.id, one.status]),
+        [[id, "ready"]]
+      )
+      await made[0]!.delete()
+    }
+  ),
   ...lostAndUnheard(
     "snapshots delete",
     /^DELETE \/api\/v2\/snapshots\/snp_/,

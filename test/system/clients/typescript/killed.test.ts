@@ -24,6 +24,7 @@ import {
 import { type CuttingProxy, cuttingProxy } from "../../../support/clients/CuttingProxy.ts"
 import { ServiceProcess } from "../../../support/crash/ServiceProcess.ts"
 import { skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
+import { imageCases } from "./imageCases.ts"
 import { previewCases } from "./previewCases.ts"
 import { publicMethods } from "./publicMethods.ts"
 import { snapshotCases } from "./snapshotCases.ts"
@@ -400,6 +401,7 @@ const cases: Readonly<Record<string, (world: World) => Promise<void>>> = {
 
   ...previewCases,
   ...snapshotCases,
+  ...imageCases,
   "Previews.open": async ({ sandbox, now }) => {
     await now()
     await doneOrUnknown(sandbox.previews.open(4000))

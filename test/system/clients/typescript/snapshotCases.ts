@@ -1,4 +1,7 @@
 /** The cases of killed.test.ts for snapshots and forks. */
+import { mkdtempSync, rmSync, statSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
 import { assert } from "vitest"
 import {
   type Atoll,
@@ -64,6 +67,32 @@ export const snapshotCases: Readonly<Record<string, (world: World) => Promise<vo
   "Snapshots.list": same(async (snapshot, { atoll }) =>
     (await gathered(atoll.snapshots.list())).some(({ id }) => id === snapshot.id)
   ),
+  "Snapshot.export": async ({ sandbox, now }) => {
+    const snapshot = await sandbox.snapshot()
+    const file = join(mkdtempSync(join(tmpdir(), "atoll-killed-")), "snapshot")
+    await now()
+    const { bytes } = await snapshot.export(file)
+    assert.strictEqual(statSync(file).size, bytes)
+    rmSync(dirname(file), { recursive: true })
+    await snapshot.delete()
+  },
+  "Snapshots.import": async ({ atoll, sandbox, round, now }) => {
+    const snapshot = await sandbox.snapshot()
+    const file = join(mkdtempSync(join(tmpdir(), "atoll-killed-")), "snapshot")
+    await snapshot.export(file)
+    await snapshot.delete()
+    const name = `imported-${round}`
+    await now()
+    const made = await atoll.snapshots.import(file, { name })
+    assert.strictEqual(made.status, "ready")
+    const all = (await gathered(atoll.snapshots.list())).filter(({ record }) => record.name === name)
+    assert.deepStrictEqual(
+      all.map(({ id }) => id),
+      [made.id]
+    )
+    rmSync(dirname(file), { recursive: true })
+    await made.delete()
+  },
   "Snapshot.refresh": same(async (snapshot) => (await snapshot.refresh()).record),
   "Snapshot.untilReady": async ({ sandbox, now }) => {
     const snapshot = await sandbox.snapshot({ untilReady: false })

@@ -1,6 +1,6 @@
 /**
- * A service that is killed at an effect of a sleep or a waking, on a real machine: the machine goes on, or sleeps with
- * its memory whole. At which effects: `KillRounds.ts`.
+ * A service that is killed at an effect of a sleep, a waking, a snapshot with memory or a start of that, on a real
+ * machine: the machine goes on, or sleeps with its memory whole. At which effects: `KillRounds.ts`.
  */
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
@@ -13,16 +13,17 @@ import { eventually, output, shell } from "../../../support/runtime/contract/com
 import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
 import { untilKilled } from "../../../support/untilKilled.ts"
 
-const everyNth = 8
-const actions = ["suspend", "wake"] as const
+const everyNth = 12
+const steps = { suspend: 8, wake: 8, capture: everyNth, fork: everyNth }
+const actions = ["suspend", "wake", "capture", "fork"] as const
 
 /** Its effects, if it was not killed; else null. */
-const actedOn = (folder: string, action: "suspend" | "wake", killAt: number) =>
+const actedOn = (folder: string, action: (typeof actions)[number], killAt: number) =>
   Effect.promise(() => untilKilled(join(import.meta.dirname, "fixtures/killedAt.ts"), [folder, action, String(killAt)]))
 
 describe.skipIf(unusable !== null)("a service that is killed", () => {
   it.live(
-    "at any effect of a sleep or a waking leaves a machine that goes on with its memory",
+    "at any effect of a sleep, a waking or a snapshot with memory leaves a machine that goes on with its memory",
     (context) =>
       Effect.gen(function* () {
         const folder = yield* scopedFolder
@@ -49,6 +50,23 @@ describe.skipIf(unusable !== null)("a service that is killed", () => {
             })
           )
 
+        const take = on(Effect.flatMap(Runtime, (driver) => driver.snapshots.capture("snap", "held", true)))
+        /** A later service makes it again, or finds it: with the memory of its snapshot, and its own name. */
+        const isForked = (what: string, before: number) =>
+          on(
+            Effect.gen(function* () {
+              const driver = yield* Runtime
+              yield* driver.provision(sandboxSpec("child", { snapshotId: "snap" }))
+              const guest = yield* driver.guest("child", 1)
+              const [count, name] = (yield* output(guest, "cat /dev/shm/count; hostname")).split("\n")
+              assert.isAtLeast(Number(count), before, what)
+              assert.strictEqual(name, "child", what)
+              yield* driver.destroy("child")
+            })
+          )
+        const forget = on(Effect.flatMap(Runtime, (driver) => driver.snapshots.remove("snap", null)))
+        const images = () => readdirSync(`${folder}/runtime/qemu/.snapshots`)
+
         yield* Effect.gen(function* () {
           let count = yield* on(
             Effect.gen(function* () {
@@ -69,19 +87,26 @@ describe.skipIf(unusable !== null)("a service that is killed", () => {
           )
           const before = files()
           const rounds = new KillRounds(everyNth)
-          const places = rounds.places(actions)
+          const places = rounds.places(actions, (action) => steps[action])
           let effects: number | null = null
           for (let next = places.next(effects); !next.done; next = places.next(effects)) {
             const { action, at } = next.value
             if (action === "wake") yield* on(Effect.flatMap(Runtime, (driver) => driver.suspend("held", 1)))
+            if (action === "fork") yield* take
             effects = yield* actedOn(folder, action, at)
-            count = yield* goesOn(`${action}, killed at ${at}`, count)
+            const what = `${action}, killed at ${at}`
+            if (action === "fork") yield* isForked(what, count)
+            count = yield* goesOn(what, count)
+            if (action === "capture" || action === "fork") {
+              yield* forget
+              assert.deepStrictEqual(images(), [], what)
+            }
             assert.deepStrictEqual(files(), before)
             if (effects !== null) assert.isAbove(effects, 8)
             rounds.note(context, actions)
           }
           rounds.note(context, actions)
-          console.log(`${rounds.kills} kills of a service in a sleep or a waking, seed ${rounds.seed}`)
+          console.log(`${rounds.kills} kills of a service that moves memory, seed ${rounds.seed}`)
           assert.isAtLeast(rounds.kills, rounds.killsMin)
         }).pipe(Effect.ensuring(Effect.orDie(on(Effect.flatMap(Runtime, destroyAll)))))
       }).pipe(Effect.scoped),

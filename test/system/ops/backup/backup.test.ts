@@ -1,7 +1,7 @@
 /** A backup of a service with running Sandboxes, and its restore beside the original. */
 import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
-import { realpathSync, statSync, writeFileSync } from "node:fs"
+import { readFileSync, realpathSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -14,6 +14,7 @@ import { Browser } from "../../../support/console/server/Browser.ts"
 import { isRoot, skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
 import { serviceIn } from "../../../support/ServiceIn.ts"
 import { testFolder } from "../../../support/testFolder.ts"
+import { untilSeen } from "../../../support/until.ts"
 
 const why = unusable ?? (isRoot ? null : "volumes are plain folders without root")
 
@@ -52,11 +53,23 @@ describe.skipIf(skipped(why))("atoll backup and restore", () => {
         // Writes all the time.
         yield* run(running, "(while :; do echo x >> /workspace/log; done) > /dev/null 2>&1 & sleep 0.2")
 
+        const taking = (yield* ask("POST", `/sandboxes/${stopped}/snapshots`, { name: "kept" })).json.snapshot.id
+        const snapshot = yield* Effect.promise(() =>
+          untilSeen(
+            () => send("GET", `/api/v2/snapshots/${taking}`),
+            ({ json }) => json.snapshot.status === "ready"
+          )
+        )
+        const imageOf = (dir: string) => join(dir, "runtime/namespace/.snapshots", `${taking}.img`)
+        const digestOf = (dir: string) =>
+          createHash("sha256")
+            .update(readFileSync(imageOf(dir)))
+            .digest("hex")
         const taken = yield* original.atoll("backup", archive, "--json")
         // A progress line now and then, if it is slow.
         assert.match(taken.stderr, /^(atoll: (volumes|database): \d+ MiB of \d+ MiB\n)*$/)
         assert.strictEqual(taken.code, 0)
-        assert.deepInclude(JSON.parse(taken.stdout), { volumes: 2, unheld: [] })
+        assert.deepInclude(JSON.parse(taken.stdout), { volumes: 2, snapshots: 1, unheld: [] })
         assert.isBelow(statSync(archive).size, 4 * 1024 ** 2)
         // The state after a kill of the backup with all its processes: the service thaws it.
         const image = join(dataDir, "runtime/namespace", running, "volume.img")
@@ -69,7 +82,7 @@ describe.skipIf(skipped(why))("atoll backup and restore", () => {
 
         const restored = yield* copy.atoll("restore", archive, "--json")
         assert.strictEqual(restored.code, 0, restored.stderr)
-        assert.deepInclude(JSON.parse(restored.stdout), { volumes: 2, stopped: 1 })
+        assert.deepInclude(JSON.parse(restored.stdout), { volumes: 2, snapshots: 1, stopped: 1 })
         assert.strictEqual(runningIn(copyDir), 0)
         for (const id of [running, stopped]) {
           const image = join(copyDir, "runtime/namespace", id, "volume.img")
@@ -77,6 +90,8 @@ describe.skipIf(skipped(why))("atoll backup and restore", () => {
           execFileSync("e2fsck", ["-fn", image], { stdio: "pipe" })
           assert.isBelow(statSync(image).blocks * 512, 8 * 1024 ** 2)
         }
+        assert.strictEqual(digestOf(copyDir), digestOf(dataDir))
+        assert.isBelow(statSync(imageOf(copyDir)).blocks * 512, 8 * 1024 ** 2)
         const over = yield* copy.atoll("restore", archive)
         assert.deepStrictEqual([over.code, over.stdout], [1, ""])
         assert.include(over.stderr, "is not empty: an Atoll lives in it")
@@ -94,6 +109,16 @@ describe.skipIf(skipped(why))("atoll backup and restore", () => {
           assert.include(note.text, `of ${id}`)
           assert.notInclude(note.text, "later")
         }
+        const restoredSnapshot = yield* Effect.promise(() => second.send("GET", `/api/v2/snapshots/${taking}`))
+        assert.deepStrictEqual(restoredSnapshot.json.snapshot, snapshot.json.snapshot)
+        const made = yield* Effect.promise(() =>
+          second.send("POST", "/api/v2/sandboxes?wait=running", {
+            body: { workspaceId, networkEnabled: false, snapshotId: taking },
+            headers: { "idempotency-key": "of the snapshot" }
+          })
+        )
+        const kept = yield* askCopy("POST", `${made.json.sandbox.id}/execute`, { argv: ["cat", "/workspace/note"] })
+        assert.include(kept.text, `of ${stopped}`)
         const verified = yield* copy.atoll("usage", "verify", "--json")
         assert.deepStrictEqual([verified.code, JSON.parse(verified.stdout).differences], [0, []], verified.stderr)
 

@@ -119,7 +119,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an archive", (it) => {
           yield* backupTo(archive, join(folder, "none"))
         }).pipe(Effect.provide(older.context))
         const bytes = readFileSync(archive)
-        assert.strictEqual(bytes.toString("latin1", 0, 15), "atoll backup 2\n")
+        assert.strictEqual(bytes.toString("latin1", 0, 15), "atoll backup 3\n")
         bytes.write("1", 13)
         writeFileSync(`${archive}-1`, bytes)
         const { context, url } = yield* emptyDatabase
@@ -131,11 +131,11 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an archive", (it) => {
           const newest = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))
           assert.deepStrictEqual(found, [{ step: newest, accounts: 1 }])
         }).pipe(Effect.provide(context))
-        bytes.write("3", 13)
-        writeFileSync(`${archive}-3`, bytes)
+        bytes.write("4", 13)
+        writeFileSync(`${archive}-4`, bytes)
         assert.include(
-          yield* messageOf(restoreFrom(`${archive}-3`, join(folder, "other"), url)),
-          "was written by a newer Atoll (format 3)"
+          yield* messageOf(restoreFrom(`${archive}-4`, join(folder, "other"), url)),
+          "was written by a newer Atoll (format 4)"
         )
       }).pipe(Effect.scoped),
     2 * withinMs

@@ -15,6 +15,7 @@ export const namesIn = (command: string, answer: string): Readonly<Record<string
       OP: isMade && json.operation?.id,
       // A fork's is not meant.
       SNP: isMade && json.sandboxes === undefined && json.snapshot?.id,
+      IMG: isMade && json.image?.id,
       PRV: json.preview?.id,
       CAPABILITY: json.capability,
       EP: json.endpointId,

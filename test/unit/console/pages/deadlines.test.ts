@@ -12,8 +12,8 @@ import {
 
 const { machine } = sandboxKind
 
-/** One with no lifetime, whose deadlines are its own: boot and idleness. */
-const input = (at: number) => ({ ...(samples.sandbox.input(at) as object), lifetime: null })
+/** One with no lifetime and no checkpoints, whose deadlines are its own: boot and idleness. */
+const input = (at: number) => ({ ...(samples.sandbox.input(at) as object), lifetime: null, checkpoints: null })
 
 it("one that is asked for waits, in place of another of its name, until it is called off or comes", () => {
   const first = begin(machine, input(1000))

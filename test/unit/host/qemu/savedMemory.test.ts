@@ -1,12 +1,12 @@
 /** A saved state is split into memory that QEMU maps and a state that names no page. */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs"
-import { rm } from "node:fs/promises"
+import { open, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import { machineArguments } from "../../../../src/host/qemu/machineArguments.ts"
 import { SandboxFolder } from "../../../../src/host/qemu/SandboxFolder.ts"
-import { layoutIn, makeMappable, wakeFrom } from "../../../../src/host/qemu/savedMemory.ts"
+import { layoutIn, makeMappable, wakeFrom, zeroAbsentPages } from "../../../../src/host/qemu/savedMemory.ts"
 
 const MiB = 1024 ** 2
 const MEMORY_BYTES = 8 * MiB
@@ -59,6 +59,22 @@ const inFolder = async (body: (folder: SandboxFolder) => Promise<void>) => {
 }
 
 describe("a saved state", () => {
+  it("of a machine that ran has zeros in each page that its bitmap does not name", () =>
+    inFolder(async (folder) => {
+      const saved = state()
+      const absent = [0, 3, 4, 300, MEMORY_BYTES / 4096 - 1]
+      for (const page of absent) saved[BITMAP_OFFSET + (page >> 3)]! &= ~(1 << (page & 7))
+      // More than one read takes.
+      saved.fill(0, BITMAP_OFFSET + 100, BITMAP_OFFSET + 180)
+      writeFileSync(folder.file("captured"), saved)
+      const file = await open(folder.file("captured"), "r+")
+      await zeroAbsentPages(file, MEMORY_BYTES).finally(() => file.close())
+      const pages = (from: number, to: number) => saved.fill(0, PAGES_OFFSET + from * 4096, PAGES_OFFSET + to * 4096)
+      for (const page of absent) pages(page, page + 1)
+      pages(800, 1440)
+      expect(readFileSync(folder.file("captured")).equals(saved)).toBe(true)
+    }))
+
   it("is copied without its memory and with no page present, and stays as it is", () =>
     inFolder(async (folder) => {
       const saved = state()

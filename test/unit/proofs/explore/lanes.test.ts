@@ -8,6 +8,7 @@ import {
   operationCommands,
   previewCommands
 } from "../../../proofs/product/dependentCommands.ts"
+import { imageCommands } from "../../../proofs/product/images.ts"
 import { sandboxCommands } from "../../../proofs/product/sandboxCommands.ts"
 import { hostCommands, walletCommands } from "../../../proofs/product/sharedCommands.ts"
 import { snapshotCommands } from "../../../proofs/product/snapshots.ts"
@@ -30,7 +31,8 @@ it.each([
   ["access/ssh/GrantDefinition.ts", grantCommands],
   ["wallet/WalletDefinition.ts", walletCommands],
   ["fleet/HostDefinition.ts", hostCommands],
-  ["snapshot/SnapshotDefinition.ts", snapshotCommands]
+  ["snapshot/SnapshotDefinition.ts", snapshotCommands],
+  ["image/ImageDefinition.ts", imageCommands]
 ])("%s", (file, commands) => {
   const explored = Object.fromEntries(Object.entries(commands).map(([name, { lane }]) => [name, lane]))
   assert.deepStrictEqual(explored, lanesIn(file))

@@ -13,6 +13,7 @@ from ..schemas import (
     AnalyticsResponse,
     AuditLog,
     BalanceResponse,
+    Checkpoints,
     CooperativeEnvelope,
     CooperativeRevoke,
     CostReport,
@@ -25,6 +26,11 @@ from ..schemas import (
     FilePath,
     FileStatResponse,
     ForkResponse,
+    ImageId,
+    ImageList,
+    ImageReference,
+    ImageResponse,
+    ImageStatus,
     Lifetime,
     LogSource,
     LogsResponse,
@@ -42,6 +48,7 @@ from ..schemas import (
     ProcessId,
     ProcessList,
     Profile,
+    RollbackResponse,
     SandboxHistory,
     SandboxId,
     SandboxLineage,
@@ -194,7 +201,9 @@ class AsyncApi:
         metadata: Given[Optional[Dict[str, str]]] = UNSET,
         env: Given[Optional[Dict[str, str]]] = UNSET,
         lifetime: Given[Optional[Lifetime]] = UNSET,
+        checkpoints: Given[Optional[Checkpoints]] = UNSET,
         snapshot_id: Given[Optional[SnapshotId]] = UNSET,
+        image_id: Given[Optional[ImageId]] = UNSET,
         attempt_seconds: Optional[float] = None,
     ) -> SandboxResponse:
         """Create a Sandbox. Scope: sandbox:create.
@@ -215,9 +224,15 @@ class AsyncApi:
         They are secrets: stored sealed, and answered by name only. At most 65536 bytes of UTF-8 together; values
         contain no NUL. By default `{}`.
         lifetime: What ends it by itself. Absent or null, as each part of it: nothing does.
+        checkpoints: Which snapshots it takes by itself. Absent or null, or with neither everySeconds nor onStop:
+        none.
         snapshot_id: An own snapshot that is ready: the volume begins as a copy of it, as large as it was, on its
         host. Its variables come along; those of `env` win by name. The runtime is the snapshot's. Absent or null:
         the volume starts empty.
+        image_id: An own image that is ready: it is the root file system, for good, read-only but for what is mounted
+        there. Its variables become the Sandbox's; those of `env` win by name. Its working directory, user, entry
+        point and ports mean nothing: commands begin in /workspace. Not together with snapshotId: a snapshot brings
+        the image of its Sandbox along. Absent or null: the host's own root.
         """
         request = Request(
             "createSandbox",
@@ -225,7 +240,7 @@ class AsyncApi:
             "/api/v2/sandboxes",
             query={"wait": wait},
             headers={"Idempotency-Key": idempotency_key},
-            json={"workspaceId": workspace_id, "name": name, "runtime": runtime, "profile": profile, "networkEnabled": network_enabled, "metadata": metadata, "env": env, "lifetime": lifetime, "snapshotId": snapshot_id},
+            json={"workspaceId": workspace_id, "name": name, "runtime": runtime, "profile": profile, "networkEnabled": network_enabled, "metadata": metadata, "env": env, "lifetime": lifetime, "checkpoints": checkpoints, "snapshotId": snapshot_id, "imageId": image_id},
         )
         return await self.transport.json(request, SandboxResponse.from_json, attempt_seconds)
 
@@ -243,9 +258,10 @@ class AsyncApi:
         env: Given[Optional[Dict[str, Optional[str]]]] = UNSET,
         profile: Given[Optional[Profile]] = UNSET,
         lifetime: Given[Optional[Lifetime]] = UNSET,
+        checkpoints: Given[Optional[Checkpoints]] = UNSET,
         attempt_seconds: Optional[float] = None,
     ) -> SandboxResponse:
-        """Change a Sandbox's name, metadata, variables, sizes or lifetime. Scope: sandbox:create.
+        """Change a Sandbox's name, metadata, variables, sizes, lifetime or checkpoints. Scope: sandbox:create.
 
         name: null: none.
         metadata: By key: a key that is not named stays, one with null is removed. null: all are. At most 32 pairs in
@@ -262,13 +278,16 @@ class AsyncApi:
         lifetime: By part: one that is absent stays, one with null is removed. null: all are. Time counts from the
         boot (stopAfterSeconds) and from the stop (deleteAfterStoppedSeconds), not from this change: an instant that
         has passed already takes effect immediately. An idle time counts from this change at the earliest.
+        checkpoints: By part: one that is absent stays, one with null is as it would be by default. null, or neither
+        everySeconds nor onStop in the end: none are taken; those that there are stay until the Sandbox is deleted.
+        everySeconds counts from this change.
         """
         request = Request(
             "updateSandbox",
             "PATCH",
             "/api/v2/sandboxes/{id}",
             path={"id": id},
-            json={"name": name, "metadata": metadata, "env": env, "profile": profile, "lifetime": lifetime},
+            json={"name": name, "metadata": metadata, "env": env, "profile": profile, "lifetime": lifetime, "checkpoints": checkpoints},
         )
         return await self.transport.json(request, SandboxResponse.from_json, attempt_seconds)
 
@@ -361,14 +380,14 @@ class AsyncApi:
         expires_at: Given[Optional[str]] = UNSET,
         attempt_seconds: Optional[float] = None,
     ) -> SnapshotResponse:
-        """Take a snapshot of a Sandbox's volume. Scope: sandbox:create.
+        """Take a snapshot of a Sandbox's volume, or of its memory, too. Scope: sandbox:create.
 
         idempotency_key: Names this request. A repeated key with the same Sandbox and body gives the original
         snapshot, with another one 409. Without one, a repetition takes another snapshot. A key lives as long as what
         it made, and at least 24 hours.
         name: For people; names need not be unique. Absent or null: none.
-        memory: true: the memory and the running processes, too. No runtime of this server can do that yet: 422. By
-        default `false`.
+        memory: true: the memory and the running processes, too, of the same instant. Only of a virtual machine (else
+        422) that runs or sleeps (else 409). By default `false`.
         expires_at: When it is deleted by itself: an instant in the future. Absent or null: never.
         """
         request = Request(
@@ -403,6 +422,36 @@ class AsyncApi:
             query={"sandboxId": sandbox_id, "status": status, "limit": limit, "cursor": cursor},
         )
         return await self.transport.json(request, SnapshotList.from_json, attempt_seconds)
+
+    async def import_snapshot(
+        self,
+        *,
+        content: AsyncBody,
+        workspace_id: str,
+        name: Optional[str] = None,
+        expires_at: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        attempt_seconds: Optional[float] = None,
+    ) -> SnapshotResponse:
+        """Make a snapshot of a file. Scope: sandbox:create.
+
+        workspace_id: An own workspace; any other gives 404.
+        name: For people. Absent: the name in the file, if any.
+        expires_at: When it is deleted by itself: an instant in the future. Absent: never.
+        idempotency_key: Names this request. A repeated key with the same query and the same head of the file (what
+        the snapshot is) gives the original snapshot without reading the rest; with another one 409. Without one, a
+        repetition imports another snapshot. A key lives as long as what it made, and at least 24 hours.
+        """
+        request = Request(
+            "importSnapshot",
+            "POST",
+            "/api/v2/snapshots",
+            query={"workspaceId": workspace_id, "name": name, "expiresAt": expires_at},
+            headers={"Idempotency-Key": idempotency_key},
+            content=content,
+            content_type="application/x-atoll-snapshot",
+        )
+        return await self.transport.json(request, SnapshotResponse.from_json, attempt_seconds)
 
     async def get_snapshot(self, id: SnapshotId, *, attempt_seconds: Optional[float] = None) -> SnapshotResponse:
         """Get a snapshot. Scope: sandbox:read."""
@@ -458,6 +507,37 @@ class AsyncApi:
         )
         return await self.transport.json(request, TransitionList.from_json, attempt_seconds)
 
+    async def export_snapshot(
+        self,
+        id: SnapshotId,
+        *,
+        offset: Optional[int] = None,
+        attempt_seconds: Optional[float] = None,
+    ) -> Content:
+        """A snapshot as one file. Scope: sandbox:read.
+
+        offset: How many bytes of the file are left out at its beginning.
+        """
+        request = Request(
+            "exportSnapshot",
+            "GET",
+            "/api/v2/snapshots/{id}/content",
+            path={"id": id},
+            query={"offset": offset},
+        )
+        return await self.transport.content(request, attempt_seconds)
+
+    async def open_export_snapshot(self, id: SnapshotId, *, offset: Optional[int] = None) -> httpx.Response:
+        """The same as export_snapshot, for who reads it piece by piece."""
+        request = Request(
+            "exportSnapshot",
+            "GET",
+            "/api/v2/snapshots/{id}/content",
+            path={"id": id},
+            query={"offset": offset},
+        )
+        return await self.transport.open(request)
+
     async def fork_sandbox(
         self,
         id: SandboxId,
@@ -465,6 +545,7 @@ class AsyncApi:
         idempotency_key: str,
         count: Given[Optional[int]] = UNSET,
         names: Given[Optional[List[Optional[str]]]] = UNSET,
+        at_revision: Given[Optional[int]] = UNSET,
         memory: Given[Optional[bool]] = UNSET,
         metadata: Given[Optional[Dict[str, str]]] = UNSET,
         lifetime: Given[Optional[Lifetime]] = UNSET,
@@ -479,8 +560,11 @@ class AsyncApi:
         count: How many Sandboxes to make, at most 100. By default `1`.
         names: Their names, in order; null in it: no name. At most `count`; those without an entry are called as the
         source is.
-        memory: true: with the memory and the running processes. No runtime of this server can do that yet: 422. By
-        default `false`.
+        at_revision: A revision of the Sandbox's transition log: no snapshot is taken; the newest ready one at or
+        before that revision is used, also of a deleted Sandbox. `missing` says what it does not contain. Not
+        together with expiresAt. Absent or null: a new snapshot of now.
+        memory: true: with the memory, so that each goes on with the running processes. Only of a virtual machine
+        (else 422) that runs or sleeps (else 409). By default `false`.
         metadata: Of each. Absent or null: the source's.
         lifetime: Of each, as in createSandbox. Absent or null: the source's.
         expires_at: When the snapshot is deleted: an instant in the future. Absent or null: 24 hours after this call.
@@ -491,9 +575,36 @@ class AsyncApi:
             "/api/v2/sandboxes/{id}/fork",
             path={"id": id},
             headers={"Idempotency-Key": idempotency_key},
-            json={"count": count, "names": names, "memory": memory, "metadata": metadata, "lifetime": lifetime, "expiresAt": expires_at},
+            json={"count": count, "names": names, "atRevision": at_revision, "memory": memory, "metadata": metadata, "lifetime": lifetime, "expiresAt": expires_at},
         )
         return await self.transport.json(request, ForkResponse.from_json, attempt_seconds)
+
+    async def rollback_sandbox(
+        self,
+        id: SandboxId,
+        *,
+        snapshot_id: SnapshotId,
+        idempotency_key: Optional[str] = None,
+        keep: Given[Optional[bool]] = UNSET,
+        attempt_seconds: Optional[float] = None,
+    ) -> RollbackResponse:
+        """Give a Sandbox the volume of a snapshot. Scope: sandbox:create.
+
+        idempotency_key: Names this rollback. A repeated key with the same Sandbox and body rolls nothing back a
+        second time, also after later ones; with another one 409. A key lives as long as its Sandbox, and at least 24
+        hours.
+        keep: true: the present volume becomes a snapshot first, which is deleted after 24 hours. false: it is given
+        up; that needs the scope `sandbox:delete`, too. By default `true`.
+        """
+        request = Request(
+            "rollbackSandbox",
+            "POST",
+            "/api/v2/sandboxes/{id}/rollback",
+            path={"id": id},
+            headers={"Idempotency-Key": idempotency_key},
+            json={"snapshotId": snapshot_id, "keep": keep},
+        )
+        return await self.transport.json(request, RollbackResponse.from_json, attempt_seconds)
 
     async def read_sandbox_lineage(
         self,
@@ -516,6 +627,91 @@ class AsyncApi:
             query={"limit": limit, "cursor": cursor},
         )
         return await self.transport.json(request, SandboxLineage.from_json, attempt_seconds)
+
+    async def pull_image(
+        self,
+        *,
+        reference: ImageReference,
+        idempotency_key: Optional[str] = None,
+        name: Given[Optional[str]] = UNSET,
+        username: Given[Optional[str]] = UNSET,
+        password: Given[Optional[str]] = UNSET,
+        attempt_seconds: Optional[float] = None,
+    ) -> ImageResponse:
+        """Pull an image from a registry. Scope: sandbox:create.
+
+        idempotency_key: Names this request. A repeated key with the same body gives the original image, with another
+        one 409. Without one, a repetition pulls another image. A key lives as long as what it made, and at least 24
+        hours.
+        name: For people; names need not be unique. Absent or null: none.
+        username: For the registry, together with `password`. Absent or null: it is asked without.
+        password: Or an access token. It is stored sealed, never answered, and sent to that registry only. It is
+        forgotten with the image.
+        """
+        request = Request(
+            "pullImage",
+            "POST",
+            "/api/v2/images",
+            headers={"Idempotency-Key": idempotency_key},
+            json={"name": name, "reference": reference, "username": username, "password": password},
+        )
+        return await self.transport.json(request, ImageResponse.from_json, attempt_seconds)
+
+    async def list_images(
+        self,
+        *,
+        name: Optional[str] = None,
+        status: Optional[List[ImageStatus]] = None,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        attempt_seconds: Optional[float] = None,
+    ) -> ImageList:
+        """List images. Scope: sandbox:read.
+
+        name: Only those with exactly this name.
+        status: Only those in one of these: the parameter repeated, or commas between them.
+        limit: Most entries of one page.
+        cursor: The nextCursor of the page before, unchanged.
+        """
+        request = Request(
+            "listImages",
+            "GET",
+            "/api/v2/images",
+            query={"name": name, "status": status, "limit": limit, "cursor": cursor},
+        )
+        return await self.transport.json(request, ImageList.from_json, attempt_seconds)
+
+    async def get_image(self, id: ImageId, *, attempt_seconds: Optional[float] = None) -> ImageResponse:
+        """Get an image. Scope: sandbox:read."""
+        request = Request("getImage", "GET", "/api/v2/images/{id}", path={"id": id})
+        return await self.transport.json(request, ImageResponse.from_json, attempt_seconds)
+
+    async def delete_image(self, id: ImageId, *, attempt_seconds: Optional[float] = None) -> None:
+        """Delete an image. Scope: sandbox:delete."""
+        request = Request("deleteImage", "DELETE", "/api/v2/images/{id}", path={"id": id})
+        await self.transport.nothing(request, attempt_seconds)
+
+    async def list_image_transitions(
+        self,
+        id: ImageId,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        attempt_seconds: Optional[float] = None,
+    ) -> TransitionList:
+        """The transition log of an image. Scope: sandbox:read.
+
+        limit: Most entries of one page.
+        cursor: The nextCursor of the page before, unchanged.
+        """
+        request = Request(
+            "listImageTransitions",
+            "GET",
+            "/api/v2/images/{id}/transitions",
+            path={"id": id},
+            query={"limit": limit, "cursor": cursor},
+        )
+        return await self.transport.json(request, TransitionList.from_json, attempt_seconds)
 
     async def execute(
         self,
@@ -1348,7 +1544,7 @@ class AsyncApi:
         sandbox_id: Optional[SandboxId] = None,
         attempt_seconds: Optional[float] = None,
     ) -> CostReport:
-        """What the account's Sandboxes and their snapshots cost. Scope: usage:read.
+        """What the account's Sandboxes, their snapshots and its images cost. Scope: usage:read.
 
         from_: Begin of the window; by default that of the current UTC month, or of the one that `to` ends or is in.
         to: End of the window, exclusive; the end of the current UTC month by default.

@@ -15,6 +15,7 @@ from ..schemas import DESCRIPTION_VERSION, Me
 from ..transition_event import TransitionEvent
 from .api import AsyncApi
 from .events import follow_events
+from .images import AsyncImages
 from .sandboxes import AsyncSandboxes
 from .snapshots import AsyncSnapshots
 from .transport import AsyncTransport
@@ -43,6 +44,7 @@ class AsyncAtoll:
 
     sandboxes: AsyncSandboxes
     snapshots: AsyncSnapshots
+    images: AsyncImages
     workspaces: AsyncWorkspaces
     usage: AsyncUsage
     api: AsyncApi
@@ -83,7 +85,8 @@ class AsyncAtoll:
         self.api = AsyncApi(transport)
         self.workspaces = AsyncWorkspaces(self.api)
         self.sandboxes = AsyncSandboxes(self.api, self.workspaces)
-        self.snapshots = AsyncSnapshots(self.api)
+        self.snapshots = AsyncSnapshots(self.api, self.workspaces)
+        self.images = AsyncImages(self.api)
         self.usage = AsyncUsage(self.api)
 
     async def me(self) -> Me:

@@ -17,6 +17,7 @@ from ..run_result import KEEP_BYTES, Gathered, RunResult, stdin_fields
 from ..schemas import (
     LineageChild,
     LineageParent,
+    Checkpoints,
     Lifetime,
     LogEntry,
     Process,
@@ -48,11 +49,13 @@ class AsyncFork:
     """What a fork made."""
 
     snapshot: AsyncSnapshot
-    """What they were made of. It is deleted after 24 hours, or at `expires_at`."""
+    """What they were made of. A new one is deleted after 24 hours, or at `expires_at`; with `at_revision` it is one that there was."""
     sandboxes: List[AsyncSandbox]
     """In order."""
     refused: List[RefusedFork]
     """Those that a limit, the credit or the hosts refused."""
+    missing: Optional[MissingInFork]
+    """With `at_revision`: what happened up to that revision and is not in the snapshot. Else None."""
 
 
 class AsyncSandbox:
@@ -86,7 +89,7 @@ class AsyncSandbox:
 
     async def until_running(self, *, within_seconds: float = 120) -> AsyncSandbox:
         """Waits while it is pending. Fails with WaitTimeout, and with its status if it will not run by itself."""
-        await self._while("pending", within_seconds)
+        await self._while(("pending",), within_seconds)
         if self.status not in ("running", "sleeping"):
             reason = self.record.status_reason
             why = "" if reason is None else f" ({reason.code}: {reason.message})"
@@ -103,7 +106,7 @@ class AsyncSandbox:
     async def stop(self, *, within_seconds: float = 120) -> AsyncSandbox:
         """Ends all processes in it; its volume stays."""
         self.record = (await self._api.stop_sandbox(self.id, attempt_seconds=45)).sandbox
-        await self._while("stopping", within_seconds)
+        await self._while(("stopping", "restoring"), within_seconds)
         return self
 
     async def update(
@@ -114,12 +117,14 @@ class AsyncSandbox:
         env: Given[Optional[Mapping[str, Optional[str]]]] = UNSET,
         profile: Given[Optional[Profile]] = UNSET,
         lifetime: Given[Optional[Lifetime]] = UNSET,
+        checkpoints: Given[Optional[Checkpoints]] = UNSET,
     ) -> AsyncSandbox:
         """Changes the given fields. None removes a field, or a mapping's entry of that name; entries that are not given stay.
 
         env: later commands get the new variables.
         profile: its sizes; those that are not given stay, and a virtual machine has them at its next start.
         lifetime: times count from the boot and from the stop, not from this change.
+        checkpoints: the snapshots that it takes by itself; parts that are not given stay.
         """
         answer = await self._api.update_sandbox(
             self.id,
@@ -128,6 +133,7 @@ class AsyncSandbox:
             env=dict(env) if isinstance(env, Mapping) else env,
             profile=profile,
             lifetime=lifetime,
+            checkpoints=checkpoints,
         )
         self.record = answer.sandbox
         return self
@@ -169,6 +175,7 @@ class AsyncSandbox:
         count: int = 1,
         *,
         names: Optional[Sequence[Optional[str]]] = None,
+        at_revision: Optional[int] = None,
         memory: Optional[bool] = None,
         metadata: Optional[Mapping[str, str]] = None,
         lifetime: Optional[Lifetime] = None,
@@ -181,6 +188,7 @@ class AsyncSandbox:
 
         count: how many, at most 100.
         names: theirs, in order; those without one are called as this Sandbox is.
+        at_revision: begins from the newest snapshot at or before this revision of its log, and takes none; `missing` says what that does not contain.
         memory: with the running processes, where the runtime can do that.
         metadata, lifetime: of each; by default those of this Sandbox.
         expires_at: when the snapshot is deleted, as RFC 3339; by default after 24 hours.
@@ -194,6 +202,7 @@ class AsyncSandbox:
             idempotency_key=idempotency_key or random_key(),
             count=count,
             names=UNSET if names is None else [*names],
+            at_revision=unless_none(at_revision),
             memory=unless_none(memory),
             metadata=UNSET if metadata is None else dict(metadata),
             lifetime=unless_none(lifetime),
@@ -204,8 +213,48 @@ class AsyncSandbox:
         if until_running:
             # One after the other: they boot meanwhile, and a hundred of them are few requests.
             for child in sandboxes:
-                await child._while("pending", until - time.monotonic())
-        return AsyncFork(AsyncSnapshot(self._api, answer.snapshot), sandboxes, answer.refused)
+                await child._while(("pending",), until - time.monotonic())
+        return AsyncFork(AsyncSnapshot(self._api, answer.snapshot), sandboxes, answer.refused, answer.missing)
+
+    async def rollback(
+        self,
+        snapshot: Union[AsyncSnapshot, str],
+        *,
+        keep: bool = True,
+        until_done: bool = True,
+        within_seconds: float = 120,
+        idempotency_key: Optional[str] = None,
+    ) -> Optional[AsyncSnapshot]:
+        """Gives it the volume of a snapshot, and waits until it runs again, or has stopped if it was stopped. What ran in it is lost.
+
+        Its volume before becomes a snapshot, which this returns: it is deleted after 24 hours. Fails with WaitTimeout if the volume stays as it was.
+
+        snapshot: itself, or its id.
+        keep: False gives its volume before up, and returns None; that needs the scope sandbox:delete, too.
+        until_done: False returns while it is being rolled back.
+        within_seconds: how long to wait; then it fails with WaitTimeout.
+        idempotency_key: names this rollback: repeated with the same key it rolls back once, also from another process. By default a new key.
+        """
+        until = time.monotonic() + within_seconds
+        answer = await self._api.rollback_sandbox(
+            self.id,
+            idempotency_key=idempotency_key or random_key(),
+            snapshot_id=snapshot if isinstance(snapshot, str) else snapshot.id,
+            keep=keep,
+            attempt_seconds=45,
+        )
+        self.record = answer.sandbox
+        kept = None if answer.kept is None else AsyncSnapshot(self._api, answer.kept)
+        if not until_done:
+            return kept
+        await self._while(("stopping", "restoring"), until - time.monotonic())
+        rollback = self.record.rollback
+        if rollback is not None and rollback.outcome == "failed":
+            reason = rollback.reason
+            why = "" if reason is None else f" ({reason.code}: {reason.message})"
+            raise WaitTimeout(f"The Sandbox {self.id} was not rolled back{why}; its volume is as it was.")
+        await self._while(("pending",), until - time.monotonic())
+        return None if kept is None else await kept.refresh()
 
     async def lineage(self) -> Lineage:
         """From which Sandboxes it comes, and which come from it."""
@@ -349,11 +398,11 @@ class AsyncSandbox:
         """Ends all tunnels and forwarded connections that were opened by this object."""
         await self._tunnels.revoke()
 
-    async def _while(self, status: SandboxStatus, within_seconds: float) -> None:
+    async def _while(self, statuses: Sequence[SandboxStatus], within_seconds: float) -> None:
         until = time.monotonic() + within_seconds
-        while self.status == status:
+        while self.status in statuses:
             if time.monotonic() > until:
-                raise WaitTimeout(f"The Sandbox {self.id} is {status} after {within_seconds:g} s.")
+                raise WaitTimeout(f"The Sandbox {self.id} is {self.status} after {within_seconds:g} s.")
             await asyncio.sleep(_LOOK_EVERY_SECONDS)
             await self.refresh()
 

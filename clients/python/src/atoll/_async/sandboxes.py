@@ -6,8 +6,9 @@ from typing import AsyncIterator, Dict, Literal, Mapping, Optional, Sequence, Un
 
 from .._given import unless_none
 from .._random_key import random_key
-from ..schemas import Lifetime, Profile, SandboxStatus
+from ..schemas import Checkpoints, Lifetime, Profile, SandboxStatus
 from .api import AsyncApi
+from .images import AsyncImage
 from .opening import opening
 from .paged import paged
 from .sandbox import AsyncSandbox
@@ -32,7 +33,9 @@ class AsyncSandboxes:
         metadata: Optional[Mapping[str, str]] = None,
         env: Optional[Mapping[str, str]] = None,
         lifetime: Optional[Lifetime] = None,
+        checkpoints: Optional[Checkpoints] = None,
         snapshot: Union[AsyncSnapshot, str, None] = None,
+        image: Union[AsyncImage, str, None] = None,
         until_running: bool = True,
         within_seconds: float = 120,
         idempotency_key: Optional[str] = None,
@@ -47,7 +50,9 @@ class AsyncSandboxes:
         network_enabled: whether it reaches the internet and can have previews; by default it may.
         env: variables of every command in it. They are secret: answers have only their names.
         lifetime: what stops and deletes it by itself.
+        checkpoints: the snapshots that it takes by itself, and how many of them stay.
         snapshot: its volume begins as a copy of this one: a snapshot that is ready, or its id. Its variables come along.
+        image: its root file system: an image that is ready, or its id. Its variables come along, too.
         until_running: False returns a pending Sandbox.
         within_seconds: how long to wait until it runs; then it fails with WaitTimeout.
         idempotency_key: names this creation: the same key returns the same Sandbox, also from another process. By default a new key.
@@ -64,7 +69,9 @@ class AsyncSandboxes:
             metadata=unless_none(_copied(metadata)),
             env=unless_none(_copied(env)),
             lifetime=unless_none(lifetime),
+            checkpoints=unless_none(checkpoints),
             snapshot_id=unless_none(snapshot.id if isinstance(snapshot, AsyncSnapshot) else snapshot),
+            image_id=unless_none(image.id if isinstance(image, AsyncImage) else image),
             attempt_seconds=45,
         )
         sandbox = AsyncSandbox(self._api, answer.sandbox)

@@ -4,22 +4,42 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import AsyncIterator, Optional, Sequence
+import uuid
+from os import PathLike, fspath, remove, replace
+from os.path import exists
+from typing import AsyncIterator, Iterator, Optional, Sequence, Union
 
+import httpx
+
+from .._blocking import AsyncBlocking, AsyncPieces
 from .._given import UNSET, Given
-from ..errors import WaitTimeout
+from .._random_key import random_key
+from .._unpack import append
+from ..errors import ConnectionError, WaitTimeout
 from ..schemas import Snapshot as SnapshotRecord
 from ..schemas import SnapshotStatus, Transition
 from .api import AsyncApi
 from .paged import paged
+from .workspaces import AsyncWorkspaces
 
 _LOOK_EVERY_SECONDS = 0.1
+_FRUITLESS_MAX = 5
+"""How often a download that brings nothing is continued."""
+_IMPORT_SECONDS = 300.0
+"""The service answers once the whole file is on the disk."""
+_PIECE_BYTES = 1024 * 1024
+
+
+def _pieces(path: str) -> Iterator[bytes]:
+    with open(path, "rb") as file:
+        while piece := file.read(_PIECE_BYTES):
+            yield piece
 
 
 class AsyncSnapshot:
     id: str
-    sandbox_id: str
-    """The Sandbox that it was taken of."""
+    sandbox_id: Optional[str]
+    """The Sandbox that it was taken of; None: it was imported."""
     record: SnapshotRecord
     """As the service's last answer has it."""
 
@@ -65,6 +85,46 @@ class AsyncSnapshot:
         self.record = (await self._api.update_snapshot(self.id, name=name, expires_at=expires_at)).snapshot
         return self
 
+    async def export(self, path: Union[str, PathLike[str]]) -> int:
+        """Writes it into one file of this machine, from which import_ makes a snapshot, here or on another server.
+
+        An existing file is replaced once all of it is there. Variables are not in it. Returns how many bytes it has.
+        """
+        place = fspath(path)
+        beside = f"{place}.{uuid.uuid4().hex}"
+        try:
+            size = await self._save(beside)
+            await AsyncBlocking.run(lambda: replace(beside, place))
+        finally:
+            if exists(beside):
+                remove(beside)
+        return size
+
+    async def _save(self, path: str) -> int:
+        """A lost connection is continued at its last byte, or begun again where the service makes another file by now."""
+        offset = fruitless = 0
+        tag: Optional[str] = None
+        while True:
+            answer = await self._api.open_export_snapshot(self.id, offset=offset)
+            before = offset
+            try:
+                if offset > 0 and answer.headers.get("etag") != tag:
+                    await AsyncBlocking.run(lambda: remove(path))
+                    offset = 0
+                    continue
+                tag = answer.headers.get("etag")
+                async for piece in answer.aiter_bytes():
+                    await AsyncBlocking.run(lambda: append(path, piece))
+                    offset += len(piece)
+                return offset
+            except httpx.RequestError as thrown:
+                fruitless = 0 if offset > before else fruitless + 1
+                if fruitless == _FRUITLESS_MAX:
+                    message = f"The file of {self.id} was cut off {fruitless} times."
+                    raise ConnectionError(message, "notApplied") from thrown
+            finally:
+                await answer.aclose()
+
     async def delete(self) -> None:
         """Permanently. Sandboxes that were made of it keep their volumes."""
         await self._api.delete_snapshot(self.id, attempt_seconds=45)
@@ -78,8 +138,44 @@ class AsyncSnapshot:
 
 
 class AsyncSnapshots:
-    def __init__(self, api: AsyncApi) -> None:
+    def __init__(self, api: AsyncApi, workspaces: AsyncWorkspaces) -> None:
         self._api = api
+        self._workspaces = workspaces
+
+    async def import_(
+        self,
+        path: Union[str, PathLike[str]],
+        *,
+        workspace_id: Optional[str] = None,
+        name: Optional[str] = None,
+        expires_at: Optional[str] = None,
+        until_ready: bool = True,
+        within_seconds: float = 120,
+        idempotency_key: Optional[str] = None,
+    ) -> AsyncSnapshot:
+        """Makes a snapshot of a file that export has written, and waits until it is ready.
+
+        workspace_id: by default the account's first one, which is made if there is none.
+        name: by default the name in the file.
+        expires_at: when it is deleted by itself, as RFC 3339.
+        until_ready: False returns a snapshot that its host may still be checking.
+        idempotency_key: names this import: the same key and file return the same snapshot. By default a new key.
+        """
+        local = fspath(path)
+
+        def body() -> AsyncPieces:
+            return AsyncPieces(_pieces(local))
+
+        answer = await self._api.import_snapshot(
+            workspace_id=workspace_id or (await self._workspaces.first()).id,
+            name=name,
+            expires_at=expires_at,
+            content=body,
+            idempotency_key=idempotency_key or random_key(),
+            attempt_seconds=_IMPORT_SECONDS,
+        )
+        snapshot = AsyncSnapshot(self._api, answer.snapshot)
+        return await snapshot.until_ready(within_seconds=within_seconds) if until_ready else snapshot
 
     async def get(self, id: str) -> AsyncSnapshot:
         return AsyncSnapshot(self._api, (await self._api.get_snapshot(id)).snapshot)

@@ -16,6 +16,7 @@ from ..schemas import DESCRIPTION_VERSION, Me
 from ..transition_event import TransitionEvent
 from .api import Api
 from .events import follow_events
+from .images import Images
 from .sandboxes import Sandboxes
 from .snapshots import Snapshots
 from .transport import Transport
@@ -44,6 +45,7 @@ class Atoll:
 
     sandboxes: Sandboxes
     snapshots: Snapshots
+    images: Images
     workspaces: Workspaces
     usage: Usage
     api: Api
@@ -84,7 +86,8 @@ class Atoll:
         self.api = Api(transport)
         self.workspaces = Workspaces(self.api)
         self.sandboxes = Sandboxes(self.api, self.workspaces)
-        self.snapshots = Snapshots(self.api)
+        self.snapshots = Snapshots(self.api, self.workspaces)
+        self.images = Images(self.api)
         self.usage = Usage(self.api)
 
     def me(self) -> Me:

@@ -17,6 +17,7 @@ from ..run_result import KEEP_BYTES, Gathered, RunResult, stdin_fields
 from ..schemas import (
     LineageChild,
     LineageParent,
+    Checkpoints,
     Lifetime,
     LogEntry,
     Process,
@@ -47,11 +48,13 @@ class Fork:
     """What a fork made."""
 
     snapshot: Snapshot
-    """What they were made of. It is deleted after 24 hours, or at `expires_at`."""
+    """What they were made of. A new one is deleted after 24 hours, or at `expires_at`; with `at_revision` it is one that there was."""
     sandboxes: List[Sandbox]
     """In order."""
     refused: List[RefusedFork]
     """Those that a limit, the credit or the hosts refused."""
+    missing: Optional[MissingInFork]
+    """With `at_revision`: what happened up to that revision and is not in the snapshot. Else None."""
 
 
 class Sandbox:
@@ -85,7 +88,7 @@ class Sandbox:
 
     def until_running(self, *, within_seconds: float = 120) -> Sandbox:
         """Waits while it is pending. Fails with WaitTimeout, and with its status if it will not run by itself."""
-        self._while("pending", within_seconds)
+        self._while(("pending",), within_seconds)
         if self.status not in ("running", "sleeping"):
             reason = self.record.status_reason
             why = "" if reason is None else f" ({reason.code}: {reason.message})"
@@ -102,7 +105,7 @@ class Sandbox:
     def stop(self, *, within_seconds: float = 120) -> Sandbox:
         """Ends all processes in it; its volume stays."""
         self.record = self._api.stop_sandbox(self.id, attempt_seconds=45).sandbox
-        self._while("stopping", within_seconds)
+        self._while(("stopping", "restoring"), within_seconds)
         return self
 
     def update(
@@ -113,12 +116,14 @@ class Sandbox:
         env: Given[Optional[Mapping[str, Optional[str]]]] = UNSET,
         profile: Given[Optional[Profile]] = UNSET,
         lifetime: Given[Optional[Lifetime]] = UNSET,
+        checkpoints: Given[Optional[Checkpoints]] = UNSET,
     ) -> Sandbox:
         """Changes the given fields. None removes a field, or a mapping's entry of that name; entries that are not given stay.
 
         env: later commands get the new variables.
         profile: its sizes; those that are not given stay, and a virtual machine has them at its next start.
         lifetime: times count from the boot and from the stop, not from this change.
+        checkpoints: the snapshots that it takes by itself; parts that are not given stay.
         """
         answer = self._api.update_sandbox(
             self.id,
@@ -127,6 +132,7 @@ class Sandbox:
             env=dict(env) if isinstance(env, Mapping) else env,
             profile=profile,
             lifetime=lifetime,
+            checkpoints=checkpoints,
         )
         self.record = answer.sandbox
         return self
@@ -168,6 +174,7 @@ class Sandbox:
         count: int = 1,
         *,
         names: Optional[Sequence[Optional[str]]] = None,
+        at_revision: Optional[int] = None,
         memory: Optional[bool] = None,
         metadata: Optional[Mapping[str, str]] = None,
         lifetime: Optional[Lifetime] = None,
@@ -180,6 +187,7 @@ class Sandbox:
 
         count: how many, at most 100.
         names: theirs, in order; those without one are called as this Sandbox is.
+        at_revision: begins from the newest snapshot at or before this revision of its log, and takes none; `missing` says what that does not contain.
         memory: with the running processes, where the runtime can do that.
         metadata, lifetime: of each; by default those of this Sandbox.
         expires_at: when the snapshot is deleted, as RFC 3339; by default after 24 hours.
@@ -193,6 +201,7 @@ class Sandbox:
             idempotency_key=idempotency_key or random_key(),
             count=count,
             names=UNSET if names is None else [*names],
+            at_revision=unless_none(at_revision),
             memory=unless_none(memory),
             metadata=UNSET if metadata is None else dict(metadata),
             lifetime=unless_none(lifetime),
@@ -203,8 +212,48 @@ class Sandbox:
         if until_running:
             # One after the other: they boot meanwhile, and a hundred of them are few requests.
             for child in sandboxes:
-                child._while("pending", until - time.monotonic())
-        return Fork(Snapshot(self._api, answer.snapshot), sandboxes, answer.refused)
+                child._while(("pending",), until - time.monotonic())
+        return Fork(Snapshot(self._api, answer.snapshot), sandboxes, answer.refused, answer.missing)
+
+    def rollback(
+        self,
+        snapshot: Union[Snapshot, str],
+        *,
+        keep: bool = True,
+        until_done: bool = True,
+        within_seconds: float = 120,
+        idempotency_key: Optional[str] = None,
+    ) -> Optional[Snapshot]:
+        """Gives it the volume of a snapshot, and waits until it runs again, or has stopped if it was stopped. What ran in it is lost.
+
+        Its volume before becomes a snapshot, which this returns: it is deleted after 24 hours. Fails with WaitTimeout if the volume stays as it was.
+
+        snapshot: itself, or its id.
+        keep: False gives its volume before up, and returns None; that needs the scope sandbox:delete, too.
+        until_done: False returns while it is being rolled back.
+        within_seconds: how long to wait; then it fails with WaitTimeout.
+        idempotency_key: names this rollback: repeated with the same key it rolls back once, also from another process. By default a new key.
+        """
+        until = time.monotonic() + within_seconds
+        answer = self._api.rollback_sandbox(
+            self.id,
+            idempotency_key=idempotency_key or random_key(),
+            snapshot_id=snapshot if isinstance(snapshot, str) else snapshot.id,
+            keep=keep,
+            attempt_seconds=45,
+        )
+        self.record = answer.sandbox
+        kept = None if answer.kept is None else Snapshot(self._api, answer.kept)
+        if not until_done:
+            return kept
+        self._while(("stopping", "restoring"), until - time.monotonic())
+        rollback = self.record.rollback
+        if rollback is not None and rollback.outcome == "failed":
+            reason = rollback.reason
+            why = "" if reason is None else f" ({reason.code}: {reason.message})"
+            raise WaitTimeout(f"The Sandbox {self.id} was not rolled back{why}; its volume is as it was.")
+        self._while(("pending",), until - time.monotonic())
+        return None if kept is None else kept.refresh()
 
     def lineage(self) -> Lineage:
         """From which Sandboxes it comes, and which come from it."""
@@ -345,11 +394,11 @@ class Sandbox:
         """Ends all tunnels and forwarded connections that were opened by this object."""
         self._tunnels.revoke()
 
-    def _while(self, status: SandboxStatus, within_seconds: float) -> None:
+    def _while(self, statuses: Sequence[SandboxStatus], within_seconds: float) -> None:
         until = time.monotonic() + within_seconds
-        while self.status == status:
+        while self.status in statuses:
             if time.monotonic() > until:
-                raise WaitTimeout(f"The Sandbox {self.id} is {status} after {within_seconds:g} s.")
+                raise WaitTimeout(f"The Sandbox {self.id} is {self.status} after {within_seconds:g} s.")
             time.sleep(_LOOK_EVERY_SECONDS)
             self.refresh()
 

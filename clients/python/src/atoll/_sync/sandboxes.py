@@ -7,8 +7,9 @@ from typing import Dict, Iterator, Literal, Mapping, Optional, Sequence, Union
 
 from .._given import unless_none
 from .._random_key import random_key
-from ..schemas import Lifetime, Profile, SandboxStatus
+from ..schemas import Checkpoints, Lifetime, Profile, SandboxStatus
 from .api import Api
+from .images import Image
 from .paged import paged
 from .sandbox import Sandbox
 from .snapshots import Snapshot
@@ -31,7 +32,9 @@ class Sandboxes:
         metadata: Optional[Mapping[str, str]] = None,
         env: Optional[Mapping[str, str]] = None,
         lifetime: Optional[Lifetime] = None,
+        checkpoints: Optional[Checkpoints] = None,
         snapshot: Union[Snapshot, str, None] = None,
+        image: Union[Image, str, None] = None,
         until_running: bool = True,
         within_seconds: float = 120,
         idempotency_key: Optional[str] = None,
@@ -46,7 +49,9 @@ class Sandboxes:
         network_enabled: whether it reaches the internet and can have previews; by default it may.
         env: variables of every command in it. They are secret: answers have only their names.
         lifetime: what stops and deletes it by itself.
+        checkpoints: the snapshots that it takes by itself, and how many of them stay.
         snapshot: its volume begins as a copy of this one: a snapshot that is ready, or its id. Its variables come along.
+        image: its root file system: an image that is ready, or its id. Its variables come along, too.
         until_running: False returns a pending Sandbox.
         within_seconds: how long to wait until it runs; then it fails with WaitTimeout.
         idempotency_key: names this creation: the same key returns the same Sandbox, also from another process. By default a new key.
@@ -63,7 +68,9 @@ class Sandboxes:
             metadata=unless_none(_copied(metadata)),
             env=unless_none(_copied(env)),
             lifetime=unless_none(lifetime),
+            checkpoints=unless_none(checkpoints),
             snapshot_id=unless_none(snapshot.id if isinstance(snapshot, Snapshot) else snapshot),
+            image_id=unless_none(image.id if isinstance(image, Image) else image),
             attempt_seconds=45,
         )
         sandbox = Sandbox(self._api, answer.sandbox)

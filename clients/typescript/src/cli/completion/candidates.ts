@@ -16,6 +16,7 @@ export interface Completions {
 /** The requests to a service, which return nothing rather than late. */
 export interface Known {
   readonly sandboxes: () => Promise<ReadonlyArray<Candidate>>
+  readonly images: () => Promise<ReadonlyArray<Candidate>>
   readonly snapshots: () => Promise<ReadonlyArray<Candidate>>
   /** Words that begin like `sandbox:path`. */
   readonly remotePaths: (typed: string) => Promise<ReadonlyArray<Candidate>>
@@ -32,6 +33,7 @@ const byKind = async (kind: Completion, typed: string, known: Known): Promise<Co
   if (kind === null || kind === "command") return nothing
   if (kind === "file") return { candidates: [], isFile: true }
   if (kind === "sandbox") return { candidates: await known.sandboxes(), isFile: false }
+  if (kind === "image") return { candidates: await known.images(), isFile: false }
   if (kind === "snapshot") return { candidates: await known.snapshots(), isFile: false }
   if (kind !== "path") return { candidates: kind.map((word) => ({ word, about: "" })), isFile: false }
   if (typed.includes(":")) return { candidates: await known.remotePaths(typed), isFile: false }

@@ -1,6 +1,7 @@
 /** The service's names for completion: requested with a short time-out, and empty if it does not answer. */
 import type { Atoll } from "../../Atoll.ts"
 import { connect, credentialsInUse } from "../connection.ts"
+import { kept as keptImages } from "../namedImage.ts"
 import { namedSandbox, present } from "../namedSandbox.ts"
 import { kept } from "../namedSnapshot.ts"
 import type { Candidate, Known } from "./candidates.ts"
@@ -37,6 +38,12 @@ export const known: Known = {
     briefly(async (atoll, signal) => {
       const found: Array<Candidate> = []
       for await (const { record } of atoll.sandboxes.list({ status: present, signal })) found.push(candidate(record))
+      return found
+    }),
+  images: () =>
+    briefly(async (atoll, signal) => {
+      const found: Array<Candidate> = []
+      for await (const { record } of atoll.images.list({ status: keptImages, signal })) found.push(candidate(record))
       return found
     }),
   snapshots: () =>

@@ -13,7 +13,7 @@ export const idleSeconds = 300
 /** Aborted while it boots, it is deleted all the same: its key finds it again. */
 export const ownSandbox = async (
   atoll: Atoll,
-  options: Pick<CreateSandboxOptions, "networkEnabled" | "metadata">,
+  options: Pick<CreateSandboxOptions, "networkEnabled" | "metadata" | "image">,
   signal: AbortSignal
 ): Promise<Sandbox> => {
   const asked = {

@@ -6,6 +6,7 @@ import { command } from "../Command.ts"
 import { exitCodes, WrongUsage } from "../failure.ts"
 import { Input } from "../Input.ts"
 import { Interruption } from "../Interruption.ts"
+import { namedImage } from "../namedImage.ts"
 import { namedSandbox } from "../namedSandbox.ts"
 import { jsonOf, remark, writeLine } from "../standardStreams.ts"
 import { duration, variableOptions, variables } from "../values.ts"
@@ -40,6 +41,12 @@ export const run = command({
     timeout: { type: "string", value: "TIME", description: "Kill it after so long: 90s, 15m, 2h" },
     detach: { type: "boolean", short: "d", description: "Print the operation's id, and do not wait (with --sandbox)" },
     "no-stdin": { type: "boolean", short: "n", description: "Its input is empty, whatever is piped in" },
+    image: {
+      type: "string",
+      value: "IMAGE",
+      description: "The new Sandbox has this image for its root: name or id",
+      completes: "image"
+    },
     "no-network": { type: "boolean", description: "The new Sandbox has no network" }
   },
   words: { least: 1, most: Number.POSITIVE_INFINITY, completes: ["command", "file"] },
@@ -48,6 +55,7 @@ export const run = command({
   examples: [
     ["run -- python3 -c 'print(6 * 7)'", "In a Sandbox of its own"],
     ["run --sandbox dev --env CI=1 -- npm test", "In one that is there"],
+    ["run --image tools -- make", "With the programs of an image that was pulled"],
     ["run -s dev -- sh -c 'sort | uniq -c' < words.txt", "With input"],
     ["run -s dev -d -- make -j4", "In the background; `atoll operation output dev op_…` follows it"]
   ],
@@ -59,6 +67,9 @@ export const run = command({
     }
     if (options["no-network"] === true && nameOrId !== undefined) {
       throw new WrongUsage("--no-network is for a new Sandbox, and not for one that is there.")
+    }
+    if (options.image !== undefined && nameOrId !== undefined) {
+      throw new WrongUsage("--image is for a new Sandbox, and not for one that is there.")
     }
     const asked: StartOptions = {
       cwd: cwd === undefined ? undefined : posix.resolve(workspace, cwd),
@@ -76,8 +87,9 @@ export const run = command({
     })
     try {
       if (nameOrId === undefined) {
-        const network = { networkEnabled: options["no-network"] !== true }
-        own = await ownSandbox(atoll, network, interruption.signal)
+        const image = options.image === undefined ? undefined : await namedImage(atoll, options.image)
+        const made = { networkEnabled: options["no-network"] !== true, image }
+        own = await ownSandbox(atoll, made, interruption.signal)
       }
       const { id } = own ?? (await namedSandbox(atoll, nameOrId!))
       const sandbox = await given.connect(patienceSeconds).sandboxes.get(id, { signal: interruption.signal })

@@ -1,6 +1,9 @@
 /** `atoll sandbox create` */
+
 import { command } from "../Command.ts"
+import { checkpointOptions, checkpoints } from "../checkpoints.ts"
 import { exitCodes } from "../failure.ts"
+import { namedImage } from "../namedImage.ts"
 import { namedSnapshot } from "../namedSnapshot.ts"
 import { namedWorkspace } from "../namedWorkspace.ts"
 import { answer, remark } from "../standardStreams.ts"
@@ -40,11 +43,18 @@ export const create = command({
       value: "TIME",
       description: "Delete it when it has been stopped for so long; 0 for at once"
     },
+    ...checkpointOptions,
     snapshot: {
       type: "string",
       value: "SNAPSHOT",
       description: "Begin with the files and variables of this one: name or id",
       completes: "snapshot"
+    },
+    image: {
+      type: "string",
+      value: "IMAGE",
+      description: "Have this image for its root file system: name or id",
+      completes: "image"
     },
     runtime: { type: "string", value: "KIND", description: "vm or namespace; by default as the operator has chosen" },
     "no-network": { type: "boolean", description: "It reaches nothing, and has no previews" },
@@ -62,17 +72,20 @@ export const create = command({
       "sandbox create --env GITHUB_TOKEN --env CI=1 -m team=blue",
       "With a variable as it is here, one of its own, and a mark"
     ],
+    ["sandbox create --checkpoint-every 1h --checkpoint-keep 5", "One that takes a snapshot each hour"],
     ["sandbox create --snapshot before-migration", "One with the files of a snapshot"],
+    ["sandbox create --image tools", "One with an image that was pulled"],
     ['run --sandbox "$(atoll sandbox create)" -- uname -a', "The id is all that goes to stdout"]
   ],
   run: async (given) => {
     const { options } = given
     const atoll = given.connect(patienceSeconds)
-    const { workspace, snapshot } = options
+    const { workspace, snapshot, image } = options
     const sandbox = await atoll.sandboxes.create({
       name: options.name,
       workspaceId: workspace === undefined ? undefined : (await namedWorkspace(atoll, workspace)).id,
       snapshot: snapshot === undefined ? undefined : await namedSnapshot(atoll, snapshot),
+      image: image === undefined ? undefined : await namedImage(atoll, image),
       metadata: pairs("--metadata", options.metadata),
       env: variables(options),
       runtime: options.runtime === undefined ? undefined : oneOf("--runtime", options.runtime, ["vm", "namespace"]),
@@ -83,6 +96,7 @@ export const create = command({
         stopAfterIdleSeconds: optionalDuration("--stop-after-idle", options["stop-after-idle"]),
         deleteAfterStoppedSeconds: optionalDuration("--delete-after-stopped", options["delete-after-stopped"])
       },
+      checkpoints: checkpoints(options),
       untilRunning: options["no-wait"] !== true,
       idempotencyKey: options["idempotency-key"]
     })

@@ -9,6 +9,17 @@ import { list, shownBytes, shownTime } from "../table.ts"
 const seconds = (count: number | null, at: string | null): string | null =>
   count === null ? null : `${count} s${at === null ? "" : ` (${shownTime(at)})`}`
 
+const checkpointsOf = ({ checkpoints, lastCheckpoint }: Sandbox): string | null => {
+  if (checkpoints === null) return null
+  const { everySeconds, onStop, keep, nextAt } = checkpoints
+  const times = [everySeconds === null ? [] : `every ${everySeconds} s`, onStop ? "at each stop" : []]
+    .flat()
+    .join(" and ")
+  const next = nextAt === null ? "" : `, the next ${shownTime(nextAt)}`
+  const error = lastCheckpoint?.error ? `; the last was refused: ${lastCheckpoint.error.message}` : ""
+  return `${times}; ${keep} stay${next}${error}`
+}
+
 const rowsOf = (sandbox: Sandbox): ReadonlyArray<readonly [string, string]> => {
   const { profile, lifetime, statusReason, metadata } = sandbox
   const rows: ReadonlyArray<readonly [string, string | null]> = [
@@ -24,6 +35,7 @@ const rowsOf = (sandbox: Sandbox): ReadonlyArray<readonly [string, string]> => {
     ["stops after", seconds(lifetime.stopAfterSeconds, lifetime.stopAt)],
     ["when idle for", seconds(lifetime.stopAfterIdleSeconds, lifetime.idleStopAt)],
     ["deleted after", seconds(lifetime.deleteAfterStoppedSeconds, lifetime.deleteAt)],
+    ["checkpoints", checkpointsOf(sandbox)],
     ["created", shownTime(sandbox.createdAt)],
     ["started", sandbox.startedAt === null ? null : `${shownTime(sandbox.startedAt)} (boot ${sandbox.generation})`],
     ["stopped", sandbox.stoppedAt === null ? null : shownTime(sandbox.stoppedAt)],

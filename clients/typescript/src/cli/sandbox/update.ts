@@ -1,5 +1,7 @@
 /** `atoll sandbox update` */
+
 import { command } from "../Command.ts"
+import { checkpointOptions, checkpoints } from "../checkpoints.ts"
 import { exitCodes, WrongUsage } from "../failure.ts"
 import { namedSandbox } from "../namedSandbox.ts"
 import { plain } from "../plainText.ts"
@@ -23,7 +25,7 @@ const changes = (set: Readonly<Record<string, string>>, removed: ReadonlyArray<s
 
 export const update = command({
   name: "update",
-  summary: "Change the name, metadata, variables, sizes or lifetime of a Sandbox",
+  summary: "Change the name, metadata, variables, sizes, lifetime or checkpoints of a Sandbox",
   usage: "SANDBOX [OPTIONS]",
   details: [
     "What is not named stays as it is. Commands that begin afterwards get the new variables; those that run keep",
@@ -52,7 +54,8 @@ export const update = command({
       type: "string",
       value: "TIME",
       description: `Delete it when it has been stopped for so long, or ${never}`
-    }
+    },
+    ...checkpointOptions
   },
   words: { least: 1, most: 1, completes: ["sandbox"] },
   examples: [
@@ -73,10 +76,11 @@ export const update = command({
       metadata: changes(pairs("--metadata", options.metadata), options["remove-metadata"]),
       env: changes(variables(options), options["remove-env"]),
       profile: sizes(options),
-      lifetime: Object.values(lifetime).some((part) => part !== undefined) ? lifetime : undefined
+      lifetime: Object.values(lifetime).some((part) => part !== undefined) ? lifetime : undefined,
+      checkpoints: checkpoints(options)
     }
     if (Object.values(asked).every((part) => part === undefined)) {
-      throw new WrongUsage("Say what is to be changed: its name, metadata, variables, sizes or lifetime.")
+      throw new WrongUsage("Say what is to be changed: its name, metadata, variables, sizes, lifetime or checkpoints.")
     }
     const sandbox = await namedSandbox(given.connect(patienceSeconds), given.words[0]!)
     const { record } = await sandbox.update(asked)

@@ -27,7 +27,7 @@ const rowOf = ({ id, name, status, storedBytes, createdAt, expiresAt, sandboxId 
   storedBytes === null ? "-" : shownBytes(storedBytes),
   shownAge(createdAt),
   shownTime(expiresAt),
-  sandboxId
+  sandboxId ?? "imported"
 ]
 
 export const list = command({

@@ -15,7 +15,12 @@ const rowsOf = (snapshot: Snapshot): ReadonlyArray<readonly [string, string]> =>
     ["id", snapshot.id],
     ["name", snapshot.name],
     ["status", snapshot.status + (statusReason === null ? "" : `: ${statusReason.message}`)],
-    ["sandbox", `${snapshot.sandboxId} (boot ${snapshot.generation}, revision ${snapshot.sandboxRevision})`],
+    [
+      "sandbox",
+      snapshot.sandboxId === null
+        ? "none: it was imported"
+        : `${snapshot.sandboxId} (boot ${snapshot.generation}, revision ${snapshot.sandboxRevision})`
+    ],
     ["workspace", snapshot.workspaceId],
     ["runtime", `${snapshot.runtime}, ${profile.vcpus} vCPU, ${shownBytes(profile.memoryBytes)} of memory`],
     ["volume", bytes(snapshot.sizeBytes)],

@@ -10,6 +10,7 @@ import { More } from "../../ui/More.tsx"
 import { Pane } from "../../ui/Pane.tsx"
 
 type Child = SandboxLineage["children"][number]
+type Parent = SandboxLineage["parents"][number]
 
 const lineage = (id: string, cursor: string | null, signal?: AbortSignal) =>
   get<SandboxLineage>(`/api/v2/sandboxes/${id}/lineage${queryOf({ limit: 50, cursor })}`, signal)
@@ -19,6 +20,48 @@ const To = ({ id }: { id: string }) => (
     <code>{id}</code>
   </Link>
 )
+
+interface TreeProps {
+  /** Of the outermost list. */
+  readonly label?: string
+  /** The farthest first. */
+  readonly parents: ReadonlyArray<Parent>
+  readonly self: string
+  readonly made: ReadonlyArray<Child>
+}
+
+/** Each list is inside of the entry that it comes from. */
+const Tree = ({ label, parents: [parent, ...nearer], self, made }: TreeProps) => {
+  if (parent !== undefined) {
+    return (
+      <ul aria-label={label}>
+        <li>
+          <To id={parent.sandboxId} /> <span class="soft">by {parent.snapshotId}</span>
+          <Tree parents={nearer} self={self} made={made} />
+        </li>
+      </ul>
+    )
+  }
+  return (
+    <ul aria-label={label}>
+      <li>
+        <strong>{self}</strong> <span class="soft">this one</span>
+        {made.length === 0 ? null : (
+          <ul>
+            {made.map(({ snapshotId, sandboxId: child, createdAt }) => (
+              <li key={child}>
+                <To id={child} />{" "}
+                <span class="soft">
+                  by {snapshotId}, <Instant at={createdAt} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        )}
+      </li>
+    </ul>
+  )
+}
 
 /** @param turn Another one loads it again. */
 export const Lineage = ({ sandboxId, turn }: { sandboxId: string; turn: number }) => {
@@ -38,21 +81,12 @@ export const Lineage = ({ sandboxId, turn }: { sandboxId: string; turn: number }
           <p class="empty">It comes from no other Sandbox, and none comes from it.</p>
         ) : (
           <>
-            <ul aria-label="Lineage">
-              {(parents.value ?? []).map(({ snapshotId, sandboxId: parent }) => (
-                <li key={snapshotId}>
-                  from <To id={parent} /> <span class="soft">by {snapshotId}</span>
-                </li>
-              ))}
-              {children.entries.map(({ snapshotId, sandboxId: child, createdAt }) => (
-                <li key={child}>
-                  to <To id={child} />{" "}
-                  <span class="soft">
-                    by {snapshotId}, <Instant at={createdAt} />
-                  </span>
-                </li>
-              ))}
-            </ul>
+            <Tree
+              label="Lineage"
+              parents={(parents.value ?? []).toReversed()}
+              self={sandboxId}
+              made={children.entries}
+            />
             <More list={children} />
           </>
         )

@@ -37,7 +37,7 @@ export const SandboxSnapshots = ({ sandbox }: TabProps) => {
             </p>
           ) : (
             <>
-              <SnapshotTable snapshots={listed.entries} isOfAll={false} changed={listed.reload} />
+              <SnapshotTable snapshots={listed.entries} sandbox={sandbox} changed={listed.reload} />
               <More list={listed} />
             </>
           )

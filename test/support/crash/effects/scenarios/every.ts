@@ -2,6 +2,7 @@
 import { connectionScenarios } from "./connections.ts"
 import { fileScenarios } from "./files.ts"
 import { fleetScenarios } from "./fleet.ts"
+import { imageScenarios } from "./images.ts"
 import { operationScenarios } from "./operations.ts"
 import { operatorScenarios } from "./operator.ts"
 import { peopleScenarios } from "./people.ts"
@@ -12,6 +13,7 @@ import { snapshotScenarios } from "./snapshots.ts"
 export const scenarios: ReadonlyArray<Scenario> = [
   ...sandboxScenarios,
   ...snapshotScenarios,
+  ...imageScenarios,
   ...operationScenarios,
   ...connectionScenarios,
   ...fileScenarios,

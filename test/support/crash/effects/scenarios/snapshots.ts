@@ -32,6 +32,24 @@ export const snapshotScenarios: ReadonlyArray<Scenario> = [
     ]
   },
   {
+    name: "rollback",
+    steps: [
+      ...running,
+      write("before"),
+      make("snapshot", "/sandboxes/{create}/snapshots", { name: "first" }),
+      captured,
+      write("after"),
+      make("rollback", "/sandboxes/{create}/rollback", { snapshotId: "{snapshot}" }),
+      captured,
+      post("start", "/sandboxes/{create}/start?wait=running", {}),
+      read("lineage", "/sandboxes/{create}/lineage"),
+      remove("delete", "/snapshots/{snapshot}"),
+      post("stop", "/sandboxes/{create}/stop"),
+      pass(2000)
+    ],
+    leaves: ["/snapshots/{rollbackKept}"]
+  },
+  {
     name: "expiry of a snapshot",
     steps: [
       ...running,

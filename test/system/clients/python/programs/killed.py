@@ -16,7 +16,7 @@ import traceback
 from typing import Any, AsyncIterator, Awaitable, Callable, Dict, List, Type, TypeVar
 
 import atoll
-from atoll import AsyncAtoll, AsyncOperation, AsyncSandbox
+from atoll import AsyncAtoll, AsyncImage, AsyncOperation, AsyncSandbox
 from atoll._blocking import AsyncBlocking
 from atoll._wire import AsyncWire
 from support import AsyncBackground, AsyncGate, public_methods
@@ -234,6 +234,84 @@ class Cases:
 
         await self.same(revisions)
         await snapshot.delete()
+
+    async def pulled(self) -> AsyncImage:
+        """Nothing listens there: what becomes of the pull decides nothing here."""
+        return await self.client.images.pull("127.0.0.1:1/tools:1", until_ready=False)
+
+    async def settled(self) -> AsyncImage:
+        image = await self.pulled()
+        try:
+            await image.until_ready()
+        except atoll.WaitTimeout:
+            pass
+        return image
+
+    async def images_pull(self) -> None:
+        await self.gate.passed()
+        name = f"pulled-{self.manner}"
+        made = await self.client.images.pull("127.0.0.1:1/tools:1", name=name, until_ready=False)
+        found = [one.id async for one in self.client.images.list(name=name)]
+        assert found == [made.id], found
+        await made.delete()
+
+    async def images_get(self) -> None:
+        image = await self.settled()
+
+        async def status() -> object:
+            return (await self.client.images.get(image.id)).status
+
+        await self.same(status)
+        await image.delete()
+
+    async def images_list(self) -> None:
+        image = await self.settled()
+
+        async def listed() -> object:
+            return image.id in [one.id async for one in self.client.images.list()]
+
+        await self.same(listed)
+        await image.delete()
+
+    async def images_delete(self) -> None:
+        image = await self.pulled()
+        await self.gate.passed()
+        await self.client.images.delete(image.id)
+        assert (await image.refresh()).status in ("deleting", "deleted"), image
+
+    async def image_refresh(self) -> None:
+        image = await self.settled()
+
+        async def status() -> object:
+            return (await image.refresh()).status
+
+        await self.same(status)
+        await image.delete()
+
+    async def image_until_ready(self) -> None:
+        image = await self.pulled()
+        await self.gate.passed()
+        try:
+            await image.until_ready()
+        except atoll.WaitTimeout:
+            pass
+        assert image.status != "pulling", image
+        await image.delete()
+
+    async def image_delete(self) -> None:
+        image = await self.pulled()
+        await self.gate.passed()
+        await image.delete()
+        assert (await image.refresh()).status in ("deleting", "deleted"), image
+
+    async def image_transitions(self) -> None:
+        image = await self.settled()
+
+        async def revisions() -> object:
+            return [step.revision async for step in image.transitions()]
+
+        await self.same(revisions)
+        await image.delete()
 
     async def workspaces_list(self) -> None:
         async def listed() -> object:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import datetime
+import os
+import tempfile
 from typing import AsyncIterator, List, TypeVar
 
 import atoll
@@ -28,6 +30,15 @@ async def snapshots(client: AsyncAtoll) -> None:
         await snapshot.update(expires_at=None)
         assert snapshot.record.expires_at is None, snapshot.record
         assert [step.to async for step in snapshot.transitions()][:2] == ["creating", "ready"]
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "snapshot")
+            size = await snapshot.export(path)
+            assert size == os.stat(path).st_size > 0 and os.listdir(folder) == ["snapshot"]
+            copy = await client.snapshots.import_(path, name="copy", idempotency_key="two")
+            assert (copy.status, copy.sandbox_id, copy.record.imported) == ("ready", None, True), copy.record
+            assert (await client.snapshots.import_(path, name="copy", idempotency_key="two")).id == copy.id
+            await copy.delete()
+        assert (await copy.refresh()).status == "deleted", copy
 
     # Its source is gone.
     async with client.sandboxes.create(snapshot=snapshot) as made, client.sandboxes.create(snapshot=snapshot.id) as by_id:
@@ -39,7 +50,7 @@ async def snapshots(client: AsyncAtoll) -> None:
         children = (await source.lineage()).children
         assert [one.sandbox_id for one in children] == [by_id.id, made.id], children
         other = await made.snapshot()
-        assert [one.id for one in await gathered(client.snapshots.list())] == [other.id, snapshot.id]
+        assert [one.id for one in await gathered(client.snapshots.list(status=["ready"]))] == [other.id, snapshot.id]
         assert [one.id for one in await gathered(client.snapshots.list(sandbox_id=source.id))] == [snapshot.id]
         await snapshot.delete()
         assert (await snapshot.refresh()).status == "deleted", snapshot

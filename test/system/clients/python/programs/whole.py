@@ -381,6 +381,21 @@ async def snapshots(client: AsyncAtoll, sandbox: AsyncSandbox) -> None:
     await fork.snapshot.delete()
 
 
+async def images(client: AsyncAtoll) -> None:
+    # Nothing listens there: what becomes of the pull decides nothing here.
+    image = await client.images.pull("127.0.0.1:1/tools:1", name=MANNER, until_ready=False)
+    try:
+        await image.until_ready()
+    except atoll.WaitTimeout:
+        assert image.record.status_reason is not None, image
+    found = await client.images.get(image.id)
+    assert (await found.refresh()).status == image.status
+    assert [one.id for one in await gathered(client.images.list(name=MANNER))] == [image.id]
+    await image.delete()
+    await client.images.delete(image.id)
+    assert "deleting" in [step.to async for step in found.transitions()]
+
+
 async def events(client: AsyncAtoll, sandbox: AsyncSandbox) -> None:
     async def first() -> atoll.TransitionEvent:
         async for event in sandbox.events():
@@ -520,6 +535,7 @@ async def main() -> None:
         await tunnels(sandbox)
         await life(client, sandbox)
         await snapshots(client, sandbox)
+        await images(client)
         await events(client, sandbox)
         await account(client)
         await errors(client)

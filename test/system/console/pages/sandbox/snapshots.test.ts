@@ -50,11 +50,27 @@ layer(TestApi.layer(settings), { excludeTestServices: true })("snapshots in a br
         assert.strictEqual(await dialog.getByRole("link").count(), 2)
         await dialog.getByText("Copy 3 was refused").waitFor()
         await dialog.getByRole("button", { name: "Close" }).click()
-        const lineage = page.getByRole("list", { name: "Lineage" }).getByRole("listitem")
+        const lineage = page.getByRole("list", { name: "Lineage" })
         await untilSeen(
-          () => lineage.allInnerTexts(),
-          (texts) => texts.length === 2 && texts.every((text) => text.startsWith("to sbx_"))
+          () => lineage.getByRole("listitem").filter({ hasText: "this one" }).getByRole("link").allInnerTexts(),
+          (texts) => texts.length === 2 && texts.every((text) => text.startsWith("sbx_"))
         )
+
+        await page.goto(`/console/sandboxes/${source}/life`)
+        const slider = page.getByRole("slider", { name: "Revision" })
+        await page.getByText("By the snapshot").waitFor()
+        assert.match((await slider.getAttribute("aria-valuetext")) ?? "", /; snapshot before/)
+        assert.isAtLeast(await page.locator("datalist option").count(), 2)
+        await atRest(page)
+        await assertAccessible(page, "the life of a Sandbox with snapshots")
+        await page.getByRole("button", { name: "Fork from here" }).click()
+        await assertAccessible(page, "the dialog of a fork at a revision")
+        await dialog.getByRole("button", { name: "Fork" }).click()
+        await dialog.getByText("They begin from revision").waitFor()
+        await dialog.getByRole("button", { name: "Close" }).click()
+        await page.getByRole("button", { name: "First" }).click()
+        await page.getByText("No snapshot that is ready was taken up to here.").waitFor()
+        assert.isTrue(await page.getByRole("button", { name: "Fork from here" }).isDisabled())
 
         await goTo(page, "Snapshots")
         await heading(page, "Snapshots").waitFor()
@@ -69,7 +85,8 @@ layer(TestApi.layer(settings), { excludeTestServices: true })("snapshots in a br
         await heading(page, "restored").waitFor()
         await page.locator(".page-head .status").getByText("running").waitFor()
         await page.getByRole("link", { name: "Snapshots", exact: true }).last().click()
-        await page.getByRole("list", { name: "Lineage" }).getByText("from").waitFor()
+        await lineage.getByRole("link", { name: source }).waitFor()
+        await lineage.getByText("this one").waitFor()
 
         await goTo(page, "Snapshots")
         await page.getByRole("button", { name: "Delete before" }).click()

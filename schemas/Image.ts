@@ -1,0 +1,140 @@
+/** Images of an account: root file systems for its Sandboxes, pulled from registries. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Authorized, MayBeLarge, RequiredScope } from "./Access.ts"
+import {
+  CreditExhausted,
+  IdempotencyConflict,
+  InvalidRequest,
+  NotFound,
+  PayloadTooLarge,
+  RateLimited,
+  SandboxUnavailable,
+  StorageLimitReached,
+  UnsupportedMediaType
+} from "./Errors.ts"
+import * as IdempotencyKey from "./IdempotencyKey.ts"
+import { ImageId } from "./Identifiers.ts"
+import { ImageInUse, ImageLimitReached } from "./ImageErrors.ts"
+import { Image, ImageResponse, ImageStatus } from "./ImageRecord.ts"
+import { ImageReference } from "./ImageReference.ts"
+import { registryPasswordMaxCharacters, registryUsernameMaxCharacters } from "./Limits.ts"
+import { orNull } from "./Optional.ts"
+import { NextCursor, page, several } from "./Query.ts"
+import { SandboxName } from "./Sandbox.ts"
+import { isCharactersBetween, isPlainText } from "./Text.ts"
+import { TransitionList } from "./Transition.ts"
+
+export const PullImageRequest = Schema.Struct({
+  name: orNull(SandboxName, "For people; names need not be unique. Absent or null: none."),
+  reference: ImageReference,
+  username: orNull(
+    Schema.String.check(isCharactersBetween(1, registryUsernameMaxCharacters), isPlainText),
+    "For the registry, together with `password`. Absent or null: it is asked without."
+  ),
+  password: orNull(
+    Schema.String.check(isCharactersBetween(1, registryPasswordMaxCharacters), isPlainText),
+    "Or an access token. It is stored sealed, never answered, and sent to that registry only. It is forgotten with the image."
+  )
+}).annotate({ identifier: "PullImageRequest", description: "An image to pull." })
+export interface PullImageRequest extends Schema.Schema.Type<typeof PullImageRequest> {}
+
+export const ImageList = Schema.Struct({
+  images: Schema.Array(Image).annotate({ description: "One page." }),
+  nextCursor: NextCursor
+}).annotate({ identifier: "ImageList", description: "Newest first, deleted ones included." })
+export interface ImageList extends Schema.Schema.Type<typeof ImageList> {}
+
+const listQuery = {
+  name: Schema.optionalKey(
+    Schema.String.check(isPlainText).annotate({ description: "Only those with exactly this name." })
+  ),
+  status: Schema.optionalKey(
+    several(ImageStatus, "Only those in one of these: the parameter repeated, or commas between them.")
+  ),
+  ...page
+}
+
+const params = { id: ImageId }
+
+export class ImagesGroup extends HttpApiGroup.make("images")
+  .add(
+    HttpApiEndpoint.post("pullImage", "/images", {
+      headers: IdempotencyKey.ofImage,
+      payload: PullImageRequest,
+      success: ImageResponse.pipe(HttpApiSchema.status(202)),
+      error: [
+        InvalidRequest,
+        PayloadTooLarge,
+        UnsupportedMediaType,
+        CreditExhausted,
+        IdempotencyConflict,
+        ImageLimitReached,
+        StorageLimitReached
+      ]
+    })
+      .annotate(RequiredScope, "sandbox:create")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "pullImage",
+          summary: "Pull an image from a registry",
+          description:
+            "Answers immediately: `pulling` until a host has the whole image, then `ready`, or `failed` with the reason. What the reference names is looked up once: a Sandbox gets the manifest of `digest`, even where the tag has moved on. An account has so many images at a time (429 IMAGE_LIMIT_REACHED). What its images occupy costs as its snapshots do, each account for itself where two have the same one; together they are limited as the storage of one workspace is (429 STORAGE_LIMIT_REACHED). A repeated Idempotency-Key gives the same image."
+        })
+      ),
+    HttpApiEndpoint.get("listImages", "/images", {
+      query: listQuery,
+      success: ImageList,
+      error: [InvalidRequest, RateLimited]
+    })
+      .annotate(MayBeLarge, true)
+      .annotate(RequiredScope, "sandbox:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "listImages",
+          summary: "List images",
+          description: "Filters are optional and all must match."
+        })
+      ),
+    HttpApiEndpoint.get("getImage", "/images/:id", { params, success: ImageResponse, error: NotFound })
+      .annotate(RequiredScope, "sandbox:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "getImage",
+          summary: "Get an image",
+          description: "Deleted ones stay readable for the retention time."
+        })
+      ),
+    HttpApiEndpoint.delete("deleteImage", "/images/:id", {
+      params,
+      error: [NotFound, ImageInUse, SandboxUnavailable]
+    })
+      .annotate(RequiredScope, "sandbox:delete")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "deleteImage",
+          summary: "Delete an image",
+          description:
+            "409 IMAGE_IN_USE while a Sandbox or a snapshot that is not deleted has it. Durable immediately, and never undone; a pull that still runs is given up. Answers when it is deleted, or after 10 s while the deletion goes on. Repeated: 204."
+        })
+      ),
+    HttpApiEndpoint.get("listImageTransitions", "/images/:id/transitions", {
+      params,
+      query: page,
+      success: TransitionList,
+      error: [InvalidRequest, RateLimited, NotFound]
+    })
+      .annotate(MayBeLarge, true)
+      .annotate(RequiredScope, "sandbox:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "listImageTransitions",
+          summary: "The transition log of an image",
+          description: "Every step of its state machine, from its creation on. It is kept as long as the image."
+        })
+      )
+  )
+  .middleware(Authorized)
+  .annotateMerge(
+    OpenApi.annotations({ title: "Images", description: "Root file systems for Sandboxes, pulled from registries." })
+  ) {}

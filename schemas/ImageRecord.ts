@@ -1,0 +1,50 @@
+/** An image as answers show it. */
+import { Schema } from "effect"
+import { ImageId } from "./Identifiers.ts"
+import { ImageReference } from "./ImageReference.ts"
+import { oneOf } from "./OneOf.ts"
+import { Reason } from "./Sandbox.ts"
+import { Timestamp } from "./Text.ts"
+
+export const imageStatuses = ["pulling", "ready", "failed", "deleting", "deleted"] as const
+
+export const ImageStatus = oneOf(
+  "ImageStatus",
+  imageStatuses,
+  "What it is now. Sandboxes can be made with it while it is ready. failed: it could not be pulled, and statusReason says why."
+)
+export type ImageStatus = typeof ImageStatus.Type
+
+const untilReady = (description: string) =>
+  Schema.NullOr(Schema.Int).annotate({ description: `${description} null until it is ready.` })
+
+export const Image = Schema.Struct({
+  id: ImageId,
+  name: Schema.NullOr(Schema.String).annotate({ description: "As it was given; null: none was." }),
+  reference: ImageReference,
+  digest: Schema.NullOr(Schema.String).annotate({
+    description:
+      "sha256:… of the manifest for the architecture of the hosts; null until it is ready. Sandboxes have this one for good: a tag that moves later changes nothing.",
+    examples: ["sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae"]
+  }),
+  status: ImageStatus,
+  statusReason: Schema.NullOr(Reason).annotate({
+    description:
+      "Why it has that status; null where nothing is to be said. Of a failed one the code is IMAGE_NOT_FOUND, IMAGE_UNAUTHORIZED, IMAGE_TOO_LARGE, IMAGE_UNSUPPORTED, IMAGE_INVALID, IMAGE_NO_ROOM, IMAGE_ADDRESS_FORBIDDEN, or PULL_FAILED where the registry did not answer for too long."
+  }),
+  sizeBytes: untilReady("Bytes of its files, unpacked."),
+  storedBytes: untilReady("Bytes that it occupies on a host. They cost as those of snapshots do."),
+  createdAt: Timestamp.annotate({ description: "When it was accepted." }),
+  readyAt: Schema.NullOr(Timestamp).annotate({ description: "When a host had it; null: none ever had." }),
+  deletedAt: Schema.NullOr(Timestamp).annotate({ description: "When it was deleted; null: it is not." })
+}).annotate({
+  identifier: "Image",
+  description: "A root file system for Sandboxes, pulled from a registry."
+})
+export interface Image extends Schema.Schema.Type<typeof Image> {}
+
+export const ImageResponse = Schema.Struct({ image: Image }).annotate({
+  identifier: "ImageResponse",
+  description: "One image."
+})
+export interface ImageResponse extends Schema.Schema.Type<typeof ImageResponse> {}

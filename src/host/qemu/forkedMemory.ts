@@ -1,0 +1,29 @@
+/**
+ * The files of a machine that is to go on with the memory of a snapshot. All such machines map the same file, which nothing changes: each has a link to
+ * it in a folder that only its own user may enter, because other users of this host must not read it.
+ */
+import { chmod, chown, link, mkdir, rm } from "node:fs/promises"
+import { copyVolume } from "../linux/imageCopy.ts"
+import type { StoredMemory } from "../linux/SnapshotStore.ts"
+import type { SandboxFolder } from "./SandboxFolder.ts"
+
+/** Lays them down, also over those of an earlier attempt. Resolves with whether the volume shares its blocks with the snapshot's. */
+export const layDownFork = async (
+  folder: SandboxFolder,
+  image: string,
+  memory: StoredMemory,
+  uid: number | null
+): Promise<boolean> => {
+  const isShared = await copyVolume(image, folder.file("volume"), uid)
+  await copyVolume(memory.rootDisk, folder.file("overlay"), uid)
+  const own = folder.file("forkFolder")
+  await rm(own, { recursive: true, force: true })
+  await mkdir(own, { mode: 0o700 })
+  if (uid !== null) {
+    // QEMU may enter it, and may not change it.
+    await chown(own, process.getuid!(), uid)
+    await chmod(own, 0o710)
+  }
+  await link(memory.state, folder.file("forked"))
+  return isShared
+}

@@ -1,0 +1,80 @@
+/**
+ * Saves the memory and the root disk of a machine for a snapshot, of one instant with its volume.
+ *
+ * QEMU writes the memory while the machine runs, again what changes meanwhile, and stops the machine for the last part. Its disks are written out then,
+ * and nothing changes them until it goes on: the caller copies the volume there. The memory has what the guest has not yet written to its disks.
+ *
+ * @source QEMU docs/devel/migration/main.rst, mapped-ram.rst
+ */
+import { createHash } from "node:crypto"
+import { constants } from "node:fs"
+import { chmod, chown, open, rename, rm } from "node:fs/promises"
+import { Schema } from "effect"
+import { copyImage } from "../linux/imageCopy.ts"
+import type { StoredMemory } from "../linux/SnapshotStore.ts"
+import type { LiveMachine } from "./LiveMachines.ts"
+import { type Machine, saveRunning } from "./Machine.ts"
+import { type MachineShape, machineArguments, machineFiles } from "./machineArguments.ts"
+import { PAUSE_MAX_MS } from "./machineHold.ts"
+import type { SandboxFolder } from "./SandboxFolder.ts"
+import { zeroAbsentPages } from "./savedMemory.ts"
+
+/** A guest that changes its memory quickly is stopped then. */
+const RUNS_WITHIN_MS = 10_000
+
+const Part = Schema.Int
+const decodeVersion = Schema.decodeUnknownSync(
+  Schema.Struct({ qemu: Schema.Struct({ major: Part, minor: Part, micro: Part }), package: Schema.String })
+)
+
+/** Which machines can load a state: those with the same devices and sizes, on the same QEMU. */
+export const machineKey = (qemuVersion: string, shape: MachineShape): string =>
+  createHash("sha256")
+    .update(
+      JSON.stringify([qemuVersion, shape, machineArguments(shape, { uuid: "", start: { type: "wake", mapped: null } })])
+    )
+    .digest("hex")
+    .slice(0, 24)
+
+/** The version of the QEMU that runs this machine, as `--version` prints it. An older QEMU may have started it. */
+export const versionOf = async ({ qmp }: Machine): Promise<string> => {
+  const { qemu, package: from } = decodeVersion(await qmp.execute("query-version"))
+  return `QEMU emulator version ${qemu.major}.${qemu.minor}.${qemu.micro}${from === "" ? "" : ` (${from})`}`
+}
+
+/**
+ * Saves the memory of a running machine to `saved`. QEMU stops the machine at the end: the root disk and what `copyVolume` copies are of that instant.
+ * The machine still stands afterwards.
+ */
+export const saveMemory = async <A>(
+  folder: SandboxFolder,
+  { machine, record }: Pick<LiveMachine, "machine" | "record">,
+  saved: StoredMemory,
+  copyVolume: () => Promise<A>
+): Promise<A> => {
+  await folder.makeEmpty("captured", record.uid)
+  await rm(saved.rootDisk, { force: true })
+  await saveRunning(machine, machineFiles.captured, RUNS_WITHIN_MS)
+  const copied = await copyVolume()
+  await copyImage(folder.file("overlay"), saved.rootDisk, PAUSE_MAX_MS)
+  await rename(folder.file("captured"), saved.state)
+  return copied
+}
+
+/** Completes a saved state, which many machines may map and none changes. */
+export const settleMemory = async (state: string, memoryBytes: number): Promise<void> => {
+  if (process.getuid!() === 0) await chown(state, 0, 0)
+  const file = await open(state, constants.O_RDWR | constants.O_NOFOLLOW)
+  try {
+    await zeroAbsentPages(file, memoryBytes)
+  } finally {
+    await file.close()
+  }
+  await chmod(state, 0o444)
+}
+
+/** Copies the memory of a sleeping machine. */
+export const copySleeping = async (folder: SandboxFolder, to: StoredMemory): Promise<void> => {
+  await copyImage(folder.file("overlay"), to.rootDisk)
+  await copyImage(folder.file("suspended"), to.state)
+}

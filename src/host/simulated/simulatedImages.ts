@@ -1,0 +1,64 @@
+/**
+ * The images of the simulated runtime. A reference says by its repository what comes of it: `missing`, `private` (without a password),
+ * `large`, `foreign`, `broken`, `crowded` and `forbidden` are refused, `flaky` fails, `stalled` never ends; every other works.
+ */
+import { createHash } from "node:crypto"
+import { Effect, Redacted } from "effect"
+import { publicText } from "../../../schemas/PublicText.ts"
+import { type ImageSource, type Images, RuntimeRefused, RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import { onlyUnavailable } from "./onlyUnavailable.ts"
+import type { SimulatedWorld } from "./SimulatedWorld.ts"
+
+/** The size of every simulated image. */
+const sizeBytes = 8 * 1024 * 1024
+const storedBytes = 4 * 1024 * 1024
+
+const refusals: Readonly<Record<string, RuntimeRefused["code"]>> = {
+  missing: "IMAGE_NOT_FOUND",
+  large: "IMAGE_TOO_LARGE",
+  foreign: "IMAGE_UNSUPPORTED",
+  broken: "IMAGE_INVALID",
+  crowded: "IMAGE_NO_ROOM",
+  forbidden: "IMAGE_ADDRESS_FORBIDDEN"
+}
+
+const refused = (code: RuntimeRefused["code"]) =>
+  new RuntimeRefused({ code, message: publicText`The simulated registry refuses the image.` })
+
+/** `host/REPOSITORY:tag@digest`, and of `host/REPOSITORY/more:tag` the first part. */
+const repositoryOf = (reference: string): string => /^[^/]+\/([^/:@]+)/.exec(reference)?.[1] ?? ""
+
+/** The same reference has always the same image. */
+export const simulatedDigest = (reference: string): string =>
+  `sha256:${createHash("sha256").update(reference.replace(/@.*/, "")).digest("hex")}`
+
+const passwordOf = ({ credentials }: ImageSource) =>
+  credentials === null ? null : Redacted.value(credentials.password)
+
+export const simulatedImages = (world: SimulatedWorld): Images => ({
+  pull: Effect.fnUntraced(function* (source) {
+    yield* world.intercept("pullImage", source.reference)
+    const repository = repositoryOf(source.reference)
+    const code = refusals[repository]
+    if (code !== undefined) return yield* refused(code)
+    if (repository === "private" && passwordOf(source) === null) return yield* refused("IMAGE_UNAUTHORIZED")
+    if (repository === "flaky") return yield* new RuntimeUnavailable({ message: "The simulated registry fails." })
+    if (repository === "stalled") return yield* Effect.never
+    const digest = source.digest ?? simulatedDigest(source.reference)
+    world.images.add(digest)
+    return {
+      digest,
+      sizeBytes,
+      storedBytes,
+      config: { env: { PATH: "/usr/bin:/bin", IMAGE_REFERENCE: source.reference }, workingDir: "/app" }
+    }
+  }),
+  remove: (digest) =>
+    world
+      .intercept("removeImage", digest)
+      .pipe(Effect.mapError(onlyUnavailable), Effect.andThen(Effect.sync(() => void world.images.delete(digest)))),
+  inventory: Effect.suspend(() => world.intercept("inventory", "")).pipe(
+    Effect.mapError(onlyUnavailable),
+    Effect.map(() => [...world.images])
+  )
+})

@@ -1,0 +1,110 @@
+/** Runs the commands of an image: a host pulls it, and removes it when nothing needs it; the ledger posts what it costs. */
+import { Clock, Effect, Option, Schedule, Schema } from "effect"
+import { imageMachine } from "../../machines/image.ts"
+import { ImageContext } from "../../schemas/contexts/Image.ts"
+import { type PublicReason, publicText } from "../../schemas/PublicText.ts"
+import { SandboxEnv } from "../../schemas/Sandbox.ts"
+import { defineActor } from "../engine/defineActor.ts"
+import type { EventOf } from "../engine/machineTypes.ts"
+import { type PulledImage, Runtime, RuntimeRefused, type RuntimeUnavailable } from "../runtime/Runtime.ts"
+import { failureReason } from "../sandbox/failureReason.ts"
+import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
+import { imageCredentials } from "../sandbox/sandboxImage.ts"
+import { untilDone } from "../sandbox/untilDone.ts"
+import { metering } from "../wallet/metering.ts"
+import { imageUse } from "./imageUse.ts"
+
+type ImageEvent = EventOf<typeof imageMachine>
+
+const pullAgain = Schedule.min([Schedule.exponential(250), Schedule.spaced(10_000)])
+/** A registry that does not answer for so long has failed. */
+const pullGivenUpMs = 15 * 60_000
+const lookAgainMs = 200
+
+const pullFailed = publicText`The image could not be pulled: its registry did not answer. Pull it again.`
+const strangeVariables = new RuntimeRefused({
+  code: "IMAGE_INVALID",
+  message: publicText`The image has more variables than a Sandbox may have.`
+})
+
+const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
+
+const reasonOf = (imageId: string, error: RuntimeRefused | RuntimeUnavailable): Effect.Effect<PublicReason> =>
+  error._tag === "RuntimeRefused"
+    ? Effect.succeed({ code: error.code, message: error.message })
+    : failureReason("PULL_FAILED", imageId, pullFailed, error)
+
+export const imageDefinition = Effect.gen(function* () {
+  const runtime = yield* Runtime
+  const envs = yield* SandboxEnvs
+  const use = yield* imageUse
+  const credentialsOf = yield* imageCredentials
+  const meter = yield* metering
+
+  /** The image's variables, sealed; those whose names no shell can set are left out. */
+  const keepVariables = Effect.fnUntraced(function* (imageId: string, { config }: PulledImage) {
+    const named = Object.fromEntries(Object.entries(config.env).filter(([name]) => variableName.test(name)))
+    const variables = Schema.decodeUnknownOption(SandboxEnv)(named)
+    if (Option.isNone(variables)) return yield* strangeVariables
+    const kept = envs.name(variables.value)
+    if (kept !== null) yield* envs.keep(imageId, kept, variables.value)
+    return kept
+  })
+
+  /** One that a killed service had a host begin is there already, or is pulled again. */
+  const pull = (context: ImageContext): Effect.Effect<ImageEvent> =>
+    Effect.gen(function* () {
+      const { imageId, reference } = context
+      const began = yield* Clock.currentTimeMillis
+      const credentials = yield* credentialsOf(context)
+      return yield* runtime.images.pull({ reference, digest: null, credentials }).pipe(
+        Effect.retry({
+          schedule: pullAgain,
+          while: (error) =>
+            error._tag === "RuntimeUnavailable"
+              ? Effect.map(Clock.currentTimeMillis, (now) => now - began < pullGivenUpMs)
+              : Effect.succeed(false)
+        }),
+        Effect.flatMap((pulled) =>
+          Effect.map(keepVariables(imageId, pulled), (env): ImageEvent => {
+            const { digest, sizeBytes, storedBytes } = pulled
+            return { type: "PULLED", digest, sizeBytes, storedBytes, env }
+          })
+        ),
+        Effect.catch((error) =>
+          Effect.map(reasonOf(imageId, error), (reason): ImageEvent => ({ type: "PULL_FAILED", reason }))
+        )
+      )
+    })
+
+  const untilUnneeded = ({ accountId, imageId }: ImageContext) =>
+    use.of(accountId, imageId).pipe(
+      Effect.map(({ sandboxes, snapshots }) => sandboxes + snapshots),
+      Effect.repeat({ schedule: Schedule.spaced(lookAgainMs), until: (needed) => needed === 0 })
+    )
+
+  const remove = (context: ImageContext): Effect.Effect<ImageEvent> =>
+    Effect.gen(function* () {
+      const { imageId, digest } = context
+      yield* untilUnneeded(context)
+      if (digest !== null && !(yield* use.isShared(digest))) {
+        yield* runtime.images.remove(digest).pipe(
+          Effect.tapError((error) => Effect.logWarning(`The image ${imageId} is not removed yet`, error.message)),
+          Effect.retry(untilDone),
+          Effect.orDie
+        )
+      }
+      yield* envs.forget(imageId, null)
+      return { type: "IMAGE_REMOVED" as const }
+    })
+
+  return defineActor(imageMachine, {
+    context: ImageContext,
+    // A removal supersedes a pull: what that leaves on a host goes with the reconciler's next pass.
+    commands: {
+      pullImage: { lane: "image", run: (scope) => Effect.suspend(() => pull(scope.state().context)) },
+      removeImage: { lane: "image", run: (scope) => Effect.suspend(() => remove(scope.state().context)) },
+      meter: { lane: null, run: (scope) => Effect.suspend(() => meter(scope.state().context.imageId)) }
+    }
+  })
+})

@@ -1,0 +1,20 @@
+/** Converts an image's record to the contract's form. */
+import type { ImageContext } from "../../schemas/contexts/Image.ts"
+import type { Image, ImageStatus } from "../../schemas/ImageRecord.ts"
+
+const instant = (ms: number) => new Date(ms).toISOString()
+const instantOrNull = (ms: number | null) => (ms === null ? null : instant(ms))
+
+export const imageView = (status: string, context: ImageContext): Image => ({
+  id: context.imageId,
+  name: context.name,
+  reference: context.reference,
+  digest: context.digest,
+  status: status as ImageStatus,
+  statusReason: context.statusReason,
+  sizeBytes: context.sizeBytes,
+  storedBytes: context.storedBytes,
+  createdAt: instant(context.createdAt),
+  readyAt: instantOrNull(context.readyAt),
+  deletedAt: instantOrNull(context.deletedAt)
+})

@@ -1,0 +1,47 @@
+/**
+ * The reconciler of the images of one host: removes those whose digest no image of any account has, such as one whose pull was given up. An image that
+ * a host has lost is pulled again by the next boot that needs it.
+ */
+import { Effect, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import type { Images } from "../runtime/Runtime.ts"
+import { textColumn } from "../store/Columns.ts"
+import { fieldOf } from "../store/SnapshotFields.ts"
+import { awaitedImageStates } from "./imageStates.ts"
+
+/** Log lines of one pass name at most so many images. */
+const namedMax = 64
+
+export const imagePass = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+
+  /** An image that is being pulled may get any digest: nothing is removed meanwhile. */
+  const findPulling = SqlSchema.findAll({
+    Request: Schema.Void,
+    Result: Schema.Struct({ id: Schema.String }),
+    execute: () => sql`
+      select id from actors where kind = 'image' and ended_at is null and status = any(${textColumn(awaitedImageStates)}::text[]) limit 1`
+  })
+  const findKnown = SqlSchema.findAll({
+    Request: Schema.Array(Schema.String),
+    Result: Schema.Struct({ digest: Schema.String }),
+    execute: (digests) => sql`
+      select distinct ${sql.literal(fieldOf("actors", "digest", "text"))} as digest from actors
+      where kind = 'image' and ended_at is null and ${sql.literal(fieldOf("actors", "digest", "text"))} = any(${textColumn(digests)}::text[])`
+  })
+
+  return Effect.fnUntraced(function* ({ inventory, remove }: Pick<Images, "inventory" | "remove">) {
+    const digests = yield* inventory
+    if (digests.length === 0 || (yield* Effect.orDie(findPulling())).length > 0) return
+    const known = new Set((yield* Effect.orDie(findKnown(digests))).map(({ digest }) => digest))
+    for (const [index, digest] of digests.filter((each) => !known.has(each)).entries()) {
+      if (index < namedMax) yield* Effect.logWarning(`Removing the image ${digest}, which no account has`)
+      // A failed removal must not block the others.
+      yield* remove(digest).pipe(
+        Effect.catch((error) =>
+          index < namedMax ? Effect.logWarning(`The image ${digest} is not removed yet`, error.message) : Effect.void
+        )
+      )
+    }
+  })
+})

@@ -1,0 +1,82 @@
+/** Images in the product: what can come of their commands (`src/image/ImageDefinition.ts`), what clients ask, and the reconciler of their host. */
+import { NOW } from "../../../src/proofs/explore/canonical.ts"
+import type { ActorKind, ActorView, Happening } from "../../../src/proofs/explore/Product.ts"
+import { type Happenings, type Images, noImage, reason, sandboxOf, type View, type World } from "./World.ts"
+
+type Table = ActorKind<World>["commands"]
+
+export const rootsOf = ({ actors }: View): ReadonlyArray<ActorView> => actors.filter(({ kind }) => kind === "image")
+
+export const rootOf = ({ world }: View, id: string): Images[string] => world.images[id] ?? noImage
+
+const withRoot = (product: View, id: string, has: "none" | "whole"): World => {
+  const { world } = product
+  return { ...world, images: { ...world.images, [id]: { ...rootOf(product, id), has } } }
+}
+
+/** The product's Sandbox has it for its root. */
+export const isNeeded = (product: View, id: string): boolean => {
+  const { context, tags } = sandboxOf(product)
+  return context.image?.imageId === id && !tags.has("gone")
+}
+
+const pulled = { type: "PULLED", digest: "sha256:one", sizeBytes: 1, storedBytes: 1, env: null }
+
+const pulls: Table["pullImage"]["outcomes"] = (self, _, product) => [
+  { label: "pulls the image", world: withRoot(product, self.id, "whole"), answer: pulled },
+  { label: "has the image, and does not say so yet", world: withRoot(product, self.id, "whole"), goesOn: true },
+  { label: "is refused by the registry", isFault: true, answer: { type: "PULL_FAILED", reason } }
+]
+
+const removes: Table["removeImage"]["outcomes"] = (self, _, product) =>
+  isNeeded(product, self.id)
+    ? []
+    : [
+        {
+          label: "removes the image",
+          world: withRoot(product, self.id, "none"),
+          answer: { type: "IMAGE_REMOVED" }
+        }
+      ]
+
+export const imageCommands: Table = {
+  pullImage: { lane: "image", outcomes: pulls },
+  removeImage: { lane: "image", outcomes: removes },
+  meter: { lane: null, outcomes: () => [{ label: "posts what it stores" }], isUrgent: true }
+}
+
+/** Also while a Sandbox needs it: a create may commit after the look of `deleteImage.ts`. */
+export const clientsOfImages: Happenings = (product) =>
+  rootsOf(product).map(
+    ({ id }): Happening<World> => ({
+      by: "client",
+      label: `a client deletes ${id}`,
+      tells: [{ to: id, event: { type: "DELETE" } }]
+    })
+  )
+
+/** `imagePass.ts`. */
+export const rootsReconciler: Happenings = (product) =>
+  rootsOf(product).flatMap(
+    ({ id, tags }): ReadonlyArray<Happening<World>> =>
+      rootOf(product, id).has === "whole" && tags.has("rootless")
+        ? [
+            {
+              by: "service",
+              label: `the reconciler removes the image ${id}`,
+              world: withRoot(product, id, "none")
+            }
+          ]
+        : []
+  )
+
+export const imageInput = {
+  imageId: "image",
+  accountId: "acc",
+  name: null,
+  reference: "registry.test/tools:1",
+  credentials: null,
+  at: NOW
+}
+
+export const rootOfSandbox = { imageId: "image", reference: "registry.test/tools:1", digest: "sha256:one" }

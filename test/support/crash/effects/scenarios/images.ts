@@ -1,0 +1,32 @@
+/** An image, and a Sandbox that has it for its root. */
+import type { Scenario } from "./Scenario.ts"
+import { make, pass, remove, workspace } from "./steps.ts"
+
+/** A service that takes over pulls it again. */
+const pulled = pass(6000)
+
+export const imageScenarios: ReadonlyArray<Scenario> = [
+  {
+    name: "image",
+    steps: [
+      workspace,
+      make("image", "/images", {
+        name: "tools",
+        reference: "registry.test/private/tools:1",
+        username: "robot",
+        password: "word"
+      }),
+      pulled,
+      make("create", "/sandboxes?wait=running", {
+        workspaceId: "{workspace}",
+        name: "rooted",
+        networkEnabled: false,
+        imageId: "{image}"
+      }),
+      { ...remove("delete in use", "/images/{image}"), status: 409 },
+      remove("delete the Sandbox", "/sandboxes/{create}"),
+      remove("delete", "/images/{image}"),
+      pass(2000)
+    ]
+  }
+]

@@ -1,0 +1,46 @@
+/** The commands of images, for `killed.test.ts`. */
+import { assert } from "@effect/vitest"
+import { untilFound } from "../../../support/until.ts"
+import { type Case, gathered, isDone, lostAndUnheard } from "./killedCase.ts"
+
+/** Nothing listens there: what becomes of the pull decides nothing here. */
+const reference = "127.0.0.1:1/tools:1"
+
+export const imageCases: Readonly<Record<string, Case>> = {
+  ...lostAndUnheard("images pull", /^POST \/api\/v2\/images[ ?]/, async ({ atoll, begin, mark, restart }, hold) => {
+    const command = await begin(["images", "pull", reference, "--name", mark, "--no-wait"], hold)
+    await restart()
+    const id = isDone(await command.ended).trim()
+    const pulled = await gathered(atoll.images.list({ name: mark }))
+    assert.deepStrictEqual(
+      pulled.map((image) => image.id),
+      [id]
+    )
+    await pulled[0]!.delete()
+  }),
+  "images list": async ({ atoll, begin, mark, restart }) => {
+    const image = await atoll.images.pull(reference, { name: mark, untilReady: false })
+    const command = await begin(["images", "list", "-q"], { line: /^GET \/api\/v2\/images\?/ })
+    await restart()
+    assert.include(isDone(await command.ended).split("\n"), image.id)
+    await image.delete()
+  },
+  "images show": async ({ atoll, begin, mark, restart }) => {
+    const image = await atoll.images.pull(reference, { name: mark, untilReady: false })
+    const command = await begin(["images", "show", image.id, "--json"], { line: /^GET \/api\/v2\/images\/img_/ })
+    await restart()
+    assert.include(JSON.parse(isDone(await command.ended)).image, { id: image.id, name: mark })
+    await image.delete()
+  },
+  ...lostAndUnheard(
+    "images delete",
+    /^DELETE \/api\/v2\/images\/img_/,
+    async ({ atoll, begin, mark, restart }, hold) => {
+      const image = await atoll.images.pull(reference, { name: mark, untilReady: false })
+      const command = await begin(["images", "delete", image.id], hold)
+      await restart()
+      assert.strictEqual(isDone(await command.ended), `${image.id} (${mark}) is deleted.\n`)
+      await untilFound(async () => (await atoll.images.get(image.id)).record.status === "deleted")
+    }
+  )
+}

@@ -1,0 +1,71 @@
+/** The cases of killed.test.ts for images. */
+import { assert } from "vitest"
+import { type Atoll, type ImageHandle, WaitTimeout } from "../../../../clients/typescript/src/index.ts"
+
+interface World {
+  readonly atoll: Atoll
+  readonly round: string
+  readonly now: () => Promise<void>
+}
+
+/** Nothing listens there: what becomes of the pull decides nothing here. */
+const reference = "127.0.0.1:1/tools:1"
+
+const gathered = async <A>(things: AsyncIterable<A>): Promise<Array<A>> => {
+  const all: Array<A> = []
+  for await (const thing of things) all.push(thing)
+  return all
+}
+
+const pulled = (atoll: Atoll) => atoll.images.pull(reference, { untilReady: false })
+
+/** The same as without a kill. */
+const same =
+  (call: (image: ImageHandle, world: World) => Promise<unknown>) =>
+  async (world: World): Promise<void> => {
+    const image = await pulled(world.atoll)
+    await image.untilReady().catch((thrown: unknown) => assert.instanceOf(thrown, WaitTimeout))
+    const before = await call(image, world)
+    await world.now()
+    assert.deepStrictEqual(await call(image, world), before)
+    await image.delete()
+  }
+
+export const imageCases: Readonly<Record<string, (world: World) => Promise<void>>> = {
+  "Images.pull": async ({ atoll, round, now }) => {
+    const name = `pulled-${round}`
+    await now()
+    const made = await atoll.images.pull(reference, { name, untilReady: false })
+    const all = await gathered(atoll.images.list({ name }))
+    assert.deepStrictEqual(
+      all.map(({ id }) => id),
+      [made.id]
+    )
+    await made.delete()
+  },
+  "Images.get": same(async ({ id }, { atoll }) => (await atoll.images.get(id)).record),
+  "Images.list": same(async (image, { atoll }) =>
+    (await gathered(atoll.images.list())).some(({ id }) => id === image.id)
+  ),
+  "Images.delete": async ({ atoll, now }) => {
+    const image = await pulled(atoll)
+    await now()
+    await atoll.images.delete(image.id)
+    assert.include(["deleting", "deleted"], (await image.refresh()).status)
+  },
+  "Image.refresh": same(async (image) => (await image.refresh()).record),
+  "Image.untilReady": async ({ atoll, now }) => {
+    const image = await pulled(atoll)
+    await now()
+    await image.untilReady().catch((thrown: unknown) => assert.instanceOf(thrown, WaitTimeout))
+    assert.notStrictEqual(image.status, "pulling")
+    await image.delete()
+  },
+  "Image.delete": async ({ atoll, now }) => {
+    const image = await pulled(atoll)
+    await now()
+    await image.delete()
+    assert.include(["deleting", "deleted"], (await image.refresh()).status)
+  },
+  "Image.transitions": same(async (image) => (await gathered(image.transitions())).map(({ revision }) => revision))
+}

@@ -1,0 +1,51 @@
+/** Images in the console, in a real Chromium. */
+import { assert, layer } from "@effect/vitest"
+import { violations } from "../../../support/console/pages/axe.ts"
+import { noChromium } from "../../../support/console/pages/TestBrowser.ts"
+import { asOwner, atRest, goTo, heading, tooWide } from "../../../support/console/pages/visits.ts"
+import { TestApi } from "../../../support/http/TestApi.ts"
+
+layer(TestApi.layer({ ATOLL_VOLUME_BYTES: "1048576" }), { excludeTestServices: true })("images in a browser", (it) => {
+  it.effect.skipIf(noChromium !== null)("are pulled, chosen for a Sandbox, kept while it has them, and deleted", () =>
+    asOwner(async ({ page }, api) => {
+      await api.newWorkspace()
+      await page.goto("/console/images")
+      await page.getByText("There are no images.").waitFor()
+      await page.getByRole("button", { name: "Pull an image" }).click()
+      const dialog = page.getByRole("dialog")
+      await dialog.getByLabel("Reference").fill("alpine")
+      assert.deepStrictEqual(await violations(page), [], "the dialog")
+      await dialog.getByRole("button", { name: "Pull" }).click()
+      await dialog.getByText("with the registry's host").waitFor()
+      await dialog.getByLabel("Reference").fill("registry.test/tools:1")
+      await dialog.getByLabel("Name").fill("tools")
+      await dialog.getByRole("button", { name: "Pull" }).click()
+      const row = page.locator("[data-image]").filter({ hasText: "tools" })
+      await row.locator('[data-status="ready"]').waitFor()
+      await atRest(page)
+      assert.deepStrictEqual(await violations(page), [], "the page")
+      const size = page.viewportSize()!
+      await page.setViewportSize({ width: 360, height: 700 })
+      assert.isAtMost(await tooWide(page), 0, "wider than a narrow screen")
+      await page.setViewportSize(size)
+
+      await goTo(page, "Sandboxes")
+      await page.getByRole("button", { name: "Create a Sandbox" }).click()
+      await dialog.getByLabel("Name", { exact: true }).fill("rooted")
+      await dialog.getByText("More: network").click()
+      await dialog.getByLabel("Image").selectOption({ label: "tools" })
+      await dialog.getByRole("button", { name: "Create" }).click()
+      await heading(page, "rooted").waitFor()
+      const { sandboxes } = (await api.send("GET", "/api/v2/sandboxes")).json
+      assert.match(sandboxes[0].imageId, /^img_/)
+
+      await goTo(page, "Images")
+      await page.getByRole("button", { name: "Delete tools" }).click()
+      await dialog.getByRole("button", { name: "Delete" }).click()
+      await dialog.getByText("still need the image").waitFor()
+      assert.strictEqual((await api.send("DELETE", `/api/v2/sandboxes/${sandboxes[0].id}`)).status, 204)
+      await dialog.getByRole("button", { name: "Delete" }).click()
+      await row.waitFor({ state: "detached" })
+    })
+  )
+})
