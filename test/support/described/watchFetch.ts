@@ -4,6 +4,8 @@ import { type Exchange, headersOf, isKept } from "./Exchange.ts"
 
 /** undici's messages about a request. */
 interface Request {
+  /** As text, or as a URL. */
+  readonly origin: string | URL
   readonly method: string
   readonly path: string
   readonly headers: ReadonlyArray<string>
@@ -25,8 +27,9 @@ export const watchFetch = (isWatched: (target: string) => boolean, onExchange: (
       if (known !== undefined) then(known, message as object, request)
     })
 
-  const tell = ({ sent, received, answer }: Begun, { method, path, headers }: Request) => {
-    const requestHeaders = headersOf(headers)
+  const tell = ({ sent, received, answer }: Begun, { origin, method, path, headers }: Request) => {
+    // undici adds the host's name after these messages.
+    const requestHeaders = { host: new URL(origin).host, ...headersOf(headers) }
     onExchange({
       method,
       target: path,

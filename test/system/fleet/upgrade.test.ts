@@ -57,7 +57,7 @@ describe.skipIf(refusal !== null)("an upgrade of a fleet", () => {
               select h.boot from hosts h join actors a on a.id = h.id where a.status = 'ready' and h.boot <> ''`
           ).then((rows) => rows.map(({ boot }) => boot))
         const [one, other] = services as [ServiceProcess, ServiceProcess]
-        isOtherVersion(one.port)
+        for (const { port } of services) isOtherVersion(port)
         yield* Effect.promise(async () => {
           const members = Members.of(services)
           await members.makeSandboxes(sandboxes)
