@@ -34,7 +34,7 @@ const typescriptUser = async (folder: string): Promise<void> => {
   await runTsc(folder, ...options, ...types, ...readdirSync(folder).filter((file) => file.endsWith(".ts")))
 }
 
-type Example = "chart" | "devServer" | "build" | "agent" | "hundred" | "forks"
+type Example = "chart" | "devServer" | "build" | "agent" | "hundred" | "forks" | "migration"
 /** As many as simulated machines carry, and fewer real ones. */
 const atOnce = isOverAFleet ? 12 : 100
 
@@ -107,6 +107,12 @@ const tries: Readonly<Record<Example, (start: Starting, folder: string, atoll: A
     const kept = await atoll.sandboxes.get(id!)
     assert.include(await kept.files.readText("prices.py"), "return max(0, sum(prices) - discount)")
     await kept.delete()
+  },
+  migration: async (start, _folder, atoll) => {
+    const said = await start("migration").ended
+    assert.match(said, /migration: exit code 1, 0 orders left\nrolled back: 3 orders\n/)
+    const [, id] = /to look at what failed: (snp_\w+) until/.exec(said)!
+    await (await atoll.snapshots.get(id!)).delete()
   },
   hundred: async (start) => {
     const sum = Array.from({ length: atOnce }, (_, n) => n * n).reduce((sum, square) => sum + square)

@@ -13,6 +13,7 @@ import { Effect } from "effect"
 import { skipped, unusable } from "../../support/host/namespace/TestHost.ts"
 import { serviceIn } from "../../support/ServiceIn.ts"
 import { testFolder } from "../../support/testFolder.ts"
+import { untilFound } from "../../support/until.ts"
 
 const kills = Number(process.env["ATOLL_ANSWERED_KILLS"] ?? 4)
 const seed = Number(process.env["ATOLL_ANSWERED_SEED"] ?? Date.now() % 1_000_000)
@@ -94,7 +95,10 @@ describe.skipIf(skipped(unusable))("a service that is killed", () => {
                 await kinds[Math.floor(random() * kinds.length)]!(service.port).catch(() => {})
               }
             })
+            const before = answered.size
             await sleep(200 + random() * 900)
+            // On a slow machine, too, there is something to have on record.
+            await untilFound(() => answered.size > before + 20)
             const gone = once(service.child, "exit")
             if (round % 2 === 1) {
               const pid = Number(readFileSync(join(dataDir, "postgres/data/postmaster.pid"), "utf8").split("\n")[0])

@@ -62,6 +62,23 @@ export const snapshotCases: Readonly<Record<string, (world: World) => Promise<vo
     await sandboxes[0]!.delete()
     await snapshot.delete()
   },
+  "Sandbox.rollback": async ({ atoll, now }) => {
+    // Not the Sandbox that the other methods use: it ends what runs.
+    const own = await atoll.sandboxes.create({ networkEnabled: false })
+    await own.files.write("file", "then")
+    const snapshot = await own.snapshot()
+    await own.files.write("file", "now")
+    const { generation } = (await own.refresh()).record
+    await now()
+    const kept = await own.rollback(snapshot)
+    assert.strictEqual(kept?.status, "ready")
+    const { record } = await own.refresh()
+    assert.deepStrictEqual([record.status, record.generation], ["running", generation + 1])
+    assert.strictEqual(await own.files.read("file"), "then")
+    await own.delete()
+    await snapshot.delete()
+    await kept.delete()
+  },
   "Sandbox.lineage": same(async (_, { sandbox }) => (await sandbox.lineage()).parents),
   "Snapshots.get": same(async ({ id }, { atoll }) => (await atoll.snapshots.get(id)).record),
   "Snapshots.list": same(async (snapshot, { atoll }) =>
