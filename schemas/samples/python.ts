@@ -75,7 +75,7 @@ print(snapshot.status, snapshot.stored_bytes)`,
   pullImage: `import uuid
 
 image = client.api.pull_image(
-    "registry.example.com/team/tools:1.4",
+    reference="registry.example.com/team/tools:1.4",
     idempotency_key=str(uuid.uuid4()),
     name="tools",
 ).image

@@ -20,6 +20,7 @@ from ..schemas import (
     Checkpoints,
     Lifetime,
     LogEntry,
+    MissingInFork,
     Process,
     Profile,
     RefusedFork,

@@ -173,6 +173,23 @@ class Cases:
         await fork.sandboxes[0].delete()
         await fork.snapshot.delete()
 
+    async def sandbox_rollback(self) -> None:
+        # Not the Sandbox that the other methods use: it ends what runs.
+        async with self.client.sandboxes.create() as own:
+            await own.files.write("file", "then")
+            snapshot = await own.snapshot()
+            await own.files.write("file", "now")
+            await own.refresh()
+            generation = own.record.generation
+            await self.gate.passed()
+            kept = await own.rollback(snapshot)
+            assert kept is not None and kept.status == "ready", kept
+            await own.refresh()
+            assert (own.status, own.record.generation) == ("running", generation + 1), own
+            assert await own.files.read("file") == "then"
+            await snapshot.delete()
+            await kept.delete()
+
     async def sandbox_lineage(self) -> None:
         async def parents() -> object:
             return (await self.sandbox.lineage()).parents
@@ -218,6 +235,29 @@ class Cases:
         await done_or_unknown(lambda: snapshot.update(name="changed"))
         await snapshot.refresh()
         assert snapshot.record.name in (None, "changed")
+        await snapshot.delete()
+
+    async def snapshot_export(self) -> None:
+        snapshot = await self.sandbox.snapshot()
+        with tempfile.TemporaryDirectory() as here:
+            path = os.path.join(here, "snapshot")
+            await self.gate.passed()
+            size = await snapshot.export(path)
+            assert size == os.stat(path).st_size > 0 and os.listdir(here) == ["snapshot"]
+        await snapshot.delete()
+
+    async def snapshots_import_(self) -> None:
+        snapshot = await self.sandbox.snapshot()
+        name = f"imported-{self.manner}"
+        with tempfile.TemporaryDirectory() as here:
+            path = os.path.join(here, "snapshot")
+            await snapshot.export(path)
+            await self.gate.passed()
+            imported = await self.client.snapshots.import_(path, name=name, idempotency_key=name)
+        assert imported.status == "ready", imported
+        found = [one.id async for one in self.client.snapshots.list() if one.record.name == name]
+        assert found == [imported.id], found
+        await imported.delete()
         await snapshot.delete()
 
     async def snapshot_delete(self) -> None:

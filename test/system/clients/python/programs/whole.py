@@ -372,6 +372,17 @@ async def snapshots(client: AsyncAtoll, sandbox: AsyncSandbox) -> None:
         assert await made.files.read("kept.txt") == MANNER
         await made.files.write("kept.txt", "other")
         assert [one.sandbox_id for one in (await made.lineage()).parents] == [sandbox.id]
+        kept = await made.rollback(snapshot)
+        assert kept is not None and kept.status == "ready", kept
+        assert await made.files.read("kept.txt") == MANNER
+        await kept.delete()
+    with tempfile.TemporaryDirectory() as here:
+        path = os.path.join(here, "kept")
+        size = await snapshot.export(path)
+        assert len((await client.api.export_snapshot(snapshot.id, offset=1)).data) == size - 1
+        imported = await client.snapshots.import_(path, name="imported")
+        assert imported.status == "ready", imported
+        await imported.delete()
     fork = await sandbox.fork(2)
     assert [await one.files.read("kept.txt") for one in fork.sandboxes] == [MANNER, MANNER], fork
     for child in fork.sandboxes:
