@@ -57,6 +57,7 @@ export class WorldHost {
       capacity: { vcpus: 100, memoryBytes: 2 ** 40, diskBytes: 2 ** 40, parallelStarts: 4 },
       suspends: true,
       takesSnapshots: true,
+      restoresSnapshots: true,
       networkFiltered: true,
       networkRefused: null
     }

@@ -104,6 +104,7 @@ export class HostProgram {
       capacity,
       suspends: true,
       takesSnapshots: true,
+      restoresSnapshots: true,
       networkFiltered: false,
       networkRefused: null
     }

@@ -53,6 +53,7 @@ export class HostAgent {
         capacity,
         suspends: false,
         takesSnapshots: true,
+        restoresSnapshots: true,
         networkFiltered: false,
         networkRefused: null
       }

@@ -44,6 +44,7 @@ export const describedBy = (runtime: Runtime["Service"], changes: Partial<HostDe
   capacity: { vcpus: 8, memoryBytes: 8e9, diskBytes: 8e9, parallelStarts: 2 },
   suspends: runtime.capabilities.suspend,
   takesSnapshots: true,
+  restoresSnapshots: true,
   keepsMemory: runtime.capabilities.memorySnapshots,
   networkFiltered: runtime.capabilities.networkFiltered,
   networkRefused: runtime.capabilities.networkRefused(),
