@@ -46,6 +46,8 @@ export const isOfRegistry = (realm: URL, registry: URL): boolean => {
   return labels.length >= wanted && (realm.hostname === owner || realm.hostname.endsWith(`.${owner}`))
 }
 
+const WITHOUT_TLS = new Set(["EPROTO", "ECONNREFUSED", "ECONNRESET", "EPIPE"])
+
 export class RegistryClient {
   readonly #reference: ImageReference
   readonly #credentials: ImageSource["credentials"]
@@ -152,8 +154,8 @@ export class RegistryClient {
       return secure
     } catch (cause) {
       const { code = "" } = cause as NodeJS.ErrnoException
-      if (code === "EPROTO" || code === "ECONNREFUSED" || code === "ECONNRESET" || code.startsWith("ERR_SSL_"))
-        return plain
+      // A server without TLS answers its first bytes with a refusal, and ends the connection before, while or after they are written.
+      if (WITHOUT_TLS.has(code) || code.startsWith("ERR_SSL_")) return plain
       throw this.#faultOf(cause, secure)
     }
   }
