@@ -5,9 +5,9 @@ import { SqlClient } from "effect/sql"
 import { imageMachine } from "../../machines/image.ts"
 import type { ImageContext } from "../../schemas/contexts/Image.ts"
 import { InvalidRequest } from "../../schemas/Errors.ts"
+import { claimKey } from "../account/idempotency/claimKey.ts"
 import { takenKey } from "../account/idempotency/IdempotencyKeys.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
-import { lockByKey } from "../platform/concurrency/lockByKey.ts"
 import { newId } from "../platform/identifier/newId.ts"
 import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { ownImage } from "../sandbox/sandboxImage.ts"
@@ -38,7 +38,7 @@ export const createImage = Effect.gen(function* () {
   const actors = yield* Actors
   const envs = yield* SandboxEnvs
   const sql = yield* SqlClient.SqlClient
-  const withAccountLock = yield* lockByKey
+  const claimed = yield* claimKey
   const requireQuota = yield* imageQuota
 
   const replay = Effect.fnUntraced(function* ({ accountId, fingerprint }: AskedImage, key: string) {
@@ -76,12 +76,7 @@ export const createImage = Effect.gen(function* () {
     const replayed = yield* replay(asked, key)
     if (replayed !== null) return { status: replayed.status, context: replayed.context }
     const at = yield* Clock.currentTimeMillis
-    const inserted = yield* sql.withTransaction(claim(asked, key, at)).pipe(
-      withAccountLock(asked.accountId),
-      Effect.catchTag("SqlError", Effect.die),
-      Effect.catchTag("KeyClaimed", () => Effect.succeed(null)),
-      Effect.uninterruptible
-    )
+    const inserted = yield* Effect.uninterruptible(claimed(asked.accountId, claim(asked, key, at)))
     if (inserted === null) {
       const other = (yield* replay(asked, key))!
       return { status: other.status, context: other.context }

@@ -6,21 +6,16 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { AccountSuspended, StorageLimitReached } from "../../schemas/Errors.ts"
+import { StorageLimitReached } from "../../schemas/Errors.ts"
 import { ImageLimitReached } from "../../schemas/ImageErrors.ts"
-import { accountLimits, type LimitsRow, ownLimitsOf } from "../account/AccountLimits.ts"
-import { requireCredit } from "../account/Credit.ts"
+import { accountLimits, ownLimitsOf } from "../account/AccountLimits.ts"
+import { KeyClaimed } from "../account/idempotency/claimKey.ts"
 import { keyIsTaken, type TakenBy } from "../account/idempotency/IdempotencyKeys.ts"
+import { lockedAccount, requireActive } from "../account/lockedAccount.ts"
 import { Settings } from "../Config.ts"
-import { KeyClaimed } from "../sandbox/sandboxQuota.ts"
 import { textColumn } from "../store/Columns.ts"
 import { fieldOf } from "../store/SnapshotFields.ts"
 import { countedImageStates } from "./imageStates.ts"
-
-interface AccountRow extends LimitsRow {
-  readonly is_suspended: boolean
-  readonly exhausted_at: bigint | null
-}
 
 interface Used {
   readonly count: number
@@ -43,17 +38,14 @@ export const imageQuota = Effect.gen(function* () {
     )
 
   return Effect.fnUntraced(function* (key: TakenBy) {
-    const [account] = yield* sql<AccountRow>`
-      select suspended_at is not null as is_suspended, exhausted_at, sandboxes_limit, workspaces_limit, workspace_storage_bytes_limit
-      from accounts where id = ${key.accountId} for no key update`
+    const account = yield* lockedAccount(sql, key.accountId)
     const used = yield* readUsed(key)
     // The key may have been claimed while this request waited for the lock; a replay comes before every other answer.
     if (used.key_taken) return yield* new KeyClaimed()
-    if (account!.is_suspended) return yield* new AccountSuspended()
-    yield* requireCredit(account!.exhausted_at === null ? null : Number(account!.exhausted_at))
+    yield* requireActive(account)
     const limit = settings.imagesPerAccount
     if (used.count >= limit) return yield* new ImageLimitReached({ details: { limit } })
-    const { workspaceStorageBytes: limitBytes } = accountLimits(ownLimitsOf(account!), settings)
+    const { workspaceStorageBytes: limitBytes } = accountLimits(ownLimitsOf(account), settings)
     if (Number(used.bytes) >= limitBytes) return yield* new StorageLimitReached({ details: { limitBytes } })
   })
 })

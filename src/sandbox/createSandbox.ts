@@ -5,9 +5,9 @@ import { SqlClient } from "effect/sql"
 import { createOutcome } from "../../machines/sandbox.ts"
 import type { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import type { Sandbox } from "../../schemas/Sandbox.ts"
+import { claimKey } from "../account/idempotency/claimKey.ts"
 import { takenKey } from "../account/idempotency/IdempotencyKeys.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
-import { lockByKey } from "../platform/concurrency/lockByKey.ts"
 import { Actors } from "../store/Actors.ts"
 import { type AskedSandbox, insertSandbox, requireKey } from "./insertSandbox.ts"
 import { limitRefusal } from "./limitRefusal.ts"
@@ -37,7 +37,7 @@ export const createSandbox = Effect.gen(function* () {
   const placement = yield* Placement
   const runningWaitMs = yield* RunningWait
   const sql = yield* SqlClient.SqlClient
-  const withAccountLock = yield* lockByKey
+  const claimed = yield* claimKey
   const insert = yield* insertSandbox
   const origins = yield* sandboxOrigin
   const images = yield* sandboxImage
@@ -63,12 +63,7 @@ export const createSandbox = Effect.gen(function* () {
     const root = yield* images.read(asked.accountId, asked.request)
     const origin = yield* origins.read(asked.accountId, asked.request)
     const at = yield* Clock.currentTimeMillis
-    const inserted = yield* sql.withTransaction(insert(asked, { origin, root }, at)).pipe(
-      withAccountLock(asked.accountId),
-      Effect.catchTag("SqlError", Effect.die),
-      Effect.catchTag("KeyClaimed", () => Effect.succeed(null)),
-      Effect.uninterruptible
-    )
+    const inserted = yield* Effect.uninterruptible(claimed(asked.accountId, insert(asked, { origin, root }, at)))
     if (inserted === null) return (yield* replay(asked))!
     yield* host.adopt(inserted)
     return sandboxView(inserted.row.snapshot.value, inserted.row.snapshot.context as SandboxContext)

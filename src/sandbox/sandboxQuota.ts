@@ -4,19 +4,14 @@
  * The transaction that inserts the Sandbox checks it, under the lock of the account's row. One process at a time has that lock, so the answer still
  * holds at the commit. What the request's API key said of credit and limits may be older.
  */
-import { Effect, Schema } from "effect"
+import { Effect } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
-import {
-  AccountSuspended,
-  NotFound,
-  SandboxLimitReached,
-  StorageLimitReached,
-  UnsupportedByRuntime
-} from "../../schemas/Errors.ts"
+import { NotFound, SandboxLimitReached, StorageLimitReached, UnsupportedByRuntime } from "../../schemas/Errors.ts"
 import type { CreateSandboxRequest } from "../../schemas/Sandbox.ts"
-import { accountLimits, type LimitsRow, ownLimitsOf } from "../account/AccountLimits.ts"
-import { requireCredit } from "../account/Credit.ts"
+import { accountLimits, ownLimitsOf } from "../account/AccountLimits.ts"
+import { KeyClaimed } from "../account/idempotency/claimKey.ts"
 import { keyIsTaken, type TakenBy } from "../account/idempotency/IdempotencyKeys.ts"
+import { type LockedAccount, lockedAccount, requireActive } from "../account/lockedAccount.ts"
 import { Settings } from "../Config.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { textColumn } from "../store/Columns.ts"
@@ -26,11 +21,6 @@ import { countedStates } from "./sandboxStates.ts"
 /** What the host lacks is not for clients. */
 const noNetwork =
   "Sandboxes of this server cannot have a network: its host lacks what they need (atoll doctor tells the operator). Send networkEnabled false."
-
-interface AccountRow extends LimitsRow {
-  readonly is_suspended: boolean
-  readonly exhausted_at: bigint | null
-}
 
 interface Used {
   /** Sandboxes of the account. */
@@ -49,9 +39,6 @@ export const snapshotBytes = (
 ) =>
   sql`(select coalesce(sum(${sql.literal(fieldOf("image", "storedBytes", "int8"))}), 0)::int8 from actors image
     where image.account_id = ${accountId} and image.kind = 'snapshot' and image.ended_at is null and image.workspace_id = ${workspaceId})`
-
-/** Another request claimed the key between this request's look and its insert. */
-export class KeyClaimed extends Schema.TaggedError<KeyClaimed>()("KeyClaimed", {}) {}
 
 export const sandboxQuota = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -77,7 +64,7 @@ export const sandboxQuota = Effect.gen(function* () {
       ? Effect.fail(new UnsupportedByRuntime({ message: noNetwork }))
       : Effect.void
 
-  const requireRoom = Effect.fnUntraced(function* (account: AccountRow, used: Used, diskBytes: number) {
+  const requireRoom = Effect.fnUntraced(function* (account: LockedAccount, used: Used, diskBytes: number) {
     const limits = accountLimits(ownLimitsOf(account), settings)
     if (used.count >= limits.sandboxes) {
       return yield* new SandboxLimitReached({ details: { limit: limits.sandboxes } })
@@ -93,17 +80,14 @@ export const sandboxQuota = Effect.gen(function* () {
     diskBytes: number
   ) {
     const { accountId } = key
-    const [account] = yield* sql<AccountRow>`
-      select suspended_at is not null as is_suspended, exhausted_at, sandboxes_limit, workspaces_limit, workspace_storage_bytes_limit
-      from accounts where id = ${accountId} for no key update`
+    const account = yield* lockedAccount(sql, accountId)
     const used = yield* readUsed(workspaceId, key)
     // The key may have been claimed while this request waited for the lock; a replay comes before every other answer.
     if (used.key_taken) return yield* new KeyClaimed()
     if (!used.has_workspace) return yield* new NotFound()
-    if (account!.is_suspended) return yield* new AccountSuspended()
-    yield* requireCredit(account!.exhausted_at === null ? null : Number(account!.exhausted_at))
+    yield* requireActive(account)
     yield* requireNetwork(networkEnabled)
-    yield* requireRoom(account!, used, diskBytes)
+    yield* requireRoom(account, used, diskBytes)
   })
   return requireQuota
 })

@@ -9,9 +9,9 @@ import type { SnapshotContext } from "../../schemas/contexts/Snapshot.ts"
 import { InvalidRequest } from "../../schemas/Errors.ts"
 import type { CreateSnapshotRequest } from "../../schemas/Snapshot.ts"
 import { MemoryNotSupported, SandboxNotCapturable } from "../../schemas/SnapshotErrors.ts"
+import { claimKey } from "../account/idempotency/claimKey.ts"
 import { takenKey } from "../account/idempotency/IdempotencyKeys.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
-import { lockByKey } from "../platform/concurrency/lockByKey.ts"
 import { newId } from "../platform/identifier/newId.ts"
 import { ownLivingSandbox, type SandboxRecord } from "../sandbox/ownSandbox.ts"
 import { Placement } from "../sandbox/Placement.ts"
@@ -126,7 +126,7 @@ export const createSnapshot = Effect.gen(function* () {
   const actors = yield* Actors
   const placement = yield* Placement
   const sql = yield* SqlClient.SqlClient
-  const withAccountLock = yield* lockByKey
+  const claimed = yield* claimKey
   const insert = yield* insertSnapshot
 
   const replay = Effect.fnUntraced(function* (asked: AskedSnapshot, key: string) {
@@ -145,12 +145,7 @@ export const createSnapshot = Effect.gen(function* () {
     if (request.memory && !(yield* placement.keepsMemory(sandboxId))) return yield* new MemoryNotSupported()
     yield* requireFuture(request.expiresAt)
     const at = yield* Clock.currentTimeMillis
-    const inserted = yield* sql.withTransaction(insert(asked, key, record, at)).pipe(
-      withAccountLock(accountId),
-      Effect.catchTag("SqlError", Effect.die),
-      Effect.catchTag("KeyClaimed", () => Effect.succeed(null)),
-      Effect.uninterruptible
-    )
+    const inserted = yield* Effect.uninterruptible(claimed(accountId, insert(asked, key, record, at)))
     if (inserted === null) {
       const other = (yield* replay(asked, key))!
       return { status: other.status, context: other.context }

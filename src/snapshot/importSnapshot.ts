@@ -8,10 +8,10 @@ import { SqlClient } from "effect/sql"
 import { type SnapshotInput, snapshotMachine } from "../../machines/snapshot.ts"
 import type { SnapshotContext } from "../../schemas/contexts/Snapshot.ts"
 import { InvalidRequest } from "../../schemas/Errors.ts"
+import { claimKey } from "../account/idempotency/claimKey.ts"
 import { takenKey } from "../account/idempotency/IdempotencyKeys.ts"
 import { Settings } from "../Config.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
-import { lockByKey } from "../platform/concurrency/lockByKey.ts"
 import { newId } from "../platform/identifier/newId.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { ownSnapshot } from "../sandbox/sandboxOrigin.ts"
@@ -103,7 +103,7 @@ interface Claimed {
 const insertImport = Effect.gen(function* () {
   const host = yield* ActorHost
   const sql = yield* SqlClient.SqlClient
-  const withAccountLock = yield* lockByKey
+  const claimed = yield* claimKey
   const requireQuota = yield* snapshotQuota
 
   /** Counting and inserting are one step for the whole account. Null: another request has taken the key. */
@@ -126,12 +126,7 @@ const insertImport = Effect.gen(function* () {
   })
 
   /** Null: another request has taken the key. */
-  return (claimed: Claimed) =>
-    sql.withTransaction(insert(claimed)).pipe(
-      withAccountLock(claimed.asked.accountId),
-      Effect.catchTag("SqlError", Effect.die),
-      Effect.catchTag("KeyClaimed", () => Effect.succeed(null))
-    )
+  return (wanted: Claimed) => claimed(wanted.asked.accountId, insert(wanted))
 })
 
 export const importSnapshot = Effect.gen(function* () {
@@ -140,7 +135,7 @@ export const importSnapshot = Effect.gen(function* () {
   const runtime = yield* Runtime
   const settings = yield* Settings
   const sql = yield* SqlClient.SqlClient
-  const withAccountLock = yield* lockByKey
+  const claimed = yield* claimKey
   const requireQuota = yield* snapshotQuota
   const insert = yield* insertImport
   const bounds = profileBounds(settings)
@@ -158,18 +153,14 @@ export const importSnapshot = Effect.gen(function* () {
     const replayed = yield* replay(accountId, key, fingerprint)
     if (replayed !== null) return replayed
     const input = yield* inputOf(asked, opened.header, runtime.kind, bounds)
-    const limits = yield* sql.withTransaction(requireQuota({ accountId, kind, key }, asked.workspaceId)).pipe(
-      withAccountLock(accountId),
-      Effect.catchTag("SqlError", Effect.die),
-      Effect.catchTag("KeyClaimed", () => Effect.succeed(null))
-    )
+    const limits = yield* claimed(accountId, requireQuota({ accountId, kind, key }, asked.workspaceId))
     if (limits === null) return (yield* replay(accountId, key, fingerprint))!
     const snapshotId = newId("snp_")
     const { hostId } = yield* receiveImage(runtime, snapshotId, opened, limits)
     const discard = Effect.ignore(runtime.snapshots.remove(snapshotId, hostId))
     const at = yield* Clock.currentTimeMillis
-    const claimed = { asked, key, fingerprint, input: { ...input, snapshotId, hostId, at } }
-    const inserted = yield* insert(claimed).pipe(Effect.onError(() => discard))
+    const wanted = { asked, key, fingerprint, input: { ...input, snapshotId, hostId, at } }
+    const inserted = yield* insert(wanted).pipe(Effect.onError(() => discard))
     if (inserted === null) {
       yield* discard
       return (yield* replay(accountId, key, fingerprint))!

@@ -4,22 +4,18 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { AccountSuspended, NotFound, StorageLimitReached } from "../../schemas/Errors.ts"
+import { NotFound, StorageLimitReached } from "../../schemas/Errors.ts"
 import { SnapshotLimitReached } from "../../schemas/SnapshotErrors.ts"
-import { accountLimits, type LimitsRow, ownLimitsOf } from "../account/AccountLimits.ts"
-import { requireCredit } from "../account/Credit.ts"
+import { accountLimits, ownLimitsOf } from "../account/AccountLimits.ts"
+import { KeyClaimed } from "../account/idempotency/claimKey.ts"
 import { keyIsTaken, type TakenBy } from "../account/idempotency/IdempotencyKeys.ts"
+import { lockedAccount, requireActive } from "../account/lockedAccount.ts"
 import { Settings } from "../Config.ts"
-import { KeyClaimed, snapshotBytes } from "../sandbox/sandboxQuota.ts"
+import { snapshotBytes } from "../sandbox/sandboxQuota.ts"
 import { countedStates } from "../sandbox/sandboxStates.ts"
 import { textColumn } from "../store/Columns.ts"
 import { volumeBytesOf } from "../store/SnapshotFields.ts"
 import { countedSnapshotStates } from "./snapshotStates.ts"
-
-interface AccountRow extends LimitsRow {
-  readonly is_suspended: boolean
-  readonly exhausted_at: bigint | null
-}
 
 interface Used {
   /** Snapshots of the account. */
@@ -51,18 +47,15 @@ export const snapshotQuota = Effect.gen(function* () {
 
   /** Returns how many bytes the workspace's limit still allows. */
   return Effect.fnUntraced(function* (key: TakenBy, workspaceId: string) {
-    const [account] = yield* sql<AccountRow>`
-      select suspended_at is not null as is_suspended, exhausted_at, sandboxes_limit, workspaces_limit, workspace_storage_bytes_limit
-      from accounts where id = ${key.accountId} for no key update`
+    const account = yield* lockedAccount(sql, key.accountId)
     const used = yield* readUsed(workspaceId, key)
     // The key may have been claimed while this request waited for the lock; a replay comes before every other answer.
     if (used.key_taken) return yield* new KeyClaimed()
     if (!used.has_workspace) return yield* new NotFound()
-    if (account!.is_suspended) return yield* new AccountSuspended()
-    yield* requireCredit(account!.exhausted_at === null ? null : Number(account!.exhausted_at))
+    yield* requireActive(account)
     const limit = settings.snapshotsPerAccount
     if (used.count >= limit) return yield* new SnapshotLimitReached({ details: { limit } })
-    const { workspaceStorageBytes: limitBytes } = accountLimits(ownLimitsOf(account!), settings)
+    const { workspaceStorageBytes: limitBytes } = accountLimits(ownLimitsOf(account), settings)
     const leftBytes = limitBytes - Number(used.bytes)
     if (leftBytes <= 0) return yield* new StorageLimitReached({ details: { limitBytes } })
     return { limitBytes, leftBytes }

@@ -67,9 +67,9 @@ export interface MachineSnapshotsOptions {
   readonly room: HostRoom
   readonly live: LiveMachines
   readonly turns: HostMutex
-  /** Runs the effect alone with this key, and to its end. */
   /** The devices of a recorded machine. */
   readonly shapeOf: (record: MachineRecord) => MachineShape
+  /** Runs the effect alone with this key, and to its end. */
   readonly locked: <A, E>(key: string, effect: Effect.Effect<A, E>) => Effect.Effect<A, E>
 }
 
