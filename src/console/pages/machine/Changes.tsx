@@ -1,3 +1,4 @@
+import { Scrolls } from "../ui/Scrolls.tsx"
 import { sameJson } from "./sameJson.ts"
 
 type Context = Readonly<Record<string, unknown>>
@@ -34,33 +35,35 @@ export const Changes = ({ before, after }: { before: Context | null; after: Cont
       {changed.length === 0 ? (
         <p class="soft">The context does not change.</p>
       ) : (
-        <table>
-          <caption>{before === null ? "Initial context" : "Changes in the context"}</caption>
-          <thead>
-            <tr>
-              <th scope="col">Field</th>
-              {before === null ? null : <th scope="col">Before</th>}
-              <th scope="col">{before === null ? "Value" : "After"}</th>
-            </tr>
-          </thead>
-          <tbody>
-            {changed.map((name) => (
-              <tr key={name}>
-                <th scope="row" class="break">
-                  {name}
-                </th>
-                {before === null ? null : (
-                  <td class="before">
-                    <Value name={name} value={before[name]} />
-                  </td>
-                )}
-                <td class={before === null ? undefined : "after"}>
-                  <Value name={name} value={after[name]} />
-                </td>
+        <Scrolls label={before === null ? "Initial context" : "Changes in the context"} isHigh>
+          <table>
+            <caption>{before === null ? "Initial context" : "Changes in the context"}</caption>
+            <thead>
+              <tr>
+                <th scope="col">Field</th>
+                {before === null ? null : <th scope="col">Before</th>}
+                <th scope="col">{before === null ? "Value" : "After"}</th>
               </tr>
-            ))}
-          </tbody>
-        </table>
+            </thead>
+            <tbody>
+              {changed.map((name) => (
+                <tr key={name}>
+                  <th scope="row" class="break">
+                    {name}
+                  </th>
+                  {before === null ? null : (
+                    <td class="before">
+                      <Value name={name} value={before[name]} />
+                    </td>
+                  )}
+                  <td class={before === null ? undefined : "after"}>
+                    <Value name={name} value={after[name]} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scrolls>
       )}
       {kept.length === 0 ? null : (
         <details>

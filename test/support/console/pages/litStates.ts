@@ -63,13 +63,13 @@ export const assertStep = async (page: Page, { before, after, deadlines }: Step)
   const fields = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after)])]
   const differing = fields.filter((name) => before === null || !sameJson(before[name], after[name]))
   const texts = (selector: string) => page.locator(selector).allTextContents()
-  assert.deepStrictEqual(await texts(".changes > table tbody th"), differing)
+  assert.deepStrictEqual(await texts(".changes table tbody th"), differing)
   assert.deepStrictEqual(
-    await texts(".changes > table .before > code"),
+    await texts(".changes table .before > code"),
     before === null ? [] : differing.map((name) => text(before[name]))
   )
   assert.deepStrictEqual(
-    await texts(`.changes > table ${before === null ? "td" : ".after"} > code`),
+    await texts(`.changes table ${before === null ? "td" : ".after"} > code`),
     differing.map((name) => text(after[name]))
   )
   const waiting = page.getByRole("list", { name: "Deadlines" }).getByRole("listitem")
