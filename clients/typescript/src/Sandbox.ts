@@ -18,6 +18,7 @@ import { paged } from "./http/paged.ts"
 import { randomKey } from "./http/randomKey.ts"
 import { sleep } from "./http/sleep.ts"
 import type { Transport } from "./http/Transport.ts"
+import { listensCommand } from "./listensCommand.ts"
 import type { Forward, ForwardOptions } from "./node/Forward.ts"
 import type { TunnelStream } from "./node/TunnelStream.ts"
 import { Operation } from "./Operation.ts"
@@ -332,12 +333,10 @@ export class Sandbox implements AsyncDisposable {
   }
 
   async #listens(port: number, { signal }: Waiting): Promise<boolean> {
-    // Bash opens the connection; it writes nothing to the listener.
-    const probe = `for host in 127.0.0.1 ::1; do (exec 3<>/dev/tcp/$host/${port}) 2>/dev/null && exit 0; done; exit 1`
     try {
       const { result } = await this.#transport.call("execute", {
         parameters: { id: this.id },
-        body: { argv: ["bash", "-c", probe], timeoutSeconds: 10 },
+        body: { argv: listensCommand(port), timeoutSeconds: 10 },
         signal
       })
       return result.exitCode === 0

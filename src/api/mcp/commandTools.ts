@@ -9,7 +9,9 @@ import { type OutputStream, StartOperationRequest } from "../../../schemas/Opera
 import { fingerprint } from "../../account/idempotency/Fingerprint.ts"
 import { isTagged } from "../../engine/taggedStates.ts"
 import { Operations } from "../../operation/Operations.ts"
+import { Sandboxes } from "../../sandbox/Sandboxes.ts"
 import { named, Outcome, outcomeOf, tailOf, Written, waited, written } from "./commandReading.ts"
+import { shellCommand } from "./shellCommand.ts"
 import { defineTool, type Tool, type ToolCaller } from "./Tool.ts"
 import { idempotencyKey } from "./toolFields.ts"
 import { directoryPath, workspace } from "./toolPath.ts"
@@ -48,7 +50,7 @@ const runInput = Schema.Struct({
   sandboxId: SandboxId,
   command: Schema.optionalKey(
     CommandText.check(Schema.isMinLength(1)).annotate({
-      description: "A command line for bash -c. Give either this or argv."
+      description: "A command line for bash -c, or for sh -c in an image without Bash. Give either this or argv."
     })
   ),
   argv: Schema.optionalKey(argv),
@@ -72,7 +74,7 @@ const runInput = Schema.Struct({
   )
 )
 
-const runTool = (operations: Operations["Service"]): Tool =>
+const runTool = (operations: Operations["Service"], sandboxes: Sandboxes["Service"]): Tool =>
   defineTool({
     name: "run",
     title: "Run a command",
@@ -83,8 +85,10 @@ const runTool = (operations: Operations["Service"]): Tool =>
     input: runInput,
     output: Written,
     call: Effect.fnUntraced(function* (given, caller: ToolCaller) {
+      const commandOf = (line: string) =>
+        Effect.map(sandboxes.get(caller.accountId, given.sandboxId), ({ imageId }) => shellCommand(line, imageId))
       const request: StartOperationRequest = {
-        argv: given.argv ?? ["bash", "-c", given.command!],
+        argv: given.argv ?? (yield* commandOf(given.command!)),
         cwd: given.cwd ?? workspace,
         env: given.env,
         stdin: given.stdin,
@@ -158,5 +162,6 @@ const cancelTool = (operations: Operations["Service"]): Tool =>
 
 export const commandTools = Effect.gen(function* () {
   const operations = yield* Operations
-  return [runTool(operations), outputTool(operations), cancelTool(operations)]
+  const sandboxes = yield* Sandboxes
+  return [runTool(operations, sandboxes), outputTool(operations), cancelTool(operations)]
 })
