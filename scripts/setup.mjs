@@ -32,6 +32,7 @@ export const servicePackages = {
 const testPackages = {
   "/bin/busybox": "busybox-static",
   curl: "curl",
+  "docker-registry": "docker-registry",
   lxcfs: "lxcfs",
   psql: "postgresql-client",
   "/usr/bin/python3": "python3",
