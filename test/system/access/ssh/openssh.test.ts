@@ -1,14 +1,17 @@
 /** Cooperative connections with the real OpenSSH client, `scp`, `sftp` and `rsync`, into a real namespace. */
-import { execFile, execFileSync, spawn } from "node:child_process"
+import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process"
 import { createHash, randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { createInterface } from "node:readline"
+import { Readable } from "node:stream"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schedule } from "effect"
 import { describe } from "vitest"
+import { Atoll } from "../../../../clients/typescript/src/index.ts"
 import type { CooperativeEnvelope } from "../../../../schemas/Cooperative.ts"
 import { freshDriver, skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
 import { newSandboxOf } from "../../../support/SandboxCalls.ts"
@@ -56,7 +59,7 @@ const run = (program: string, args: ReadonlyArray<string>, input?: Buffer | stri
 const digest = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex")
 
 /** A folder with a key, and a Sandbox with a grant for it. */
-const granted = Effect.gen(function* () {
+const grantedIn = Effect.fnUntraced(function* (networkEnabled: boolean) {
   const folder = yield* Effect.acquireRelease(
     Effect.sync(() => mkdtempSync(join(tmpdir(), "atoll-ssh-"))),
     (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
@@ -65,7 +68,7 @@ const granted = Effect.gen(function* () {
   execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", keyFile])
   const publicKeys = [readFileSync(`${keyFile}.pub`, "utf8").trim()]
   const atoll = yield* ServedAtoll
-  const { ask } = yield* Effect.promise(() => newSandboxOf(atoll))
+  const { ask, id } = yield* Effect.promise(() => newSandboxOf(atoll, { networkEnabled }))
   /** Later connections use a new grant: a grant lasts for seconds, which may be over on a slow machine. */
   const again = Effect.promise(async (): Promise<CooperativeEnvelope> => {
     const envelope: CooperativeEnvelope = await ask("POST", "/cooperative-connection", 201, { publicKeys })
@@ -91,6 +94,7 @@ const granted = Effect.gen(function* () {
   const configured = ["-F", join(folder, "config")]
   return {
     folder,
+    id,
     ask,
     again,
     publicKeys,
@@ -101,7 +105,33 @@ const granted = Effect.gen(function* () {
   }
 })
 
+const granted = grantedIn(false)
+
+const linesOf = (child: ChildProcess): AsyncIterator<string> =>
+  createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
+
+/** Sends numbers, each when the one before has come back, until it is told to end. Returns how many came. */
+const echoed = (write: (line: string) => unknown, lines: AsyncIterator<string>) => {
+  let ends = false
+  const done = (async () => {
+    let number = 0
+    while (!ends) {
+      write(`${++number}\n`)
+      const { value } = await lines.next()
+      assert.strictEqual(value, String(number))
+    }
+    return number
+  })()
+  return {
+    end: () => {
+      ends = true
+      return done
+    }
+  }
+}
+
 const settings = {
+  ATOLL_SERVICE_ACCESS: "on",
   ATOLL_VOLUME_BYTES: String(256 * 1024 ** 2),
   ATOLL_SANDBOX_MEMORY_BYTES: String(512 * 1024 ** 2),
   ATOLL_COOPERATIVE: "on",
@@ -178,6 +208,56 @@ describe.skipIf(skipped(missing))("cooperative connections by OpenSSH", () => {
         assert.match(output, /\^C/)
         assert.match(output, /\[5\]$/)
       }).pipe(Effect.scoped)
+    )
+
+    it.effect(
+      "go on, as terminals, tunnels and time limits do, over snapshots and forks; a copy has none of them",
+      () =>
+        Effect.gen(function* () {
+          const { configured, endpointId, id, ask } = yield* grantedIn(true)
+          const { key, port } = yield* ServedAtoll
+          const atoll = new Atoll({ apiKey: key, url: `http://127.0.0.1:${port}` })
+          yield* Effect.promise(async () => {
+            const source = await atoll.sandboxes.get(id)
+            const listener = `require("net").createServer((it) => it.pipe(it)).listen(3000, () => console.log("up"))`
+            await source.start(["/opt/atoll/node", "-e", listener])
+            const limited = await source.start(["sleep", "4715"], { timeoutSeconds: 5 })
+            const preview = await source.previews.open(3000)
+
+            const remote = spawn("ssh", [...configured, "-T", "sandbox", "cat"])
+            const overSsh = echoed((line) => remote.stdin.write(line), linesOf(remote))
+            const tunnel = await source.tunnel(3000)
+            const overTunnel = echoed(
+              (line) => tunnel.write(line),
+              createInterface({ input: tunnel })[Symbol.asyncIterator]()
+            )
+            const terminal = await source.terminal()
+            const typed = createInterface({ input: Readable.from(terminal.output()) })[Symbol.asyncIterator]()
+            await terminal.write("stty raw -echo; echo ready; exec cat\n")
+            while ((await typed.next()).value?.trim() !== "ready");
+            const overTerminal = echoed((line) => terminal.write(line), typed)
+
+            for (let taken = 0; taken < 5; taken++) await (await source.snapshot()).delete()
+            const { snapshot, sandboxes } = await source.fork()
+            const [copy] = sandboxes
+
+            for (const stream of [overSsh, overTunnel, overTerminal]) assert.isAbove(await stream.end(), 5)
+            remote.stdin.end()
+            assert.deepStrictEqual(await once(remote, "close"), [0, null])
+            tunnel.end()
+            await terminal.close()
+            await limited.wait()
+            assert.strictEqual(limited.record.reason?.code, "TIMED_OUT")
+            assert.strictEqual((await source.previews.get(3000)).id, preview.id)
+
+            assert.deepStrictEqual(await copy!.processes(), [])
+            for await (const _ of copy!.operations()) assert.fail("an operation of the source")
+            assert.deepStrictEqual(await copy!.previews.list(), [])
+            await copy!.delete()
+            await snapshot.delete()
+            await ask("DELETE", `/cooperative-connection/${endpointId}`, 202)
+          })
+        }).pipe(Effect.scoped)
     )
 
     it.effect("copy files with scp, sftp and rsync, both ways", () =>
