@@ -130,6 +130,7 @@ const bareClone = (host: QemuHost, settings: Settings["Service"]) =>
         accelerator: shape.accelerator,
         fileMaxBytes: fileMaxBytes(shape, host.image.rootBytes),
         fileMostBytes: fileMaxBytes(shape, host.image.rootBytes),
+        hasImage: false,
         life: false,
         outlives: false
       })

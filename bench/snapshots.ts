@@ -1,11 +1,12 @@
 /**
  * A snapshot of a running namespace Sandbox with 1 GiB written, in process (as root): how long its writers wait, and how long a Sandbox from it takes to
- * its first command, beside one with an empty volume, in turns. The data folder is below `BENCH_FOLDER` (default: the system's temporary folder): on a
+ * its first command, with a spare and without, beside one with an empty volume, in turns. The data folder is below `BENCH_FOLDER` (default: the system's temporary folder): on a
  * file system with reflinks a snapshot copies nothing. `BENCH_RUNS` sets how often (default 7), `BENCH_WRITTEN_MIB` how much is written.
  */
 import { chmod, mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
 import { Effect, Layer } from "effect"
 import { Settings } from "../src/Config.ts"
 import { hasReflinks } from "../src/host/linux/reflinks.ts"
@@ -19,6 +20,8 @@ import { inRounds } from "./Rounds.ts"
 const runs = Number(process.env["BENCH_RUNS"] ?? 7)
 const writtenMiB = Number(process.env["BENCH_WRITTEN_MIB"] ?? 1024)
 const MiB = 1024 ** 2
+/** Time in which a spare is made again. */
+const SPARE_READY_MS = 2_000
 
 const spec = (sandboxId: string, snapshotId?: string): SandboxSpec => ({
   sandboxId,
@@ -30,7 +33,8 @@ const spec = (sandboxId: string, snapshotId?: string): SandboxSpec => ({
   ...(snapshotId === undefined ? {} : { snapshotId })
 })
 
-const run = Effect.gen(function* () {
+/** @param ahead Each copy finds a spare. */
+const run = Effect.fnUntraced(function* (ahead: boolean) {
   const driver = yield* Runtime
   const created = Effect.fnUntraced(function* (sandboxId: string, snapshotId?: string) {
     const before = performance.now()
@@ -51,28 +55,41 @@ const run = Effect.gen(function* () {
   if (written.exitCode !== 0) throw new Error(`The Sandbox could not write: ${written.exitCode}`)
   const figures = { paused: [], captured: [], copies: [], empty: [] } as Record<string, Array<number>>
   for (let index = 0; index < runs; index++) {
+    if (ahead) yield* Effect.promise(() => sleep(SPARE_READY_MS))
     const before = performance.now()
     const { pausedMs } = yield* driver.snapshots.capture("snap", "source")
     figures["captured"]!.push(performance.now() - before)
     figures["paused"]!.push(pausedMs)
     figures["copies"]!.push(yield* created("copy", "snap"))
-    figures["empty"]!.push(yield* created("empty"))
-    for (const id of ["copy", "empty"]) yield* driver.destroy(id)
+    if (!ahead) figures["empty"]!.push(yield* created("empty"))
+    for (const id of ahead ? ["copy"] : ["copy", "empty"]) yield* driver.destroy(id)
     yield* driver.snapshots.remove("snap", null)
   }
   yield* driver.destroy("source")
   return figures as Record<"paused" | "captured" | "copies" | "empty", ReadonlyArray<number>>
 })
 
+const measured = (ahead: boolean) => {
+  process.env["ATOLL_SPARES"] = ahead ? "1" : "0"
+  return Effect.runPromise(
+    run(ahead).pipe(Effect.provide(layer.pipe(Layer.provideMerge(Settings.layer))), Effect.scoped)
+  )
+}
+
 const dataDir = await mkdtemp(join(process.env["BENCH_FOLDER"] ?? tmpdir(), "atoll-bench-"))
 await chmod(dataDir, 0o711)
 process.env["ATOLL_DATA_DIR"] = dataDir
-process.env["ATOLL_SPARES"] = "0"
+for (const [name, value] of Object.entries({
+  ATOLL_SANDBOX_VCPUS: 1,
+  ATOLL_SANDBOX_MEMORY_BYTES: 512 * MiB,
+  ATOLL_VOLUME_BYTES: (writtenMiB + 512) * MiB
+})) {
+  process.env[name] = String(value)
+}
 try {
   const reflinks = await hasReflinks(dataDir)
-  const { paused, captured, copies, empty } = await Effect.runPromise(
-    run.pipe(Effect.provide(layer.pipe(Layer.provideMerge(Settings.layer))), Effect.scoped)
-  )
+  const { paused, captured, copies, empty } = await measured(false)
+  const { copies: ahead } = await measured(true)
   const row = (what: string, values: ReadonlyArray<number>) => ({
     what,
     "p50 ms": Number(quantile(values, 0.5).toFixed(1)),
@@ -84,6 +101,7 @@ try {
     row("the source's writers wait", paused),
     row("the whole snapshot", captured),
     row("create from the snapshot to first command ended", copies),
+    row("the same, spare at hand", ahead),
     row("create with an empty volume to first command ended", empty)
   ])
   const ms = { unit: "ms", better: "lower" } as const
@@ -99,6 +117,12 @@ try {
     name: `create from a snapshot of 1 GiB → first command ended, ${on}`,
     values: inRounds(copies),
     other: { name: "an empty volume, no spare", values: inRounds(empty) }
+  })
+  headline({
+    ...ms,
+    name: `create from a snapshot of 1 GiB → first command ended, spare at hand, ${on}`,
+    values: inRounds(ahead),
+    aim: { value: 60 }
   })
 } finally {
   await rm(dataDir, { recursive: true, force: true })

@@ -1,5 +1,5 @@
 /**
- * The life of one image of an account: the root file system for Sandboxes, pulled from a registry.
+ * The life of one image of an account: the root file system for Sandboxes, pulled from a registry, or made of an archive that a host has received.
  *
  * A deletion wins over a pull that still runs. The bytes of an image leave the hosts only when no image of any account has the same digest, and no
  * Sandbox and no snapshot needs it (`src/image/`).
@@ -34,7 +34,7 @@ export type ImageEvent =
 type Tag =
   /** It counts toward the account's number of images. */
   | "counted"
-  /** The registry is asked for it. */
+  /** A host pulls it, or makes it of its archive. */
   | "awaited"
   /** It changes by itself, and soon. */
   | "moving"
@@ -62,7 +62,7 @@ export const imageMachine = setup({
     tags: {} as Tag
   },
   actions: {
-    /** Command: have a host pull it; tried until the host has it or refuses it. Answers PULLED or PULL_FAILED. */
+    /** Command: have a host pull it, or make it of its archive; tried until the host has it or refuses it. Answers PULLED or PULL_FAILED. */
     pullImage: () => {},
     /** Command: have the hosts remove it once nothing needs it; tried until done. Answers IMAGE_REMOVED. */
     removeImage: () => {},
@@ -79,8 +79,8 @@ export const imageMachine = setup({
   }
 }).createMachine({
   id: "image",
-  version: "1",
-  description: "The root file system for Sandboxes, pulled from a registry.",
+  version: "2",
+  description: "The root file system for Sandboxes, pulled from a registry or uploaded as an archive.",
   // `input?.`: where only an actor's scope is wanted, one is made of this machine without input, and its context thrown away.
   context: ({ input }) => ({
     imageId: input?.imageId,
@@ -100,7 +100,7 @@ export const imageMachine = setup({
   initial: "pulling",
   states: {
     pulling: {
-      description: "Accepted durably; a host pulls it from its registry.",
+      description: "Accepted durably; a host pulls it from its registry, or makes it of its archive.",
       tags: ["counted", "awaited", "moving"],
       meta: { unchanged: [], refuses: notDeleting },
       entry: [{ type: "pullImage" }],
@@ -121,7 +121,7 @@ export const imageMachine = setup({
       on: kept
     },
     failed: {
-      description: "It could not be pulled. The record tells why until it is deleted.",
+      description: "It could not be made. The record tells why until it is deleted.",
       tags: ["counted", "rootless"],
       meta: { unchanged: [], refuses: { ...pullOver, ...notDeleting } },
       on: kept

@@ -69,6 +69,10 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
     cause: "Sandboxes or snapshots that are not deleted have this image. `details` says how many of each.",
     next: "Delete these Sandboxes and snapshots, and then the image."
   },
+  IMAGE_OF_OPERATOR: {
+    cause: "The image is one of those that the operator gives to all accounts. Its `operator` is true.",
+    next: "Leave it: it costs the account nothing. To pull the same reference for the account alone, call POST /images."
+  },
   SNAPSHOT_NOT_READY: {
     cause: "The snapshot is still being made, has failed, or is being deleted. `details.status` has its state.",
     next: "While it is `creating`, read it until it is `ready`. A `failed` one says why in `statusReason`: take another one."
@@ -84,7 +88,7 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   },
   SNAPSHOT_DOES_NOT_FIT: {
     cause:
-      "A Sandbox keeps its workspace, runtime, host and the size of its volume in a rollback, and the snapshot's differs. `details.differs` says which.",
+      "A Sandbox keeps its workspace, runtime and the size of its volume in a rollback, and the snapshot's differs. `details.differs` says which.",
     next: "Choose another snapshot, give the Sandbox a volume as large as the snapshot's, or create a new Sandbox with `snapshotId`."
   },
   NO_SNAPSHOT_AT_REVISION: {
@@ -172,6 +176,10 @@ export const errorHelp: Readonly<Record<ErrorCode, ErrorHelp>> = {
   STORAGE_LIMIT_REACHED: {
     cause: "The volumes of the workspace use its storage limit, and another volume does not fit.",
     next: "Delete a Sandbox of the workspace, or use another workspace."
+  },
+  IMAGE_UPLOADS_REACHED: {
+    cause: "The account already uploads as many images as it may at a time.",
+    next: "Wait until one of the uploads has been answered, then send the archive again."
   },
   IMAGE_LIMIT_REACHED: {
     cause: "The account has reached its number of images, which is `details.limit`. Failed ones count.",

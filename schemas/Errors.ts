@@ -8,7 +8,7 @@
  */
 import { Effect, Schema, SchemaAST } from "effect"
 import { plain, withDetails } from "./ErrorShape.ts"
-import { ImageInUse, ImageLimitReached, ImageNotReady } from "./ImageErrors.ts"
+import { ImageInUse, ImageLimitReached, ImageNotReady, ImageOfOperator, ImageUploadsReached } from "./ImageErrors.ts"
 import { MemoryInUse } from "./SandboxProfile.ts"
 import { snapshotErrors } from "./SnapshotErrors.ts"
 
@@ -363,7 +363,9 @@ export const errors = {
   IDEMPOTENCY_CONFLICT: IdempotencyConflict,
   IMAGE_NOT_READY: ImageNotReady,
   IMAGE_IN_USE: ImageInUse,
+  IMAGE_UPLOADS_REACHED: ImageUploadsReached,
   IMAGE_LIMIT_REACHED: ImageLimitReached,
+  IMAGE_OF_OPERATOR: ImageOfOperator,
   ...snapshotErrors,
   WORKSPACE_QUOTA_EXCEEDED: WorkspaceQuotaExceeded,
   WORKSPACE_NOT_EMPTY: WorkspaceNotEmpty,

@@ -49,6 +49,16 @@ export const ofImage = {
   )
 }
 
+/** Of the upload of an image. */
+export const ofUpload = {
+  "idempotency-key": Schema.optionalKey(
+    IdempotencyKey.annotate({
+      description:
+        "Names this request. A repeated key with the same query and the same body gives the original image, with another one 409; the body is read whole before either. Without one, a repetition uploads another image. A key lives as long as what it made, and at least 24 hours."
+    })
+  )
+}
+
 /** Of a rollback: repeated it rolls back once. */
 export const ofRollback = {
   "idempotency-key": Schema.optionalKey(

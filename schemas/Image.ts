@@ -1,4 +1,4 @@
-/** Images of an account: root file systems for its Sandboxes, pulled from registries. */
+/** Images of an account: root file systems for its Sandboxes, pulled from registries or uploaded. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authorized, MayBeLarge, RequiredScope } from "./Access.ts"
@@ -15,9 +15,10 @@ import {
 } from "./Errors.ts"
 import * as IdempotencyKey from "./IdempotencyKey.ts"
 import { ImageId } from "./Identifiers.ts"
-import { ImageInUse, ImageLimitReached } from "./ImageErrors.ts"
+import { ImageInUse, ImageLimitReached, ImageOfOperator } from "./ImageErrors.ts"
 import { Image, ImageResponse, ImageStatus } from "./ImageRecord.ts"
 import { ImageReference } from "./ImageReference.ts"
+import { uploadImage } from "./ImageUpload.ts"
 import { registryPasswordMaxCharacters, registryUsernameMaxCharacters } from "./Limits.ts"
 import { orNull } from "./Optional.ts"
 import { NextCursor, page, several } from "./Query.ts"
@@ -42,7 +43,11 @@ export interface PullImageRequest extends Schema.Schema.Type<typeof PullImageReq
 export const ImageList = Schema.Struct({
   images: Schema.Array(Image).annotate({ description: "One page." }),
   nextCursor: NextCursor
-}).annotate({ identifier: "ImageList", description: "Newest first, deleted ones included." })
+}).annotate({
+  identifier: "ImageList",
+  description:
+    "Newest first, those of the operator and deleted ones included; but deleted ones of the operator are not."
+})
 export interface ImageList extends Schema.Schema.Type<typeof ImageList> {}
 
 const listQuery = {
@@ -82,6 +87,7 @@ export class ImagesGroup extends HttpApiGroup.make("images")
             "Answers immediately: `pulling` until a host has the whole image, then `ready`, or `failed` with the reason. What the reference names is looked up once: a Sandbox gets the manifest of `digest`, even where the tag has moved on. An account has so many images at a time (429 IMAGE_LIMIT_REACHED). What its images occupy costs as its snapshots do, each account for itself where two have the same one; together they are limited as the storage of one workspace is (429 STORAGE_LIMIT_REACHED). A repeated Idempotency-Key gives the same image."
         })
       ),
+    uploadImage,
     HttpApiEndpoint.get("listImages", "/images", {
       query: listQuery,
       success: ImageList,
@@ -93,7 +99,8 @@ export class ImagesGroup extends HttpApiGroup.make("images")
         OpenApi.annotations({
           identifier: "listImages",
           summary: "List images",
-          description: "Filters are optional and all must match."
+          description:
+            "Those of the account, and those that the operator gives to all accounts (`operator`). Filters are optional and all must match."
         })
       ),
     HttpApiEndpoint.get("getImage", "/images/:id", { params, success: ImageResponse, error: NotFound })
@@ -107,7 +114,7 @@ export class ImagesGroup extends HttpApiGroup.make("images")
       ),
     HttpApiEndpoint.delete("deleteImage", "/images/:id", {
       params,
-      error: [NotFound, ImageInUse, SandboxUnavailable]
+      error: [NotFound, ImageInUse, ImageOfOperator, SandboxUnavailable]
     })
       .annotate(RequiredScope, "sandbox:delete")
       .annotateMerge(
@@ -115,7 +122,7 @@ export class ImagesGroup extends HttpApiGroup.make("images")
           identifier: "deleteImage",
           summary: "Delete an image",
           description:
-            "409 IMAGE_IN_USE while a Sandbox or a snapshot that is not deleted has it. Durable immediately, and never undone; a pull that still runs is given up. Answers when it is deleted, or after 10 s while the deletion goes on. Repeated: 204."
+            "409 IMAGE_IN_USE while a Sandbox or a snapshot that is not deleted has it; 403 IMAGE_OF_OPERATOR for an image of the operator. Durable immediately, and never undone; a pull that still runs is given up. Answers when it is deleted, or after 10 s while the deletion goes on. Repeated: 204."
         })
       ),
     HttpApiEndpoint.get("listImageTransitions", "/images/:id/transitions", {
@@ -136,5 +143,8 @@ export class ImagesGroup extends HttpApiGroup.make("images")
   )
   .middleware(Authorized)
   .annotateMerge(
-    OpenApi.annotations({ title: "Images", description: "Root file systems for Sandboxes, pulled from registries." })
+    OpenApi.annotations({
+      title: "Images",
+      description: "Root file systems for Sandboxes, pulled from registries or uploaded."
+    })
   ) {}

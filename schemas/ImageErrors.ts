@@ -1,6 +1,6 @@
 /** The errors of images and of what is made with them. */
 import { Schema } from "effect"
-import { withDetails } from "./ErrorShape.ts"
+import { plain, withDetails } from "./ErrorShape.ts"
 
 export class ImageNotReady extends Schema.TaggedError<ImageNotReady>()(
   "IMAGE_NOT_READY",
@@ -19,10 +19,24 @@ export class ImageInUse extends Schema.TaggedError<ImageInUse>()(
   { httpApiStatus: 409 }
 ) {}
 
+export class ImageUploadsReached extends Schema.TaggedError<ImageUploadsReached>()(
+  "IMAGE_UPLOADS_REACHED",
+  withDetails("The account uploads as many images as it may at a time. Wait until one of them has ended.", {
+    limit: Schema.Int.annotate({ description: "How many it may upload at a time." })
+  }),
+  { httpApiStatus: 429 }
+) {}
+
 export class ImageLimitReached extends Schema.TaggedError<ImageLimitReached>()(
   "IMAGE_LIMIT_REACHED",
   withDetails("The account has as many images as it may have, failed ones included. Delete one first.", {
     limit: Schema.Int.annotate({ description: "How many it may have." })
   }),
   { httpApiStatus: 429 }
+) {}
+
+export class ImageOfOperator extends Schema.TaggedError<ImageOfOperator>()(
+  "IMAGE_OF_OPERATOR",
+  plain("The operator of this service gives this image to all accounts. No account can delete it."),
+  { httpApiStatus: 403 }
 ) {}

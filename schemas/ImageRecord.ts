@@ -11,7 +11,7 @@ export const imageStatuses = ["pulling", "ready", "failed", "deleting", "deleted
 export const ImageStatus = oneOf(
   "ImageStatus",
   imageStatuses,
-  "What it is now. Sandboxes can be made with it while it is ready. failed: it could not be pulled, and statusReason says why."
+  "What it is now. Sandboxes can be made with it while it is ready. pulling: a host pulls it, or unpacks the archive that was uploaded. failed: it could not be made, and statusReason says why."
 )
 export type ImageStatus = typeof ImageStatus.Type
 
@@ -21,7 +21,13 @@ const untilReady = (description: string) =>
 export const Image = Schema.Struct({
   id: ImageId,
   name: Schema.NullOr(Schema.String).annotate({ description: "As it was given; null: none was." }),
-  reference: ImageReference,
+  reference: Schema.NullOr(ImageReference).annotate({
+    description: "Where it was pulled from, as it was asked for; null: it was uploaded as an archive."
+  }),
+  operator: Schema.Boolean.annotate({
+    description:
+      "Whether the operator of the service gives it to all accounts. Such an image costs nothing, counts toward no limit of the account, and no account can delete it. One that the operator gives no longer is `deleting` while a Sandbox or a snapshot has it."
+  }),
   digest: Schema.NullOr(Schema.String).annotate({
     description:
       "sha256:… of the manifest for the architecture of the hosts; null until it is ready. Sandboxes have this one for good: a tag that moves later changes nothing.",
@@ -30,7 +36,7 @@ export const Image = Schema.Struct({
   status: ImageStatus,
   statusReason: Schema.NullOr(Reason).annotate({
     description:
-      "Why it has that status; null where nothing is to be said. Of a failed one the code is IMAGE_NOT_FOUND, IMAGE_UNAUTHORIZED, IMAGE_TOO_LARGE, IMAGE_UNSUPPORTED, IMAGE_INVALID, IMAGE_NO_ROOM, IMAGE_ADDRESS_FORBIDDEN, or PULL_FAILED where the registry did not answer for too long."
+      "Why it has that status; null where nothing is to be said. Of a failed one the code is IMAGE_NOT_FOUND, IMAGE_UNAUTHORIZED, IMAGE_TOO_LARGE, IMAGE_UNSUPPORTED, IMAGE_INVALID, IMAGE_NO_ROOM, IMAGE_ADDRESS_FORBIDDEN, or PULL_FAILED where the registry or the host did not answer for too long."
   }),
   sizeBytes: untilReady("Bytes of its files, unpacked."),
   storedBytes: untilReady("Bytes that it occupies on a host. They cost as those of snapshots do."),
@@ -39,7 +45,7 @@ export const Image = Schema.Struct({
   deletedAt: Schema.NullOr(Timestamp).annotate({ description: "When it was deleted; null: it is not." })
 }).annotate({
   identifier: "Image",
-  description: "A root file system for Sandboxes, pulled from a registry."
+  description: "A root file system for Sandboxes, pulled from a registry or uploaded."
 })
 export interface Image extends Schema.Schema.Type<typeof Image> {}
 

@@ -86,6 +86,8 @@ export const cooperativeKeysMax = 4
 export const forkMax = 100
 /** How long the snapshot of a fork is kept, where nothing else is asked for. */
 export const forkSnapshotSeconds = 86_400
+/** Exports and imports of one account that are in progress. */
+export const snapshotTransfersPerAccount = 4
 /** How long the volume that a rollback replaced is kept as a snapshot. */
 export const keptSnapshotSeconds = 86_400
 /** Of the checkpoints of a Sandbox: the time between two, and how many stay. */

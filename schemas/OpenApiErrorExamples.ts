@@ -30,6 +30,7 @@ const details: Partial<Record<ErrorCode, unknown>> = {
   UNSUPPORTED_MEDIA_TYPE: { expected: "application/json" },
   SANDBOX_LIMIT_REACHED: { limit: 20 },
   STORAGE_LIMIT_REACHED: { limitBytes: 50 * gibibyte },
+  IMAGE_UPLOADS_REACHED: { limit: 4 },
   IMAGE_LIMIT_REACHED: { limit: 20 },
   SNAPSHOT_LIMIT_REACHED: { limit: 100 },
   RATE_LIMITED: { retryAfterSeconds: 3 },

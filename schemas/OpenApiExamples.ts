@@ -6,6 +6,7 @@
  */
 import { tarMediaType } from "./Files.ts"
 import { imageExamples, madeOfNothing } from "./ImageExamples.ts"
+import { imageArchiveMediaType } from "./ImageUpload.ts"
 import { snapshotExamples } from "./SnapshotExamples.ts"
 import { snapshotMediaType } from "./SnapshotFile.ts"
 import { cost, profileBounds } from "./samples/amounts.ts"
@@ -431,7 +432,7 @@ export const withExample = (
             example:
               mediaType === "application/octet-stream"
                 ? fileContent
-                : mediaType === tarMediaType || mediaType === snapshotMediaType
+                : [tarMediaType, snapshotMediaType, imageArchiveMediaType].includes(mediaType)
                   ? archiveContent
                   : mediaType === "text/event-stream"
                     ? streams[operationId]

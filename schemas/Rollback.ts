@@ -18,7 +18,7 @@ export const RollbackRequest = Schema.Struct({
 }).annotate({
   identifier: "RollbackRequest",
   description:
-    "Whose volume a Sandbox shall have: an own snapshot that is ready, of the Sandbox's workspace, runtime and host, and not larger than its volume. It need not be of this Sandbox."
+    "Whose volume, and memory where it has that, a Sandbox shall have: an own snapshot that is ready, of the Sandbox's workspace and runtime, and not larger than its volume. It need not be of this Sandbox."
 })
 export interface RollbackRequest extends Schema.Schema.Type<typeof RollbackRequest> {}
 

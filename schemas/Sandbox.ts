@@ -187,7 +187,7 @@ export const CreateSandboxRequest = Schema.Struct({
   imageId: Schema.optionalKey(
     Schema.NullOr(ImageId).annotate({
       description:
-        "An own image that is ready: it is the root file system, for good, read-only but for what is mounted there. Its variables become the Sandbox's; those of `env` win by name. Its working directory, user, entry point and ports mean nothing: commands begin in /workspace. Not together with snapshotId: a snapshot brings the image of its Sandbox along. Absent or null: the host's own root."
+        "An own image that is ready: it is the root file system, for good, read-only in a namespace but for what is mounted there; in a virtual machine, what commands write there is gone with the next start. Its variables become the Sandbox's; those of `env` win by name. Its working directory, user, entry point and ports mean nothing: commands begin in /workspace. Not together with snapshotId: a snapshot brings the image of its Sandbox along. Absent or null: the host's own root."
     })
   )
 }).annotate({ identifier: "CreateSandboxRequest", description: "A Sandbox to make, and in which workspace." })

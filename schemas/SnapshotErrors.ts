@@ -33,7 +33,8 @@ export class SnapshotDoesNotFit extends Schema.TaggedError<SnapshotDoesNotFit>()
   "SNAPSHOT_DOES_NOT_FIT",
   withDetails("The Sandbox cannot get the volume of this snapshot; the message says why.", {
     differs: Schema.Literals(["workspace", "runtime", "disk", "host"]).annotate({
-      description: "Where the snapshot differs from the Sandbox; disk: the snapshot's is larger."
+      description:
+        "Where the snapshot differs from the Sandbox; disk: the snapshot's is larger; host: only earlier versions of Atoll answer that."
     })
   }),
   { httpApiStatus: 409 }

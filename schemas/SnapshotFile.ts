@@ -8,7 +8,7 @@ import {
   InvalidRequest,
   NotFound,
   PayloadTooLarge,
-  SandboxUnavailable,
+  RateLimited,
   ServiceUnavailable,
   StorageLimitReached,
   UnsupportedByRuntime,
@@ -16,7 +16,7 @@ import {
 } from "./Errors.ts"
 import * as IdempotencyKey from "./IdempotencyKey.ts"
 import { SnapshotId } from "./Identifiers.ts"
-import { offsetMax } from "./Limits.ts"
+import { offsetMax, snapshotTransfersPerAccount } from "./Limits.ts"
 import { instant, integer } from "./Query.ts"
 import { SandboxName } from "./Sandbox.ts"
 import { SnapshotLimitReached, SnapshotNotReady } from "./SnapshotErrors.ts"
@@ -45,7 +45,7 @@ export const exportSnapshot = HttpApiEndpoint.get("exportSnapshot", "/snapshots/
     )
   },
   success: HttpApiSchema.WithHeaders(HttpApiSchema.StreamUint8Array({ contentType: snapshotMediaType }), exportHeaders),
-  error: [InvalidRequest, NotFound, SnapshotNotReady, UnsupportedByRuntime, SandboxUnavailable]
+  error: [InvalidRequest, NotFound, SnapshotNotReady, RateLimited, UnsupportedByRuntime, ServiceUnavailable]
 })
   .annotate(RequiredScope, "sandbox:read")
   .annotate(ReadsContent, true)
@@ -56,7 +56,9 @@ export const exportSnapshot = HttpApiEndpoint.get("exportSnapshot", "/snapshots/
       description: [
         "What the snapshot is (sizes, runtime, name, metadata), then the content of its volume, compressed, and a SHA-256 of all that: `curl … -o snapshot.atoll`. importSnapshot makes a snapshot of it again, here or on another server. Variables are not in it; files of the volume are, with the secrets that they hold.",
         "",
-        "The file is made as it is read, so its length is not known before its end. A connection that closes before the end of the (chunked) body means that the file is not whole. Continue it with `offset`, the number of bytes that you have, if `ETag` is the one of before; else begin again: the server was updated, or the snapshot was renamed."
+        "The file is made as it is read, so its length is not known before its end. A connection that closes before the end of the (chunked) body means that the file is not whole. Continue it with `offset`, the number of bytes that you have, if `ETag` is the one of before; else begin again: the server was updated, or the snapshot was renamed. A client that reads nothing for a minute is disconnected.",
+        "",
+        `An account has at most ${snapshotTransfersPerAccount} exports and imports in progress: one more is 429 with Retry-After. 503 with Retry-After: the host of the snapshot does not answer now, or the service carries as many as it can.`
       ].join("\n")
     })
   )
@@ -83,8 +85,8 @@ export const importSnapshot = HttpApiEndpoint.post("importSnapshot", "/snapshots
     IdempotencyConflict,
     SnapshotLimitReached,
     StorageLimitReached,
+    RateLimited,
     UnsupportedByRuntime,
-    SandboxUnavailable,
     ServiceUnavailable
   ]
 })
@@ -96,7 +98,7 @@ export const importSnapshot = HttpApiEndpoint.post("importSnapshot", "/snapshots
       description: [
         "Of a file that exportSnapshot gave, here or elsewhere: `curl -T snapshot.atoll -X POST -H 'Content-Type: application/x-atoll-snapshot' …`. It is read as it comes. Before anything is written, the size of its volume must be within the bounds in `GET /me`, and the workspace must be below its storage limit; its content must fit below that limit, too. vCPUs and memory beyond this server's bounds become the nearest ones within them. A Sandbox of the other runtime's snapshot cannot run here: 400.",
         "",
-        "Answers when the whole file is here and its SHA-256 is right: the snapshot is `creating` until its host has checked the file system, then `ready`, or `failed` with SNAPSHOT_UNUSABLE. It has no Sandbox (`sandboxId` null, `imported` true) and no variables. What is no whole snapshot file is 400, and leaves nothing."
+        "Answers when the whole file is here and its SHA-256 is right: the snapshot is `creating` until its host has checked the file system, then `ready`, or `failed` with SNAPSHOT_UNUSABLE. It has no Sandbox (`sandboxId` null, `imported` true) and no variables. What is no whole snapshot file is 400, and leaves nothing. In a fleet a host of its runtime with room takes it. 429 and 503 as for an export."
       ].join("\n")
     })
   )

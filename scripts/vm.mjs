@@ -20,6 +20,7 @@ const debianPackages = {
   slirp4netns: "slirp4netns",
   ip: "iproute2",
   nft: "nftables",
+  mksquashfs: "squashfs-tools",
   setpriv: "util-linux",
   mmdebstrap: "mmdebstrap"
 }

@@ -7,8 +7,8 @@ export const ImageContext = Schema.Struct({
   imageId: Schema.String,
   accountId: Schema.String,
   name: Schema.NullOr(Schema.String),
-  /** As it was asked for. */
-  reference: Schema.String,
+  /** As it was asked for; null: it came as an archive. */
+  reference: Schema.NullOr(Schema.String),
   /** Name and password for the registry, sealed; null: it is asked without. */
   credentials: Schema.NullOr(KeptEnv),
   /** Of the manifest for the hosts' architecture; null until it is ready. */

@@ -27,7 +27,8 @@ const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 const bodyFiles: Readonly<Record<string, string>> = {
   writeFile: "main.py",
   uploadArchive: "src.tar",
-  importSnapshot: "before.atoll"
+  importSnapshot: "before.atoll",
+  uploadImage: "image.tar"
 }
 
 /** Parameters that a reader of the sample wants, although the request works without them. */

@@ -80,6 +80,8 @@ image = client.api.pull_image(
     name="tools",
 ).image
 print(image.id, image.status)`,
+  uploadImage: `image = client.images.upload("./image.tar", name="tools")
+print(image.id, image.status)`,
   listImages: `page = client.api.list_images(status=["ready"], limit=100)
 print(len(page.images), page.next_cursor)`,
   getImage: `image = client.api.get_image("${imageId}").image

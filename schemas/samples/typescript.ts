@@ -76,6 +76,8 @@ console.log(snapshot.id, snapshot.status)`,
 console.log(snapshot.status, snapshot.storedBytes)`,
   pullImage: `const { image } = ${call("pullImage", `parameters: { "Idempotency-Key": crypto.randomUUID() },\nbody: { name: "tools", reference: "registry.example.com/team/tools:1.4" }`)}
 console.log(image.id, image.status)`,
+  uploadImage: `const uploaded = await atoll.images.upload("./image.tar", { name: "tools" })
+console.log(uploaded.id, uploaded.status)`,
   listImages: `const { images, nextCursor } = ${call("listImages", `parameters: { status: ["ready"], limit: 100 }`)}`,
   getImage: `const { image } = ${call("getImage", `parameters: { id: "${imageId}" }`)}
 console.log(image.status, image.digest)`,

@@ -194,7 +194,7 @@ export const importTable: ReadonlyArray<Place> = [
   /** Runs on the machine that carries Sandboxes. What both drivers need of Linux stands once, in linux/. */
   { path: "src/host/linux/", places: ["src/runtime/", concurrency, fileLock, spawner, "schemas/", config] },
   /** Images: from a registry to one read-only file system. */
-  { path: "src/host/image/", places: ["src/host/linux/", "src/runtime/", tar, "schemas/"] },
+  { path: "src/host/image/", places: ["src/host/linux/", "src/runtime/", concurrency, tar, "schemas/"] },
   { path: "src/host/simulated/", places: ["src/runtime/", "schemas/", config] },
   {
     path: "src/host/namespace/",
@@ -212,7 +212,16 @@ export const importTable: ReadonlyArray<Place> = [
   },
   {
     path: "src/host/qemu/",
-    places: ["src/host/linux/", "src/runtime/", "src/runtime/agentClient/", "src/agent/", "schemas/", config, worker]
+    places: [
+      "src/host/linux/",
+      "src/host/image/",
+      "src/runtime/",
+      "src/runtime/agentClient/",
+      "src/agent/",
+      "schemas/",
+      config,
+      worker
+    ]
   },
   {
     path: "src/host/RuntimeChoice.ts",
@@ -222,7 +231,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/host/HostFolder.ts", places: ["src/host/linux/", dataFolder, fileLock, config] },
 
   /** Hosts as actors, and which of them gets a Sandbox. */
-  { path: "src/fleet/", places: [...belowResources, "src/sandbox/", "src/snapshot/", distant, peer] },
+  { path: "src/fleet/", places: [...belowResources, "src/sandbox/", "src/snapshot/", "src/image/", distant, peer] },
 
   /** What runs in a browser. Of schemas and machines it takes types, and what is pure. */
   {

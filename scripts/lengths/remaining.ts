@@ -87,7 +87,7 @@ export const remaining: Lengths = {
   "test/service/api/http/edge.test.ts": 550,
   "test/service/api/mcp/mcp.test.ts": 440,
   "test/service/access/preview/gateway.test.ts": 470,
-  "test/support/race/RaceRun.ts": 740,
+  "test/support/race/RaceRun.ts": 703,
   "test/support/runtime/contract/processContract.ts": 460,
   "test/service/access/serviceAccess/tunnel.test.ts": 510,
   "test/service/operation/terminal/terminal.test.ts": 470

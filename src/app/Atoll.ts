@@ -18,6 +18,7 @@ import { ActorHost, type ActorHostOptions } from "../engine/ActorHost.ts"
 import { Files } from "../files/Files.ts"
 import { ImagesLive } from "../image/ImagesLive.ts"
 import { ImageWatch } from "../image/ImageWatch.ts"
+import { OperatorImages } from "../image/OperatorImages.ts"
 import { Analytics } from "../observe/analytics/Analytics.ts"
 import { FleetGauges } from "../observe/analytics/FleetGauges.ts"
 import { StateGauges } from "../observe/analytics/StateGauges.ts"
@@ -82,6 +83,7 @@ const assembled = <WE, WR, K, KE, KR, PE, PR>(
     TelemetrySampler.layer,
     Pruner.layer,
     WalletOutboxReader.layer,
+    OperatorImages.layer,
     recovery
   ).pipe(
     Layer.provideMerge(kinds),

@@ -6,11 +6,12 @@ import { UnsupportedByRuntime } from "../../schemas/Errors.ts"
 import { Settings } from "../Config.ts"
 import { hostLostMessage } from "../sandbox/hostLost.ts"
 import { type Place, Placement, type Standing } from "../sandbox/Placement.ts"
-import { Int8 } from "../store/Columns.ts"
+import { Int8, textColumn } from "../store/Columns.ts"
 import { HostFeeds } from "./HostFeeds.ts"
-import { isStartable } from "./hostStates.ts"
-import { Reservations } from "./Reservations.ts"
+import { isStartable, removedHostStates } from "./hostStates.ts"
+import { placesFor, Reservations } from "./Reservations.ts"
 import type { Asked, Survey } from "./roomStatements.ts"
+import { snapshotCopyStatements } from "./snapshotCopyStatements.ts"
 
 /** Retry delays, and their total, while hosts with capacity are locked by other reservations. */
 const busyMs = { least: 1, more: 5, most: 10_000 }
@@ -49,7 +50,10 @@ const obstacleOf = (host: typeof HostRow.Type): string | null => {
   }
 }
 
-const refusalOf = ({ kind, networkEnabled, hostId = null }: Asked, { ofKind, withNetwork }: Survey) => {
+const refusalOf = (
+  { kind, networkEnabled, hostId = null, image }: Asked,
+  { ofKind, withNetwork, withImages }: Survey
+) => {
   if (kind !== null && ofKind === 0 && hostId === null) {
     return new UnsupportedByRuntime({
       message: `No host of this server has Sandboxes of the runtime ${kind}. Send another runtime, or none.`
@@ -58,6 +62,11 @@ const refusalOf = ({ kind, networkEnabled, hostId = null }: Asked, { ofKind, wit
   if (networkEnabled && ofKind > 0 && withNetwork === 0) {
     return new UnsupportedByRuntime({
       message: "No host of this server can give its Sandboxes a network. Send networkEnabled false."
+    })
+  }
+  if (image !== undefined && ofKind > 0 && withImages === 0) {
+    return new UnsupportedByRuntime({
+      message: "No host of this server can give its Sandboxes an image as their root. Send no imageId."
     })
   }
   return null
@@ -70,6 +79,7 @@ export const FleetPlacement = {
       const reservations = yield* Reservations
       const feeds = yield* HostFeeds
       const sql = yield* SqlClient.SqlClient
+      const copies = yield* snapshotCopyStatements
       const { fleetRuntime, hostLeaseMs } = yield* Settings
 
       const findHost = SqlSchema.findOneOption({
@@ -81,27 +91,49 @@ export const FleetPlacement = {
           where p.sandbox_id = ${sandboxId}`
       })
 
+      const findKind = SqlSchema.findOneOption({
+        Request: Schema.String,
+        Result: Schema.Struct({ id: Schema.String }),
+        execute: (kind) => sql`
+          select h.id from hosts h where h.kind = ${kind} and not exists (
+            select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = any(${textColumn(removedHostStates)}::text[]))
+          limit 1`
+      })
+
       /** @param none The result for a Sandbox without a host. */
       const ofHost = <A>(sandboxId: string, none: A, some: (host: typeof HostRow.Type) => A) =>
         Effect.map(Effect.orDie(findHost(sandboxId)), Option.match({ onNone: () => none, onSome: some }))
 
-      const place = Effect.fnUntraced(function* (asked: Asked): Effect.fn.Return<Place, UnsupportedByRuntime> {
+      /** While hosts with room are locked by other reservations, it tries again. */
+      const taken = Effect.fnUntraced(function* (asked: Asked) {
         const giveUpAt = performance.now() + busyMs.most
         while (true) {
-          const taken = yield* reservations.take(asked)
-          if (taken !== null) return taken
+          const place = yield* reservations.take(asked)
+          if (place !== null) return { place, survey: null }
           const survey = yield* reservations.survey(asked)
-          const refusal = refusalOf(asked, survey)
-          if (refusal !== null) return yield* refusal
-          if (survey.fitting === 0 || performance.now() > giveUpAt) {
-            return { hostId: null, runtime: asked.kind ?? survey.kind ?? "namespace" }
-          }
+          if (survey.fitting === 0 || performance.now() > giveUpAt) return { place: null, survey }
           yield* Effect.sleep(busyMs.least + Math.random() * busyMs.more)
         }
       })
 
+      const place = Effect.fnUntraced(function* (wanted: Asked): Effect.fn.Return<Place, UnsupportedByRuntime> {
+        const { hostId = null, snapshotId = null, isBound = false } = wanted
+        const places = snapshotId === null || hostId === null || isBound ? null : yield* copies.places(snapshotId)
+        const hosts = hostId === null ? [null] : placesFor({ hostId, isBound, copies: places?.copies ?? [] })
+        let found: Survey | null = null
+        for (const at of hosts) {
+          const { place, survey } = yield* taken({ ...wanted, hostId: at })
+          if (place !== null) return place
+          found = survey
+        }
+        const refusal = refusalOf({ ...wanted, hostId: isBound ? hostId : null }, found!)
+        if (refusal !== null) return yield* refusal
+        return { hostId: null, runtime: wanted.kind ?? found!.kind ?? "namespace" }
+      })
+
       return Placement.of({
         usual: fleetRuntime === "any" ? null : fleetRuntime,
+        offers: (kind) => Effect.map(Effect.orDie(findKind(kind)), Option.isSome),
         place: ({ runtime, ...wanted }) =>
           place({ ...wanted, kind: runtime ?? (fleetRuntime === "any" ? null : fleetRuntime) }),
         hostOf: reservations.hostOf,

@@ -5,8 +5,8 @@
  * silent, the boot waits, up to its time limit: restarted hosts are soon back, and the client has already been told that the Sandbox exists.
  *
  * A Sandbox that was never up moves to another host if its own host refuses to boot it or no longer takes new ones. It never returns to a
- * host that it has left: anything left of it there is destroyed when found. If its host does not answer, it waits: it may be up there. A Sandbox from a
- * snapshot never moves, because no other host has the snapshot.
+ * host that it has left: anything left of it there is destroyed when found. If its host does not answer, it waits: it may be up there. The image of a
+ * snapshot goes with its Sandbox; only one with memory stays on its host, and its Sandboxes with it.
  *
  * Deaths and stalls are not handled here: the host supervisor reports them to the Sandboxes.
  */
@@ -15,16 +15,16 @@ import { Effect, Layer, Stream } from "effect"
 import { publicText } from "../../schemas/PublicText.ts"
 import { Settings } from "../Config.ts"
 import { GuestUnavailable } from "../runtime/Guest.ts"
-import { noImages, withoutImage } from "../runtime/noImages.ts"
 import { Runtime, RuntimeRefused, RuntimeUnavailable, type SandboxSpec } from "../runtime/Runtime.ts"
+import { fleetImages, isHostsOwn } from "./fleetImages.ts"
 import { fleetSnapshots } from "./fleetSnapshots.ts"
 import { HostFeeds } from "./HostFeeds.ts"
 import { HostLinks } from "./HostLinks.ts"
 import { isClosed, isEmptied } from "./hostStates.ts"
+import { imagesOnHosts } from "./imagesOnHosts.ts"
 import { Reservations } from "./Reservations.ts"
 import type { Raised } from "./reservationStatements.ts"
-
-const unsupportedImages = publicText`Hosts of a fleet run no images yet.`
+import { snapshotCopies } from "./SnapshotCopies.ts"
 
 /** Retry interval while waiting for capacity. */
 const lookAgainMs = 500
@@ -56,6 +56,8 @@ const obstacleAt = ({ isUp, isSettled, status }: Raised): RuntimeRefused | Runti
 /** Leftovers on a host that refused the boot are removed immediately if possible; else a later comparison finds them. */
 const removedWithin = "10 seconds"
 
+type Host = Runtime["Service"]
+
 const nowhere = (sandboxId: string) => `${sandboxId} is on no host.`
 
 /** Those of any host; Placement knows those of each Sandbox's. */
@@ -76,8 +78,8 @@ export const FleetRuntime = {
       const feeds = yield* HostFeeds
       const { bootTimeoutMs } = yield* Settings
       const scope = yield* Effect.scope
-
-      type Host = Runtime["Service"]
+      const copies = yield* snapshotCopies(links, reservations.isRemovedHost)
+      const imageRows = yield* imagesOnHosts
 
       /** Null: the Sandbox has no host. */
       const linkOf = (sandboxId: string) =>
@@ -118,19 +120,19 @@ export const FleetRuntime = {
         spec: SandboxSpec,
         turn: (() => void) | undefined
       ): Effect.fn.Return<void, RuntimeRefused | RuntimeUnavailable> {
-        yield* withoutImage(spec, unsupportedImages)
-        const { sandboxId } = spec
+        const { sandboxId, snapshotId } = spec
+        const origin = snapshotId === undefined ? null : yield* copies.places(snapshotId)
         const giveUpAt = performance.now() + bootTimeoutMs
         while (true) {
           const promised = yield* reservations.raise(sandboxId, spec.generation)
           if (promised === null) {
-            if (!(yield* untilPlaced(reservations.takeLate(spec), giveUpAt))) {
-              return yield* spec.snapshotId === undefined ? nobodyHasRoom() : itsHostIsFull()
+            if (!(yield* untilPlaced(reservations.takeLate(spec, origin), giveUpAt))) {
+              return yield* origin?.isBound === true ? itsHostIsFull() : nobodyHasRoom()
             }
             continue
           }
           const { hostId, isSettled, status } = promised
-          const isBound = isSettled || spec.snapshotId !== undefined
+          const isBound = isSettled || origin?.isBound === true
           /** Moves the Sandbox to another host, or finds a reason to try this one again. */
           const goesOn = Effect.gen(function* () {
             if (isBound || !(yield* untilPlaced(reservations.move(spec, hostId), giveUpAt))) return false
@@ -146,15 +148,17 @@ export const FleetRuntime = {
           // It has room for it, so it is no worse than none.
           if (isClosed(status) && !isBound && (yield* reservations.move(spec, hostId)) === "moved") continue
           const host = yield* links.to(hostId)
-          const refused = yield* host.provision(spec, turn).pipe(
+          const brought = isSettled || snapshotId === undefined ? Effect.void : copies.bring(snapshotId, hostId)
+          const refused = yield* Effect.andThen(brought, host.provision(spec, turn)).pipe(
             Effect.as(null),
             Effect.catchTag("RuntimeRefused", (error) => Effect.succeed(error))
           )
           if (refused === null) {
+            if (spec.image !== undefined) yield* Effect.forkIn(imageRows.note(hostId, spec.image.digest), scope)
             if (isSettled || (yield* reservations.settle(sandboxId, hostId))) return
             continue
           }
-          if (refused.code !== "HOST_FULL" || !(yield* goesOn)) return yield* refused
+          if ((refused.code !== "HOST_FULL" && !isHostsOwn(refused)) || !(yield* goesOn)) return yield* refused
         }
       })
 
@@ -184,8 +188,8 @@ export const FleetRuntime = {
           Effect.flatMap(there(sandboxId), (host) => host.resize(sandboxId, generation, sizes)),
         suspend: (sandboxId, generation) =>
           Effect.flatMap(there(sandboxId), (host) => host.suspend(sandboxId, generation)),
-        snapshots: fleetSnapshots(links, reservations),
-        images: noImages(unsupportedImages),
+        snapshots: fleetSnapshots(links, reservations, copies),
+        images: fleetImages(links, imageRows),
         inventory: Effect.fail(new RuntimeUnavailable({ message: "Each host has its own inventory." })),
         guest: (sandboxId, generation) =>
           Effect.flatMap(guestsOf(sandboxId), (host) => host.guest(sandboxId, generation)),

@@ -7,6 +7,7 @@ import { Settings } from "../Config.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
 import type { EventOf } from "../engine/machineTypes.ts"
 import { worker } from "../platform/worker/Worker.ts"
+import { operatorAccount } from "../store/Actors.ts"
 import { type BootVerdict, bootsFailMax, HostBoots } from "./HostBoots.ts"
 import { hostDefinition } from "./HostDefinition.ts"
 
@@ -38,8 +39,8 @@ export class HostActors extends Context.Service<
       const make = Effect.fnUntraced(function* (hostId: string, boot: string) {
         return yield* host.create(hostMachine, {
           id: hostId,
-          // Hosts belong to the operator and to no Sandbox.
-          accountId: "",
+          // Hosts belong to no Sandbox.
+          accountId: operatorAccount,
           sandboxId: "",
           input: { hostId, boot, leaseMs, at: yield* Clock.currentTimeMillis },
           payload: null,

@@ -11,9 +11,10 @@ import type { ActorState, CommandScope } from "../engine/ActorDefinition.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
 import { defineActor } from "../engine/defineActor.ts"
 import type { EventOf } from "../engine/machineTypes.ts"
+import { imagePass } from "../image/imagePass.ts"
 import { hostLost, type LostHost } from "../sandbox/hostLost.ts"
 import { runtimeNews } from "../sandbox/RuntimeNews.ts"
-import { snapshotPass } from "../snapshot/snapshotPass.ts"
+import { type SnapshotPass, snapshotPass } from "../snapshot/snapshotPass.ts"
 import { Int8 } from "../store/Columns.ts"
 import { Canaries } from "./canary.ts"
 import { databaseNow } from "./databaseNow.ts"
@@ -21,7 +22,9 @@ import { HostLinks } from "./HostLinks.ts"
 import { hostSandboxes } from "./hostSandboxes.ts"
 import { absentStates, emptiedStates, isRemovedHost } from "./hostStates.ts"
 import { hostSupervisor } from "./hostSupervisor.ts"
+import { imagesOnHosts } from "./imagesOnHosts.ts"
 import { SupervisedHosts } from "./SupervisedHosts.ts"
+import { snapshotCopyStatements } from "./snapshotCopyStatements.ts"
 
 /** How many Sandboxes are told concurrently. */
 const tellBatch = 32
@@ -40,16 +43,36 @@ const noImages = { inventory: Effect.succeed([]), remove: () => Effect.void }
 
 const draining = { code: "HOST_DRAINING", message: publicText`Its host is taken out of use. The volume is kept.` }
 
+/** Compares the images of a host with snapshots and with their copies. */
+const capturedPass = Effect.gen(function* () {
+  const pass = yield* snapshotPass
+  const copies = yield* snapshotCopyStatements
+  const compare: SnapshotPass = Effect.fnUntraced(function* (hostId, images) {
+    yield* pass(hostId, images)
+    if (hostId !== null) yield* copies.keepOnly(hostId, yield* images.inventory)
+  })
+  return compare
+})
+
+/** What hosts have besides Sandboxes. */
+const storedOnHosts = Effect.gen(function* () {
+  return { snapshots: yield* capturedPass, images: yield* imagePass, imageRows: yield* imagesOnHosts }
+})
+
+/** A host that was taken out of the fleet has nothing any more. */
+const losesImages = ({ snapshots, imageRows }: Effect.Success<typeof storedOnHosts>, hostId: string) =>
+  Effect.andThen(snapshots(hostId, noImages), imageRows.replace(hostId, []))
+
 export const hostDefinition = Effect.gen(function* () {
   const actors = yield* ActorHost
   const links = yield* HostLinks
   const supervised = yield* SupervisedHosts
   const news = yield* runtimeNews
   const sql = yield* SqlClient.SqlClient
-  const snapshots = yield* snapshotPass
+  const stored = yield* storedOnHosts
   const { hostLeaseMs: leaseMs, hostLostAfterMs: lostAfterMs, reconcileIntervalMs, bootTimeoutMs } = yield* Settings
   const canaries = new Canaries(links, bootTimeoutMs)
-  const supervise = hostSupervisor({ links, supervised, news, sql, canaries, snapshots, leaseMs, reconcileIntervalMs })
+  const supervise = hostSupervisor({ links, supervised, news, sql, canaries, ...stored, leaseMs, reconcileIntervalMs })
 
   const findSeen = SqlSchema.findOneOption({
     Request: Schema.String,
@@ -143,9 +166,9 @@ export const hostDefinition = Effect.gen(function* () {
         run: (scope, { seenAt }) => {
           const isRemoved = () => isRemovedHost(scope.state().value)
           const lostAs = (): LostHost => ({ is: isRemoved() ? "gone" : "lost", seenAt })
-          const losesImages = Effect.suspend(() => (isRemoved() ? snapshots(scope.state().id, noImages) : Effect.void))
+          const loses = Effect.suspend(() => (isRemoved() ? losesImages(stored, scope.state().id) : Effect.void))
           const settled = settle(scope, absentStates, (generation) => hostLost(generation, lostAs()))
-          return settled.pipe(Effect.andThen(Effect.orDie(losesImages)), Effect.as(null))
+          return settled.pipe(Effect.andThen(Effect.orDie(loses)), Effect.as(null))
         }
       },
       drainSandboxes: {

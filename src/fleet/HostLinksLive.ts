@@ -50,8 +50,11 @@ const counted = (
     runtime.provision(spec, turn).pipe(
       // In the background.
       Effect.tap(() => Effect.forkIn(boots.worked(hostId), scope)),
+      // What fails may be the registry of the Sandbox's image, which a customer chose.
       Effect.tapError((error) =>
-        error instanceof RuntimeUnavailable ? failed(spec.sandboxId, error.message) : Effect.void
+        error instanceof RuntimeUnavailable && spec.image === undefined
+          ? failed(spec.sandboxId, error.message)
+          : Effect.void
       )
     )
   // The other properties may change, so they are read from the original.

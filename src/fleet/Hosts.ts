@@ -8,6 +8,7 @@ import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import { Asked, hostTransitionsMax } from "../../schemas/console/Hosts.ts"
 import { Reason } from "../../schemas/Sandbox.ts"
+import { usableSnapshotStates } from "../snapshot/snapshotStates.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
 import { fieldOf, jsonFieldOf } from "../store/SnapshotFields.ts"
 import { firstHostState, removedHostStates } from "./hostStates.ts"
@@ -86,6 +87,17 @@ export interface FoundHosts {
 
 const Count = Schema.Struct({ state: Schema.String, all: Schema.Int, matching: Schema.Int })
 
+const snapshotsLostWith = (sql: SqlClient.SqlClient) => {
+  const countSnapshots = SqlSchema.findOne({
+    Request: Schema.String,
+    Result: Schema.Struct({ count: Schema.Int }),
+    execute: (hostId) => sql`
+      select count(*)::int4 as count from actors a where a.kind = 'snapshot' and a.ended_at is null
+        and a.status = any(${textColumn(usableSnapshotStates)}::text[]) and ${sql.literal(fieldOf("a", "hostId", "text"))} = ${hostId}`
+  })
+  return (hostId: string) => Effect.map(Effect.orDie(countSnapshots(hostId)), ({ count }) => count)
+}
+
 export class Hosts extends Context.Service<
   Hosts,
   {
@@ -96,6 +108,8 @@ export class Hosts extends Context.Service<
     /** Changes of the host's state and the operator's requests, newest first, without lease renewals. */
     readonly steps: (hostId: string) => Effect.Effect<ReadonlyArray<HostStep>>
     readonly find: (hostId: string) => Effect.Effect<HostRow | null>
+    /** How many snapshots are lost with the host. */
+    readonly snapshotsOn: (hostId: string) => Effect.Effect<number>
     /** Returns once the request is stored. It replaces an earlier request that was not passed on yet. */
     readonly ask: (hostId: string, asked: Asked) => Effect.Effect<void>
   }
@@ -176,6 +190,7 @@ export class Hosts extends Context.Service<
         page,
         steps: (hostId) => Effect.orDie(findSteps(hostId)),
         find: (hostId) => Effect.map(Effect.orDie(findAll(hostId)), ([row]) => row ?? null),
+        snapshotsOn: snapshotsLostWith(sql),
         ask: (hostId, asked) =>
           sql
             .withTransaction(

@@ -13,6 +13,7 @@ import type { Place } from "../sandbox/Placement.ts"
 import { BoundedMap } from "../store/BoundedMap.ts"
 import { type Raised, reservationStatements } from "./reservationStatements.ts"
 import { type Asked, roomStatements, type Survey } from "./roomStatements.ts"
+import type { SnapshotPlaces } from "./snapshotCopyStatements.ts"
 
 /** Each entry is two short texts. */
 const rememberedMax = 100_000
@@ -42,6 +43,12 @@ class JustTaken {
   }
 }
 
+/** The hosts to ask for room, in order; null: any. */
+export const placesFor = (origin: Pick<SnapshotPlaces, "hostId" | "isBound" | "copies"> | null) => {
+  if (origin === null || origin.hostId === null) return [null]
+  return origin.isBound ? [origin.hostId] : [origin.hostId, ...origin.copies, null]
+}
+
 /** Rolls back: no other host was found. */
 class NowhereElse extends Schema.TaggedError<NowhereElse>()("NowhereElse", {}) {}
 
@@ -56,8 +63,14 @@ export class Reservations extends Context.Service<
      */
     readonly take: (asked: Asked) => Effect.Effect<Place | null>
     readonly survey: (asked: Asked) => Effect.Effect<Survey>
-    /** The same at the boot of a Sandbox without a host, for its own kind; one from a snapshot goes to the snapshot's host only. "soon": no host now, but perhaps in a moment. */
-    readonly takeLate: (spec: SandboxSpec) => Effect.Effect<{ readonly hostId: string } | "soon" | null>
+    /**
+     * The same at the boot of a Sandbox without a host, for its own kind. `origin`: of its snapshot; the hosts that have that come first. "soon": no host
+     * now, but perhaps in a moment.
+     */
+    readonly takeLate: (
+      spec: SandboxSpec,
+      origin: SnapshotPlaces | null
+    ) => Effect.Effect<{ readonly hostId: string } | "soon" | null>
     /**
      * Reserves vCPUs and memory on the Sandbox's host. Not `isUp`: the host has not enough left. Does nothing if they are reserved already. Null: the
      * Sandbox has no host. For the first boot right after `take` in this process, the result of `take` is used, once.
@@ -70,6 +83,8 @@ export class Reservations extends Context.Service<
      * another host, or is settled. "soon": no host has capacity now, but perhaps in a moment. Null: no host has capacity. With the latter two it stays.
      */
     readonly move: (spec: SandboxSpec, from: string) => Effect.Effect<"moved" | "soon" | null>
+    /** A few ready hosts of that kind that have room for a volume of that size, the emptiest first. Reserves nothing. */
+    readonly hostsWithDisk: (kind: "vm" | "namespace", diskBytes: number) => Effect.Effect<ReadonlyArray<string>>
     /** The operator took that host out of the fleet, with all that it had. */
     readonly isRemovedHost: (hostId: string) => Effect.Effect<boolean>
     /** Reserves other sizes on the Sandbox's host, in the caller's transaction. False: the host has no room for what is more. */
@@ -128,16 +143,16 @@ export class Reservations extends Context.Service<
               if (taken !== null && taken.hostId !== null) justTaken.note(asked.sandboxId, taken.hostId)
             })
           ),
-        takeLate: Effect.fnUntraced(function* ({ volumeBytes: diskBytes, ...spec }) {
-          const { snapshotId } = spec
-          const hostId = snapshotId === undefined ? null : yield* reservations.snapshotHost(snapshotId)
-          if (snapshotId !== undefined && hostId === null) return null
-          const asked = { ...spec, diskBytes, hostId, kind: yield* reservations.kindOf(spec.sandboxId) }
-          const taken = yield* room.take(asked)
-          if (taken !== null && taken.hostId !== null) return { hostId: taken.hostId }
-          return yield* soonOrNever(asked)
+        takeLate: Effect.fnUntraced(function* ({ volumeBytes: diskBytes, ...spec }, origin) {
+          if (spec.snapshotId !== undefined && (origin === null || origin.hostId === null)) return null
+          const asked = { ...spec, diskBytes, kind: yield* reservations.kindOf(spec.sandboxId) }
+          for (const hostId of placesFor(origin)) {
+            const taken = yield* room.take({ ...asked, hostId })
+            if (taken !== null && taken.hostId !== null) return { hostId: taken.hostId }
+          }
+          return yield* soonOrNever({ ...asked, hostId: origin?.isBound === true ? origin.hostId : null })
         }),
-        survey: room.survey,
+        ...{ survey: room.survey, hostsWithDisk: room.withDisk },
         raise: (sandboxId, generation) =>
           Effect.suspend(() => {
             const recalled = justTaken.recall(sandboxId)

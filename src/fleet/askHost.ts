@@ -74,12 +74,19 @@ const obstacleOf = (host: HostRow): string | null => {
   }
 }
 
+/** Snapshots are lost with their host; null: it has none. */
+const lossOf = ({ label }: HostRow, snapshots: number): string | null =>
+  snapshots === 0
+    ? null
+    : `${label} has ${snapshots === 1 ? "1 snapshot, which is" : `${snapshots} snapshots, which are`} lost with it: export or delete what its owners need first`
+
 /** The same for a removal. */
 export const removeHost = Effect.fn("removeHost")(function* (host: HostRow, isForced: boolean) {
   yield* notGone(host)
-  const obstacle = isForced ? null : obstacleOf(host)
+  const hosts = yield* Hosts
+  const obstacle = isForced ? null : (obstacleOf(host) ?? lossOf(host, yield* hosts.snapshotsOn(host.id)))
   if (obstacle !== null) return yield* new HostRefused({ why: "used", message: obstacle })
-  const after = yield* asked(yield* Hosts, host, isForced ? "REMOVE_FORCED" : "REMOVE")
+  const after = yield* asked(hosts, host, isForced ? "REMOVE_FORCED" : "REMOVE")
   if (after === null || isRemovedHost(after.state)) return after
   return yield* new HostRefused({
     why: "meanwhile",

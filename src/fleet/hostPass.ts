@@ -1,5 +1,6 @@
 /** The reconciler's passes over one host: compares its machines with its Sandboxes, and looks for missing volumes. */
 import { Effect } from "effect"
+import type { ImagePass } from "../image/imagePass.ts"
 import { type Runtime, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import type { Hearing } from "../sandbox/Hearing.ts"
 import { reconcilerPass } from "../sandbox/HostReconciler.ts"
@@ -8,6 +9,7 @@ import { aliveStates, runtimelessStates } from "../sandbox/sandboxStates.ts"
 import type { SnapshotPass } from "../snapshot/snapshotPass.ts"
 import type { Canaries } from "./canary.ts"
 import type { HostSandboxes } from "./hostSandboxes.ts"
+import type { ImagesOnHosts } from "./imagesOnHosts.ts"
 
 /** Time limit of a call: the next pass asks again. */
 const answerWithin = "30 seconds"
@@ -18,13 +20,15 @@ interface Compared {
   readonly hearing: Hearing
   readonly canaries: Canaries
   readonly snapshots: SnapshotPass
+  readonly images: ImagePass
+  readonly imageRows: ImagesOnHosts
 }
 
 /** The passes by one connection to the host; they share one state. */
 export const hostPass = (
   hostId: string,
   runtime: Runtime["Service"],
-  { sandboxes, news, hearing, canaries, snapshots }: Compared
+  { sandboxes, news, hearing, canaries, snapshots, images, imageRows }: Compared
 ) => {
   const answered = <A>(call: Effect.Effect<A, RuntimeUnavailable>) =>
     Effect.timeoutOrElse(call, {
@@ -52,7 +56,7 @@ export const hostPass = (
     toldUntil: (at) => Effect.sync(() => hearing.toldUntil(at))
   })
   /** A host that does not tell its images is compared without them. */
-  const images = answered(runtime.snapshots.inventory).pipe(
+  const capturedImages = answered(runtime.snapshots.inventory).pipe(
     Effect.flatMap((ids) =>
       snapshots(hostId, {
         inventory: Effect.succeed(ids),
@@ -60,6 +64,20 @@ export const hostPass = (
       })
     ),
     Effect.catch((error) => Effect.logWarning(`Could not compare the images of the host ${hostId}`, error.message))
+  )
+  const pulledImages = answered(runtime.images.inventory).pipe(
+    Effect.flatMap((digests) =>
+      images({
+        inventory: Effect.succeed(digests),
+        remove: (digest) => answered(runtime.images.remove(digest)),
+        uploads: answered(runtime.images.uploads),
+        discard: (imageId) => answered(runtime.images.discard(imageId))
+      })
+    ),
+    Effect.flatMap((known) => imageRows.replace(hostId, known)),
+    Effect.catch((error) =>
+      Effect.logWarning(`Could not compare the pulled images of the host ${hostId}`, error.message)
+    )
   )
   const reconcile = Effect.gen(function* () {
     const seen = yield* look
@@ -70,7 +88,8 @@ export const hostPass = (
         : Effect.logInfo(`The volume of ${id} is back on its host ${hostId}`)
     }
     yield* sandboxes.repairReservations
-    yield* images
+    yield* capturedImages
+    yield* pulledImages
     return seen
   })
   return {

@@ -11,6 +11,7 @@ import type { hostMachine } from "../../machines/host.ts"
 import type { HostContext } from "../../schemas/contexts/Host.ts"
 import type { CommandScope } from "../engine/ActorDefinition.ts"
 import type { EventOf } from "../engine/machineTypes.ts"
+import type { ImagePass } from "../image/imagePass.ts"
 import { type Runtime, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import { makeHearing } from "../sandbox/Hearing.ts"
 import { SECOND_PASS_MS } from "../sandbox/HostReconciler.ts"
@@ -23,6 +24,7 @@ import type { HostLinks } from "./HostLinks.ts"
 import { hostPass } from "./hostPass.ts"
 import { hostReports } from "./hostReports.ts"
 import { hostSandboxes } from "./hostSandboxes.ts"
+import type { ImagesOnHosts } from "./imagesOnHosts.ts"
 import type { SupervisedHosts } from "./SupervisedHosts.ts"
 
 /** Retry interval for an unreachable host. */
@@ -39,6 +41,8 @@ export interface HostSupervisorOptions {
   readonly sql: SqlClient.SqlClient
   readonly canaries: Canaries
   readonly snapshots: SnapshotPass
+  readonly images: ImagePass
+  readonly imageRows: ImagesOnHosts
   /** How long the host may be unreachable before its actor learns of it. */
   readonly leaseMs: number
   readonly reconcileIntervalMs: number
@@ -58,7 +62,7 @@ const storedHearing = (sql: SqlClient.SqlClient) => ({
 })
 
 export const hostSupervisor = (options: HostSupervisorOptions) => {
-  const { links, supervised, news, sql, canaries, snapshots, leaseMs, reconcileIntervalMs } = options
+  const { links, supervised, news, sql, leaseMs, reconcileIntervalMs } = options
   const lookEveryMs = Math.min(reachEveryMs, reconcileIntervalMs)
 
   const heard = storedHearing(sql)
@@ -94,7 +98,7 @@ export const hostSupervisor = (options: HostSupervisorOptions) => {
     /** Runs until the host's connection is replaced. Fails if the host does not answer. */
     const superviseBy = (runtime: HostRuntime) =>
       Effect.gen(function* () {
-        const { reach, reconcile } = hostPass(hostId, runtime, { sandboxes, news, hearing, canaries, snapshots })
+        const { reach, reconcile } = hostPass(hostId, runtime, { ...options, sandboxes, hearing })
         let reconciledAt = Number.NEGATIVE_INFINITY
         let isPuzzled = false
         while ((yield* links.to(hostId)) === runtime) {

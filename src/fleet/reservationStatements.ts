@@ -48,13 +48,6 @@ const raiseStatements = (sql: SqlClient.SqlClient) => {
 }
 
 const hostStatements = (sql: SqlClient.SqlClient) => {
-  const findSnapshotHost = SqlSchema.findOneOption({
-    Request: Schema.String,
-    Result: Schema.Struct({ hostId: Schema.NullOr(Schema.String) }),
-    execute: (snapshotId) =>
-      sql`select ${sql.literal(fieldOf("actors", "hostId", "text"))} as "hostId" from actors where id = ${snapshotId} and kind = 'snapshot'`
-  })
-
   const findIsRemoved = SqlSchema.findOneOption({
     Request: Schema.String,
     Result: Schema.Struct({ isRemoved: Schema.Boolean }),
@@ -63,9 +56,6 @@ const hostStatements = (sql: SqlClient.SqlClient) => {
   })
 
   return {
-    /** The host that has the snapshot; null: none, or it is not known. */
-    snapshotHost: (snapshotId: string) =>
-      Effect.map(Effect.orDie(findSnapshotHost(snapshotId)), (found) => Option.getOrNull(found)?.hostId ?? null),
     isRemovedHost: (hostId: string) =>
       Effect.map(Effect.orDie(findIsRemoved(hostId)), (found) => Option.getOrNull(found)?.isRemoved === true)
   }

@@ -16,6 +16,9 @@ import { placeableStates, removedHostStates, silentStates } from "./hostStates.t
 
 /** Hosts on each side of the random starting point. */
 const fewHosts = 8
+/** A host that lacks the image pulls it at the boot, so one that has it may be fuller by this share. */
+const imageWorth = 0.25
+
 export interface Asked extends Omit<Wanted, "runtime"> {
   /** Null: any kind. */
   readonly kind: "vm" | "namespace" | null
@@ -33,6 +36,8 @@ export interface Survey {
   readonly ofKind: number
   /** Of those: hosts that boot Sandboxes with network. */
   readonly withNetwork: number
+  /** Of those: hosts that run images. */
+  readonly withImages: number
   /** The kind of a present host, else of an awaited one. */
   readonly kind: "vm" | "namespace" | null
 }
@@ -47,11 +52,14 @@ const roomConditions = (sql: SqlClient.SqlClient) => {
   const isAllowed = ({ hostId = null }: Asked) => sql`(${hostId}::text is null or h.id = ${hostId}::text)`
 
   const suits = (asked: Asked) => {
-    const { kind, networkEnabled, refusedBy = [] } = asked
+    const { kind, networkEnabled, refusedBy = [], image } = asked
     return sql`
     ${isAllowed(asked)} and (${kind}::text is null or h.kind = ${kind}::text) and (not ${networkEnabled}::bool or h.network_refused is null)
-    and h.id <> all(${textColumn(refusedBy)}::text[])`
+    and h.id <> all(${textColumn(refusedBy)}::text[]) and (${image === undefined}::bool or h.runs_images)`
   }
+
+  const hasImage = ({ image }: Asked) => sql`
+    exists (select 1 from host_images i where i.host_id = h.id and i.digest = ${image?.digest ?? null}::text)`
 
   const isReady = sql`
     exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = any(${textColumn(placeableStates)}::text[]))`
@@ -68,15 +76,22 @@ const roomConditions = (sql: SqlClient.SqlClient) => {
       (h.memory_promised + ${BigInt(memoryBytes)}::int8)::float8 / h.memory_bytes,
       (h.disk_promised + ${BigInt(diskBytes)}::int8)::float8 / h.disk_bytes)`
 
-  return { hasRoom, isAllowed, suits, isReady, isAwaited, fullness }
+  return { hasRoom, hasImage, isAllowed, suits, isReady, isAwaited, fullness }
 }
 
 export const roomStatements = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { placement } = yield* Settings
-  const { hasRoom, isAllowed, suits, isReady, isAwaited, fullness } = roomConditions(sql)
+  const { hasRoom, hasImage, isAllowed, suits, isReady, isAwaited, fullness } = roomConditions(sql)
 
   const best = placement === "spread" ? sql`asc` : sql`desc`
+
+  /** What the best host has least or most of. A Sandbox without an image costs no look at the hosts' images. */
+  const rank = (asked: Asked) => {
+    if (asked.image === undefined) return sql`${fullness(asked)} ${best}`
+    const worth = placement === "spread" ? -imageWorth : imageWorth
+    return sql`${fullness(asked)} + case when ${hasImage(asked)} then ${worth}::float8 else 0 end ${best}`
+  }
 
   const ready = (asked: Asked) => sql`${hasRoom(asked)} and ${suits(asked)} and ${isReady}`
 
@@ -95,7 +110,7 @@ export const roomStatements = Effect.gen(function* () {
       with ${candidates(asked)},
       chosen as (
         select h.id from hosts h join candidates c on c.id = h.id where ${hasRoom(asked)}
-        order by ${fullness(asked)} ${best}, random() limit 1
+        order by ${rank(asked)}, random() limit 1
         for no key update of h skip locked),
       taken as (
         update hosts h set vcpus_promised = h.vcpus_promised + ${Math.ceil(asked.vcpus)}::int4,
@@ -112,13 +127,22 @@ export const roomStatements = Effect.gen(function* () {
   const surveyHosts = (asked: Asked) => sql<Survey>`
       select count(*) filter (where h.fits and h.is_ready)::int4 as fitting, count(*) filter (where h.fits and h.is_awaited)::int4 as awaited,
         count(*)::int4 as "ofKind", count(*) filter (where h.network_refused is null)::int4 as "withNetwork",
-        coalesce(min(h.kind) filter (where h.fits and h.is_awaited), min(h.kind)) as kind
+        count(*) filter (where h.runs_images)::int4 as "withImages",
+        coalesce(min(h.kind) filter (where h.fits and h.is_awaited), min(h.kind) filter (where ${asked.image === undefined}::bool or h.runs_images),
+          min(h.kind)) as kind
       from (
         select h.*, ${hasRoom(asked)} and ${suits(asked)} as fits, ${isReady} as is_ready, ${isAwaited} as is_awaited from hosts h) h
       where ${isAllowed(asked)} and (${asked.kind}::text is null or h.kind = ${asked.kind}::text)
         and not exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = any(${textColumn(removedHostStates)}::text[]))`
 
+  const findWithDisk = (kind: "vm" | "namespace", diskBytes: number) => sql<{ readonly id: string }>`
+      select h.id from hosts h where h.kind = ${kind} and h.disk_promised + ${BigInt(diskBytes)}::int8 <= h.disk_bytes and ${isReady}
+      order by h.disk_bytes - h.disk_promised desc, h.id limit ${fewHosts}`
+
   return {
+    /** A few ready hosts that have room for a volume of that size, the emptiest first. */
+    withDisk: (kind: "vm" | "namespace", diskBytes: number) =>
+      Effect.map(Effect.orDie(findWithDisk(kind, diskBytes)), (rows) => rows.map(({ id }) => id)),
     take: (asked: Asked) => Effect.map(Effect.orDie(takeRoom(asked)), ([taken]): Place | null => taken ?? null),
     survey: (asked: Asked): Effect.Effect<Survey> => Effect.map(Effect.orDie(surveyHosts(asked)), ([found]) => found!)
   }

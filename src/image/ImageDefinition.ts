@@ -19,7 +19,8 @@ type ImageEvent = EventOf<typeof imageMachine>
 const pullAgain = Schedule.min([Schedule.exponential(250), Schedule.spaced(10_000)])
 /** A registry that does not answer for so long has failed. */
 const pullGivenUpMs = 15 * 60_000
-const lookAgainMs = 200
+/** An image of the operator may be needed for as long as a Sandbox exists. */
+const lookAgain = Schedule.min([Schedule.exponential(200, 1.2), Schedule.spaced(10_000)])
 
 const pullFailed = publicText`The image could not be pulled: its registry did not answer. Pull it again.`
 const strangeVariables = new RuntimeRefused({
@@ -29,16 +30,37 @@ const strangeVariables = new RuntimeRefused({
 
 const variableName = /^[A-Za-z_][A-Za-z0-9_]*$/
 
-const reasonOf = (imageId: string, error: RuntimeRefused | RuntimeUnavailable): Effect.Effect<PublicReason> =>
+const acceptFailed = publicText`The uploaded image could not be made ready. Upload it again.`
+
+const reasonOf = (
+  { imageId, reference }: ImageContext,
+  error: RuntimeRefused | RuntimeUnavailable
+): Effect.Effect<PublicReason> =>
   error._tag === "RuntimeRefused"
     ? Effect.succeed({ code: error.code, message: error.message })
-    : failureReason("PULL_FAILED", imageId, pullFailed, error)
+    : failureReason("PULL_FAILED", imageId, reference === null ? acceptFailed : pullFailed, error)
+
+/** The host's work, by where the image comes from. */
+const imageOfHost = Effect.gen(function* () {
+  const { images } = yield* Runtime
+  const credentialsOf = yield* imageCredentials
+  return {
+    ask: (context: ImageContext) => {
+      const { imageId, reference } = context
+      return reference === null
+        ? Effect.succeed(images.accept(imageId))
+        : Effect.map(credentialsOf(context), (credentials) => images.pull({ reference, digest: null, credentials }))
+    },
+    /** What is not discarded now goes with the reconciler's next pass. */
+    discard: ({ imageId, reference }: ImageContext) =>
+      reference === null ? Effect.ignore(images.discard(imageId)) : Effect.void
+  }
+})
 
 export const imageDefinition = Effect.gen(function* () {
   const runtime = yield* Runtime
   const envs = yield* SandboxEnvs
   const use = yield* imageUse
-  const credentialsOf = yield* imageCredentials
   const meter = yield* metering
 
   /** The image's variables, sealed; those whose names no shell can set are left out. */
@@ -51,13 +73,14 @@ export const imageDefinition = Effect.gen(function* () {
     return kept
   })
 
-  /** One that a killed service had a host begin is there already, or is pulled again. */
+  const { ask, discard } = yield* imageOfHost
+
+  /** One that a killed service had a host begin is there already, or is made again. */
   const pull = (context: ImageContext): Effect.Effect<ImageEvent> =>
     Effect.gen(function* () {
-      const { imageId, reference } = context
+      const { imageId } = context
       const began = yield* Clock.currentTimeMillis
-      const credentials = yield* credentialsOf(context)
-      return yield* runtime.images.pull({ reference, digest: null, credentials }).pipe(
+      return yield* (yield* ask(context)).pipe(
         Effect.retry({
           schedule: pullAgain,
           while: (error) =>
@@ -72,7 +95,10 @@ export const imageDefinition = Effect.gen(function* () {
           })
         ),
         Effect.catch((error) =>
-          Effect.map(reasonOf(imageId, error), (reason): ImageEvent => ({ type: "PULL_FAILED", reason }))
+          Effect.andThen(
+            discard(context),
+            Effect.map(reasonOf(context, error), (reason): ImageEvent => ({ type: "PULL_FAILED", reason }))
+          )
         )
       )
     })
@@ -80,12 +106,13 @@ export const imageDefinition = Effect.gen(function* () {
   const untilUnneeded = ({ accountId, imageId }: ImageContext) =>
     use.of(accountId, imageId).pipe(
       Effect.map(({ sandboxes, snapshots }) => sandboxes + snapshots),
-      Effect.repeat({ schedule: Schedule.spaced(lookAgainMs), until: (needed) => needed === 0 })
+      Effect.repeat({ schedule: lookAgain, until: (needed) => needed === 0 })
     )
 
   const remove = (context: ImageContext): Effect.Effect<ImageEvent> =>
     Effect.gen(function* () {
       const { imageId, digest } = context
+      yield* discard(context)
       yield* untilUnneeded(context)
       if (digest !== null && !(yield* use.isShared(digest))) {
         yield* runtime.images.remove(digest).pipe(

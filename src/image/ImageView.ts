@@ -2,11 +2,14 @@
 import type { ImageContext } from "../../schemas/contexts/Image.ts"
 import type { Image, ImageStatus } from "../../schemas/ImageRecord.ts"
 
+import { operatorAccount } from "../store/Actors.ts"
+
 const instant = (ms: number) => new Date(ms).toISOString()
 const instantOrNull = (ms: number | null) => (ms === null ? null : instant(ms))
 
 export const imageView = (status: string, context: ImageContext): Image => ({
   id: context.imageId,
+  operator: context.accountId === operatorAccount,
   name: context.name,
   reference: context.reference,
   digest: context.digest,

@@ -1,7 +1,7 @@
 /**
  * The service for the images of an account. The HTTP handlers call it; it knows no HTTP.
  *
- * Every call names the calling account: an image of another account is NOT_FOUND. A malformed cursor is INVALID_REQUEST with the path `["cursor"]`.
+ * Every call names the calling account: an image of another account is NOT_FOUND. All accounts see the images of the operator. A malformed cursor is INVALID_REQUEST with the path `["cursor"]`.
  * `requestId` goes into the transition log.
  */
 import { Context, type Effect } from "effect"
@@ -11,11 +11,14 @@ import type {
   IdempotencyConflict,
   InvalidRequest,
   NotFound,
+  PayloadTooLarge,
   SandboxUnavailable,
-  StorageLimitReached
+  ServiceUnavailable,
+  StorageLimitReached,
+  UnsupportedByRuntime
 } from "../../schemas/Errors.ts"
 import type { ImageList, PullImageRequest } from "../../schemas/Image.ts"
-import type { ImageInUse, ImageLimitReached } from "../../schemas/ImageErrors.ts"
+import type { ImageInUse, ImageLimitReached, ImageOfOperator, ImageUploadsReached } from "../../schemas/ImageErrors.ts"
 import type { Image, ImageStatus } from "../../schemas/ImageRecord.ts"
 import type { TransitionList } from "../../schemas/Transition.ts"
 import type { Page } from "../sandbox/Sandboxes.ts"
@@ -36,6 +39,16 @@ export interface AskedImage {
   readonly request: PullImageRequest
 }
 
+export interface AskedUpload {
+  readonly accountId: string
+  readonly requestId: string
+  /** Null: the request is not repeatable. */
+  readonly idempotencyKey: string | null
+  readonly name: string | null
+  /** An OCI image layout as tar. */
+  readonly body: AsyncIterable<Uint8Array>
+}
+
 export class Images extends Context.Service<
   Images,
   {
@@ -51,6 +64,23 @@ export class Images extends Context.Service<
       | ImageLimitReached
       | StorageLimitReached
     >
+    /** Answers when the whole body is stored; a host makes the image of it afterwards. */
+    readonly upload: (
+      asked: AskedUpload
+    ) => Effect.Effect<
+      Image,
+      | InvalidRequest
+      | PayloadTooLarge
+      | AccountSuspended
+      | CreditExhausted
+      | IdempotencyConflict
+      | ImageLimitReached
+      | ImageUploadsReached
+      | StorageLimitReached
+      | UnsupportedByRuntime
+      | SandboxUnavailable
+      | ServiceUnavailable
+    >
     readonly list: (accountId: string, filter: ImageFilter) => Effect.Effect<ImageList, InvalidRequest>
     readonly get: (accountId: string, imageId: string) => Effect.Effect<Image, NotFound>
     /** Answers when it is gone, or after 10 s. */
@@ -58,7 +88,7 @@ export class Images extends Context.Service<
       accountId: string,
       imageId: string,
       options: { readonly requestId: string }
-    ) => Effect.Effect<void, NotFound | ImageInUse | SandboxUnavailable>
+    ) => Effect.Effect<void, NotFound | ImageInUse | ImageOfOperator | SandboxUnavailable>
     readonly transitions: (
       accountId: string,
       imageId: string,

@@ -12,6 +12,7 @@ import { deleteImage } from "./deleteImage.ts"
 import { imageDefinition } from "./ImageDefinition.ts"
 import { type ImageFilter, Images } from "./Images.ts"
 import { imageView } from "./ImageView.ts"
+import { uploadImage } from "./uploadImage.ts"
 
 const bindingOf = (accountId: string, { name, status }: ImageFilter): ListBinding => [
   accountId,
@@ -28,14 +29,24 @@ const make = Effect.gen(function* () {
   const actors = yield* Actors
   yield* host.register(yield* imageDefinition)
   const pull = yield* createImage
+  const upload = yield* uploadImage
 
   return Images.of({
     pull: Effect.fn("Images.pull")((asked) => Effect.map(pull(asked), viewOf)),
+    upload: Effect.fn("Images.upload")((asked) => Effect.map(upload(asked), viewOf)),
     list: Effect.fn("Images.list")(function* (accountId, filter) {
       const list = bindingOf(accountId, filter)
       const before = yield* openActorCursor(list, filter.cursor)
       const { name, status, limit } = filter
-      const found = yield* actors.list({ kind: "image", accountId, name, status, before, limit: limit + 1 })
+      const found = yield* actors.list({
+        kind: "image",
+        accountId,
+        withOperators: true,
+        name,
+        status,
+        before,
+        limit: limit + 1
+      })
       const { entries, nextCursor } = pageOf(list, found, limit, actorPosition)
       return { images: (entries as ReadonlyArray<ActorRecord<ImageContext>>).map(viewOf), nextCursor }
     }),

@@ -2,12 +2,12 @@
 import { Effect } from "effect"
 import { imageMachine } from "../../machines/image.ts"
 import { NotFound, SandboxUnavailable } from "../../schemas/Errors.ts"
-import { ImageInUse } from "../../schemas/ImageErrors.ts"
+import { ImageInUse, ImageOfOperator } from "../../schemas/ImageErrors.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
 import { awaitState } from "../engine/ActorWait.ts"
 import { isTagged } from "../engine/taggedStates.ts"
 import { ownImage } from "../sandbox/sandboxImage.ts"
-import { Actors } from "../store/Actors.ts"
+import { Actors, operatorAccount } from "../store/Actors.ts"
 import type { Journal } from "../store/Journal.ts"
 import type { Images } from "./Images.ts"
 import { isImageGone } from "./imageStates.ts"
@@ -24,7 +24,8 @@ export const deleteImage = Effect.gen(function* () {
   const services = yield* Effect.context<ActorHost | Journal>()
 
   const remove: Images["Service"]["remove"] = Effect.fn("Images.remove")(function* (accountId, imageId, { requestId }) {
-    const { status, revision } = yield* ownImage(actors, accountId, imageId)
+    const { status, revision, accountId: owner } = yield* ownImage(actors, accountId, imageId)
+    if (owner === operatorAccount) return yield* new ImageOfOperator()
     if (isImageGone(status)) return
     if (isUsable(status)) {
       // A Sandbox that is created after this keeps the image on the hosts until it is gone (`ImageDefinition.ts`).

@@ -1,6 +1,6 @@
 /**
- * The reconciler of the images of one host: removes those whose digest no image of any account has, such as one whose pull was given up. An image that
- * a host has lost is pulled again by the next boot that needs it.
+ * The reconciler of the images of one host: discards archives that no image waits for, and removes images whose digest no image of any account has, such
+ * as one whose pull was given up. An image that a host has lost is pulled again by the next boot that needs it; one that was uploaded stays lost.
  */
 import { Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -30,10 +30,30 @@ export const imagePass = Effect.gen(function* () {
       where kind = 'image' and ended_at is null and ${sql.literal(fieldOf("actors", "digest", "text"))} = any(${textColumn(digests)}::text[])`
   })
 
-  return Effect.fnUntraced(function* ({ inventory, remove }: Pick<Images, "inventory" | "remove">) {
+  const findAwaited = SqlSchema.findAll({
+    Request: Schema.Array(Schema.String),
+    Result: Schema.Struct({ id: Schema.String }),
+    execute: (ids) => sql`
+      select id from actors where kind = 'image' and status = any(${textColumn(awaitedImageStates)}::text[]) and id = any(${textColumn(ids)}::text[])`
+  })
+
+  /** Archives of images that are made, have failed, or were never inserted. */
+  const discardUploads = Effect.fnUntraced(function* ({ uploads, discard }: Pick<Images, "uploads" | "discard">) {
+    const ids = yield* uploads
+    if (ids.length === 0) return
+    const awaited = new Set((yield* Effect.orDie(findAwaited(ids))).map(({ id }) => id))
+    for (const id of ids) if (!awaited.has(id)) yield* discard(id)
+  })
+
+  /** One pass. Returns the digests there that an image has. */
+  return Effect.fnUntraced(function* (images: Pick<Images, "inventory" | "remove" | "uploads" | "discard">) {
+    const { inventory, remove } = images
+    yield* discardUploads(images)
     const digests = yield* inventory
-    if (digests.length === 0 || (yield* Effect.orDie(findPulling())).length > 0) return
+    if (digests.length === 0) return []
+    const isPulled = (yield* Effect.orDie(findPulling())).length > 0
     const known = new Set((yield* Effect.orDie(findKnown(digests))).map(({ digest }) => digest))
+    if (isPulled) return [...known]
     for (const [index, digest] of digests.filter((each) => !known.has(each)).entries()) {
       if (index < namedMax) yield* Effect.logWarning(`Removing the image ${digest}, which no account has`)
       // A failed removal must not block the others.
@@ -43,5 +63,8 @@ export const imagePass = Effect.gen(function* () {
         )
       )
     }
+    return [...known]
   })
 })
+
+export type ImagePass = Effect.Success<typeof imagePass>

@@ -40,6 +40,7 @@ const protocolRoles: Readonly<Record<PeerProtocol, ProtocolRoles>> = {
   "atoll-join/1": { of: "atoll-service", opensTo: ["atoll-host", "atoll-service"] },
   "atoll-host/1": { of: "atoll-host", opensTo: ["atoll-service"] },
   "atoll-agent/1": { of: "atoll-host", opensTo: ["atoll-service"] },
+  "atoll-snapshot/1": { of: "atoll-host", opensTo: ["atoll-service"] },
   "atoll-actors/1": { of: "atoll-service", opensTo: ["atoll-service"] }
 }
 

@@ -11,9 +11,9 @@ import { Context, type Effect, Schema, type Scope } from "effect"
 
 /**
  * `atoll-join/1`: a host registers with a service (`JoinRpcs`). `atoll-host/1`: a service controls a host (`HostRpcs`). `atoll-agent/1`: a service
- * exchanges the bytes of one agent with a host. `atoll-actors/1`: a service sends actor messages to a service.
+ * exchanges the bytes of one agent with a host. `atoll-snapshot/1`: it exchanges the content of one snapshot with a host. `atoll-actors/1`: a service sends actor messages to a service.
  */
-export type PeerProtocol = "atoll-join/1" | "atoll-host/1" | "atoll-agent/1" | "atoll-actors/1"
+export type PeerProtocol = "atoll-join/1" | "atoll-host/1" | "atoll-agent/1" | "atoll-snapshot/1" | "atoll-actors/1"
 
 /** No process answers there, or it does not belong to this fleet. `message` is one sentence without a secret. */
 export class PeerUnreachable extends Schema.TaggedError<PeerUnreachable>()("PeerUnreachable", {

@@ -49,28 +49,6 @@ export class RuntimeUnsupported extends Schema.TaggedError<RuntimeUnsupported>()
   message: Schema.String
 }) {}
 
-/** Where an image comes from. `digest` of the manifest or index as first resolved; null: resolve the tag now. */
-export interface ImageSource {
-  readonly reference: string
-  readonly digest: string | null
-  readonly credentials: { readonly username: string; readonly password: Redacted.Redacted<string> } | null
-}
-
-/** `digest`: of the manifest for this host's architecture (sha256:…). `config`: what the image says of its programs' defaults. */
-export interface PulledImage {
-  readonly digest: string
-  readonly sizeBytes: number /* unpacked */
-  readonly storedBytes: number /* on this host */
-  readonly config: { readonly env: Readonly<Record<string, string>>; readonly workingDir: string | null }
-}
-
-export interface Images {
-  /** Idempotent. Refused (RuntimeRefused with a code): IMAGE_NOT_FOUND, IMAGE_UNAUTHORIZED, IMAGE_TOO_LARGE, IMAGE_UNSUPPORTED (other architecture, unknown media type), IMAGE_INVALID (digests, tar tricks), IMAGE_NO_ROOM, IMAGE_ADDRESS_FORBIDDEN; RuntimeUnavailable: try again. */
-  readonly pull: (source: ImageSource) => Effect.Effect<PulledImage, RuntimeRefused | RuntimeUnavailable>
-  readonly remove: (digest: string) => Effect.Effect<void, RuntimeUnavailable>
-  readonly inventory: Effect.Effect<ReadonlyArray<string>, RuntimeUnavailable>
-}
-
 export interface SandboxSpec {
   readonly sandboxId: string
   /** 1 for the first boot, +1 for each later one. */
@@ -132,7 +110,7 @@ export interface Snapshots {
   ) => Effect.Effect<CapturedSnapshot, RuntimeRefused | RuntimeUnavailable | RuntimeUnsupported>
   /**
    * Replaces the volume of a Sandbox that does not run by a copy of the snapshot, whole or not at all, and only grows it. `generation`: the one that has
-   * ended. A volume that was replaced after that generation or a later one, or that a later one runs on, stays as it is. `SNAPSHOT_MISSING` and
+   * ended. Where the snapshot has memory, the next boot goes on with it if it has the same sizes and network on the same build of the driver. A volume that was replaced after that generation or a later one, or that a later one runs on, stays as it is. `SNAPSHOT_MISSING` and
    * `VOLUME_MISSING`: one of the two is not there. `HOST_FULL`: the disk has no room for a second volume.
    */
   readonly restore: (
@@ -147,11 +125,13 @@ export interface Snapshots {
   ) => Effect.Effect<SnapshotImage, RuntimeRefused | RuntimeUnavailable | RuntimeUnsupported>
   /**
    * Stores an image of elsewhere until `accept`, and returns its host as `capture` does. Where `pieces` throws, it leaves nothing. For ten minutes the
-   * inventory does not list what was received: a snapshot is inserted meanwhile, or `remove` is called.
+   * inventory does not list what was received: a snapshot is inserted meanwhile, or `remove` is called. One that was accepted stays as it is.
+   * `kind`: of the Sandboxes that can use it.
    */
   readonly receive: (
     snapshotId: string,
-    image: SnapshotImage
+    image: SnapshotImage,
+    kind: "vm" | "namespace"
   ) => Effect.Effect<Pick<CapturedSnapshot, "hostId">, RuntimeRefused | RuntimeUnavailable | RuntimeUnsupported>
   /**
    * Makes a received image the snapshot, once its file system is whole. One that was accepted stays as it is. `SNAPSHOT_MISSING`: nothing was
@@ -169,6 +149,7 @@ export interface Snapshots {
 
 /** Where an image comes from. `digest` of the manifest or index as first resolved; null: resolve the tag now. */
 export interface ImageSource {
+  /** Of an image that was uploaded, which no registry has: its digest. */
   readonly reference: string
   readonly digest: string | null
   readonly credentials: { readonly username: string; readonly password: Redacted.Redacted<string> } | null
@@ -190,9 +171,25 @@ export interface Images {
    * unknown media type), IMAGE_INVALID (digests, tar tricks), IMAGE_NO_ROOM, IMAGE_ADDRESS_FORBIDDEN; RuntimeUnavailable: try again.
    */
   readonly pull: (source: ImageSource) => Effect.Effect<PulledImage, RuntimeRefused | RuntimeUnavailable>
+  /**
+   * Stores an archive of an image, an OCI layout in a tar, until `accept`. Where `pieces` throws, it leaves nothing. Refused: IMAGE_TOO_LARGE,
+   * IMAGE_NO_ROOM, IMAGE_UNSUPPORTED (this runtime has no images). For ten minutes `uploads` does not list it: its image is inserted meanwhile.
+   */
+  readonly receive: (
+    imageId: string,
+    pieces: AsyncIterable<Uint8Array>
+  ) => Effect.Effect<void, RuntimeRefused | RuntimeUnavailable>
+  /** Makes the image of a received archive. Idempotent until `discard`. Refused as `pull`; IMAGE_NOT_FOUND: nothing was received. */
+  readonly accept: (imageId: string) => Effect.Effect<PulledImage, RuntimeRefused | RuntimeUnavailable>
+  /** Forgets a received archive, whether an image was made of it or not. */
+  readonly discard: (imageId: string) => Effect.Effect<void, RuntimeUnavailable>
+  /** The images that `discard` has something to forget of. */
+  readonly uploads: Effect.Effect<ReadonlyArray<string>, RuntimeUnavailable>
   readonly remove: (digest: string) => Effect.Effect<void, RuntimeUnavailable>
   /** The digests of all that this host has, whole or unfinished. */
   readonly inventory: Effect.Effect<ReadonlyArray<string>, RuntimeUnavailable>
+  /** Whether this host can pull images and give them to Sandboxes as their roots. */
+  readonly isAble: Effect.Effect<boolean>
 }
 
 /** What exists on this host for one Sandbox. `running`: it runs or is starting. `volume`: only its volume exists. */

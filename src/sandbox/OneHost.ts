@@ -15,6 +15,7 @@ export const OneHost = {
       const here = Effect.succeed({ hostId: null, runtime: kind })
       return Placement.of({
         usual: kind,
+        offers: (runtime) => Effect.succeed(runtime === kind),
         place: ({ runtime }) =>
           runtime === null || runtime === kind
             ? here

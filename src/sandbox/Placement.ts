@@ -12,8 +12,14 @@ export interface Wanted {
   readonly vcpus: number
   readonly memoryBytes: number
   readonly diskBytes: number
-  /** The only host that has the snapshot from which it starts. Null or absent: any host will do. */
+  /** Of the snapshot from which it starts: the hosts that have that come first. Null or absent: it starts empty. */
+  readonly snapshotId?: string | null
+  /** The host that has that snapshot. */
   readonly hostId?: string | null
+  /** No other host will do: the snapshot has memory. */
+  readonly isBound?: boolean
+  /** The image that is its root: only hosts that run images suit, and among them rather one that has this image. Absent: the host's own root. */
+  readonly image?: { readonly digest: string }
 }
 
 export interface Place {
@@ -30,6 +36,8 @@ export class Placement extends Context.Service<
   {
     /** The runtime of a Sandbox whose request names none; null: it depends on the host. */
     readonly usual: "vm" | "namespace" | null
+    /** Whether Sandboxes of that runtime can be here. */
+    readonly offers: (runtime: "vm" | "namespace") => Effect.Effect<boolean>
     /** Called in the transaction of a create: a rollback frees the capacity. */
     readonly place: (wanted: Wanted) => Effect.Effect<Place, UnsupportedByRuntime>
     /** The host that has the Sandbox now; null: the service's only host, or none yet. A first boot may have moved it since its creation. */

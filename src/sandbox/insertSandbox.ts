@@ -135,7 +135,8 @@ export const insertSandbox = Effect.gen(function* () {
       runtime: origin?.runtime ?? request.runtime ?? null,
       networkEnabled,
       ...profile,
-      hostId: origin?.hostId ?? null
+      ...{ snapshotId: origin?.snapshotId ?? null, hostId: origin?.hostId ?? null, isBound: origin?.memory === true },
+      ...(image === null ? {} : { image })
     })
     yield* requireKey(asked.hasKey, runtime)
     const inserted = host.prepare(

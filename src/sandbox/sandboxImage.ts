@@ -15,17 +15,19 @@ import type { CreateSandboxRequest } from "../../schemas/Sandbox.ts"
 import { readActor } from "../engine/readActor.ts"
 import { isTagged } from "../engine/taggedStates.ts"
 import type { ImageSource, SandboxSpec } from "../runtime/Runtime.ts"
-import { type ActorRecord, Actors } from "../store/Actors.ts"
+import { type ActorRecord, Actors, operatorAccount } from "../store/Actors.ts"
 import { SandboxEnvs } from "./SandboxEnvs.ts"
 
 const isUsable = isTagged(imageMachine, "bootable")
 
-/** The image as committed, also a deleted one. NotFound: another account's, or none. */
+/** The image as committed, also a deleted one; the operator's images are every account's. NotFound: another account's, or none. */
 export const ownImage = (actors: Actors["Service"], accountId: string, imageId: string) =>
   Effect.flatMap(
     readActor(actors, imageMachine, imageId),
     (record): Effect.Effect<ActorRecord<ImageContext>, NotFound> =>
-      record?.accountId === accountId ? Effect.succeed(record) : Effect.fail(new NotFound())
+      record !== null && (record.accountId === accountId || record.accountId === operatorAccount)
+        ? Effect.succeed(record)
+        : Effect.fail(new NotFound())
   )
 
 const bothGiven = new InvalidRequest({
@@ -79,7 +81,7 @@ export const sandboxImage = Effect.gen(function* () {
       const { reference, digest, env } = context
       if (digest === null || !isUsable(status)) return yield* notReady(status)
       return {
-        image: { imageId, reference, digest } satisfies SandboxImage,
+        image: { imageId, reference: reference ?? digest, digest } satisfies SandboxImage,
         env: yield* envs.read(imageId, env?.version ?? null)
       }
     }),

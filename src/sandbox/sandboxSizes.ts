@@ -45,6 +45,11 @@ export const usualProfile = (bounds: ProfileBounds): SandboxProfile => ({
   diskBytes: bounds.diskBytes.default
 })
 
+const range = (field: keyof SandboxProfile, minimum: number, maximum: number): string =>
+  field === "vcpus"
+    ? `${minimum} to ${maximum}`
+    : `${minimum} to ${maximum} bytes (${minimum / mebibyte} to ${maximum / mebibyte} MiB)`
+
 /** The sizes with those that a request names. A size that stays is not compared: the bounds may have changed since. */
 export const profileWith = (
   before: SandboxProfile,
@@ -58,7 +63,10 @@ export const profileWith = (
     if (size === null || size === before[field]) continue
     const { minimum, maximum } = bounds[field]
     if (size < minimum || size > maximum) {
-      issues.push({ path: ["profile", field], message: `Must be from ${minimum} to ${maximum} on this server.` })
+      issues.push({
+        path: ["profile", field],
+        message: `Must be from ${range(field, minimum, maximum)} on this server.`
+      })
     }
     profile[field] = size
   }

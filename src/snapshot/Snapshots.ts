@@ -12,6 +12,7 @@ import type {
   IdempotencyConflict,
   InvalidRequest,
   NotFound,
+  RateLimited,
   SandboxUnavailable,
   ScopeRequired,
   ServiceUnavailable,
@@ -116,7 +117,7 @@ export class Snapshots extends Context.Service<
       offset: number
     ) => Effect.Effect<
       { readonly tag: string; readonly bytes: Readable },
-      NotFound | SnapshotNotReady | SandboxUnavailable | UnsupportedByRuntime
+      NotFound | RateLimited | SnapshotNotReady | ServiceUnavailable | UnsupportedByRuntime
     >
     /** Answers when the host has the whole content; it checks the file system afterwards. */
     readonly import: (
@@ -124,7 +125,7 @@ export class Snapshots extends Context.Service<
     ) => Effect.Effect<
       Snapshot,
       | Exclude<NotTaken, SandboxNotCapturable | MemoryNotSupported>
-      | SandboxUnavailable
+      | RateLimited
       | ServiceUnavailable
       | UnsupportedByRuntime
     >

@@ -16,6 +16,7 @@ import { importSnapshot } from "./importSnapshot.ts"
 import { rollbackSandbox } from "./rollbackSandbox.ts"
 import { snapshotDefinition } from "./SnapshotDefinition.ts"
 import { type SnapshotFilter, Snapshots } from "./Snapshots.ts"
+import { SnapshotTransfers } from "./SnapshotTransfers.ts"
 import { snapshotView } from "./SnapshotView.ts"
 import { supersedeCheckpoints, takeCheckpoint } from "./sandboxCheckpoints.ts"
 import { sandboxLineage } from "./sandboxLineage.ts"
@@ -65,4 +66,4 @@ const make = Effect.gen(function* () {
   })
 })
 
-export const SnapshotsLive = Layer.effect(Snapshots, make)
+export const SnapshotsLive = Layer.effect(Snapshots, make).pipe(Layer.provide(SnapshotTransfers.layer))

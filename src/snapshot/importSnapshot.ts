@@ -14,6 +14,7 @@ import { Settings } from "../Config.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
 import { newId } from "../platform/identifier/newId.ts"
 import { Runtime } from "../runtime/Runtime.ts"
+import { Placement } from "../sandbox/Placement.ts"
 import { ownSnapshot } from "../sandbox/sandboxOrigin.ts"
 import { profileBounds } from "../sandbox/sandboxSizes.ts"
 import { Actors } from "../store/Actors.ts"
@@ -25,6 +26,7 @@ import { type OpenedSnapshot, openSnapshot, SnapshotFileFault } from "./file/dec
 import type { SnapshotHeader } from "./file/SnapshotHeader.ts"
 import { notWhole, receiveImage } from "./receiveImage.ts"
 import type { AskedImport, Snapshots } from "./Snapshots.ts"
+import { SnapshotTransfers } from "./SnapshotTransfers.ts"
 import { snapshotView } from "./SnapshotView.ts"
 import { snapshotQuota } from "./snapshotQuota.ts"
 
@@ -61,12 +63,12 @@ const fingerprintOf = ({ workspaceId, name, expiresAt }: AskedImport, { head }: 
 const inputOf = Effect.fnUntraced(function* (
   asked: AskedImport,
   header: SnapshotHeader,
-  kind: SnapshotHeader["runtime"],
+  offers: Placement["Service"]["offers"],
   bounds: ReturnType<typeof profileBounds>
 ) {
-  if (header.runtime !== kind) {
+  if (!(yield* offers(header.runtime))) {
     return yield* refusedFor(
-      `The snapshot is of a Sandbox of the runtime ${header.runtime}; those of this server are ${kind}.`
+      `The snapshot is of a Sandbox of the runtime ${header.runtime}; this server has no Sandboxes of that runtime.`
     )
   }
   yield* requireFuture(asked.expiresAt)
@@ -133,10 +135,12 @@ export const importSnapshot = Effect.gen(function* () {
   const host = yield* ActorHost
   const actors = yield* Actors
   const runtime = yield* Runtime
+  const placement = yield* Placement
   const settings = yield* Settings
   const sql = yield* SqlClient.SqlClient
   const claimed = yield* claimKey
   const requireQuota = yield* snapshotQuota
+  const transfers = yield* SnapshotTransfers
   const insert = yield* insertImport
   const bounds = profileBounds(settings)
 
@@ -152,7 +156,7 @@ export const importSnapshot = Effect.gen(function* () {
     const fingerprint = fingerprintOf(asked, opened)
     const replayed = yield* replay(accountId, key, fingerprint)
     if (replayed !== null) return replayed
-    const input = yield* inputOf(asked, opened.header, runtime.kind, bounds)
+    const input = yield* inputOf(asked, opened.header, placement.offers, bounds)
     const limits = yield* claimed(accountId, requireQuota({ accountId, kind, key }, asked.workspaceId))
     if (limits === null) return (yield* replay(accountId, key, fingerprint))!
     const snapshotId = newId("snp_")
@@ -169,13 +173,18 @@ export const importSnapshot = Effect.gen(function* () {
     return snapshotView(inserted.row.snapshot.value, inserted.row.snapshot.context as SnapshotContext)
   })
 
-  const imported: Snapshots["Service"]["import"] = Effect.fn("Snapshots.import")(function* (asked) {
-    const key = asked.idempotencyKey ?? `unnamed ${randomUUID()}`
+  const received = Effect.fnUntraced(function* (asked: AskedImport, key: string) {
     const opened = yield* Effect.tryPromise({
       try: () => openSnapshot(asked.body),
       catch: (cause) => notWhole(cause instanceof SnapshotFileFault ? cause.message : "it cannot be read")
     })
     return yield* take(asked, key, opened).pipe(Effect.ensuring(Effect.sync(opened.release)))
+  })
+
+  const imported: Snapshots["Service"]["import"] = Effect.fn("Snapshots.import")(function* (asked) {
+    const key = asked.idempotencyKey ?? `unnamed ${randomUUID()}`
+    const release = yield* transfers.enter(asked.accountId)
+    return yield* received(asked, key).pipe(Effect.ensuring(Effect.sync(release)))
   }, Effect.uninterruptible)
   return imported
 })

@@ -1,19 +1,13 @@
 /** Stores the content of a snapshot's file on a host, and says whose fault it is where that fails. */
 import { Effect } from "effect"
-import {
-  InvalidRequest,
-  SandboxUnavailable,
-  ServiceUnavailable,
-  StorageLimitReached,
-  UnsupportedByRuntime
-} from "../../schemas/Errors.ts"
+import { InvalidRequest, ServiceUnavailable, StorageLimitReached, UnsupportedByRuntime } from "../../schemas/Errors.ts"
 import type { Runtime, RuntimeRefused, RuntimeUnavailable, RuntimeUnsupported } from "../runtime/Runtime.ts"
 import { type OpenedSnapshot, SnapshotFileFault, SnapshotTooLarge } from "./file/decodeSnapshot.ts"
 
 export const notWhole = (how: string) =>
   new InvalidRequest({ details: { issues: [{ path: [], message: `The body is no whole snapshot file: ${how}.` }] } })
 
-type NotStored = InvalidRequest | StorageLimitReached | ServiceUnavailable | UnsupportedByRuntime | SandboxUnavailable
+type NotStored = InvalidRequest | StorageLimitReached | ServiceUnavailable | UnsupportedByRuntime
 
 /** Why the content is not stored. @param fault Of the file; null: it is the host's. */
 const refusalOf = (
@@ -32,7 +26,9 @@ const refusalOf = (
     case "RuntimeUnavailable":
       return Effect.andThen(
         Effect.logWarning(`The imported snapshot ${snapshotId} could not be stored`, error.message),
-        Effect.fail(new SandboxUnavailable({ details: { status: null } }))
+        Effect.fail(
+          new ServiceUnavailable({ message: "The snapshot could not be stored now. Send the file again later." })
+        )
       )
   }
 }
@@ -55,6 +51,6 @@ export const receiveImage = Effect.fnUntraced(function* (
   }
   const { sizeBytes, owner } = header
   return yield* runtime.snapshots
-    .receive(snapshotId, { sizeBytes, owner, pieces: checked() })
+    .receive(snapshotId, { sizeBytes, owner, pieces: checked() }, header.runtime)
     .pipe(Effect.catch((error) => refusalOf(snapshotId, error, fault, limits.limitBytes)))
 })

@@ -21,7 +21,6 @@ import { readActor } from "../engine/readActor.ts"
 import { lockByKey } from "../platform/concurrency/lockByKey.ts"
 import { asked } from "../sandbox/askSandbox.ts"
 import { ownLivingSandbox, type SandboxRecord } from "../sandbox/ownSandbox.ts"
-import { Placement } from "../sandbox/Placement.ts"
 import { recordView } from "../sandbox/SandboxView.ts"
 import { ownSnapshot, sandboxOrigin } from "../sandbox/sandboxOrigin.ts"
 import { isCapturable, isGone } from "../sandbox/sandboxStates.ts"
@@ -199,7 +198,6 @@ const takingBack = Effect.gen(function* () {
 export const rollbackSandbox = Effect.gen(function* () {
   const host = yield* ActorHost
   const actors = yield* Actors
-  const placement = yield* Placement
   const sql = yield* SqlClient.SqlClient
   const prepare = yield* prepareRollback
   const takeBack = yield* takingBack
@@ -219,9 +217,6 @@ export const rollbackSandbox = Effect.gen(function* () {
     yield* requireFit(record, snapshot)
     if (!isCapturable(record.status)) return yield* new SandboxCannotRollBack({ details: { status: record.status } })
     yield* requireCredit(exhaustedAt)
-    if (snapshot.hostId !== (yield* placement.hostOf(record.id))) {
-      return yield* unfit("host", "The snapshot is on another host than the Sandbox. Create a Sandbox from it instead.")
-    }
     return snapshot
   })
 

@@ -48,9 +48,14 @@ export interface LogEntry {
   readonly requestId: string | null
 }
 
+/** The account of what belongs to the operator: no account has this id. */
+export const operatorAccount = ""
+
 export interface ActorFilter {
   readonly kind: string
   readonly accountId: string
+  /** Also those of the operator that have not ended. */
+  readonly withOperators?: boolean
   readonly sandboxId?: string | null
   /** Any of them. */
   readonly status?: ReadonlyArray<string> | null
@@ -217,7 +222,13 @@ export class Actors extends Context.Service<
         era: eraOf(maintenance),
         read,
         list: (filter) => {
-          const conditions = [sql`kind = ${filter.kind}`, sql`account_id = ${filter.accountId}`]
+          const isOwn = sql`account_id = ${filter.accountId}`
+          const conditions = [
+            sql`kind = ${filter.kind}`,
+            filter.withOperators === true
+              ? sql`(${isOwn} or (account_id = ${operatorAccount} and ended_at is null))`
+              : isOwn
+          ]
           if (filter.sandboxId != null) conditions.push(sql`sandbox_id = ${filter.sandboxId}`)
           // A Sandbox's status has an index.
           const status = filter.kind === "sandbox" ? sql`kind = 'sandbox' and sandbox_status` : sql`status`

@@ -56,6 +56,8 @@ import sizes from "./migrations/0060_sizes.ts"
 import snapshotCosts from "./migrations/0061_snapshot_costs.ts"
 import images from "./migrations/0062_images.ts"
 import sandboxRollbacks from "./migrations/0063_sandbox_rollbacks.ts"
+import fleetImages from "./migrations/0064_fleet_images.ts"
+import snapshotCopies from "./migrations/0065_snapshot_copies.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -106,7 +108,9 @@ export const migrations: MigrationRecord = {
   "0060_sizes": sizes,
   "0061_snapshot_costs": snapshotCosts,
   "0062_images": images,
-  "0063_sandbox_rollbacks": sandboxRollbacks
+  "0063_sandbox_rollbacks": sandboxRollbacks,
+  "0064_fleet_images": fleetImages,
+  "0065_snapshot_copies": snapshotCopies
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

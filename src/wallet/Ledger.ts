@@ -9,6 +9,7 @@
  */
 import { Clock, Context, Effect, Layer, Option, Schema, Semaphore } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import { operatorAccount } from "../store/Actors.ts"
 import { addRates, type NewRates, type RatesRefused } from "./addRates.ts"
 import type { Grant } from "./Grant.ts"
 import { type CreditRefused, grantCredit, type NewGrant } from "./grantCredit.ts"
@@ -80,7 +81,8 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     Result: Schema.Struct({ account_id: Schema.String, is_folded: Schema.Boolean, is_closed: Schema.Boolean }),
     execute: (sandboxId) => sql`
       select a.account_id, coalesce(m.revision >= a.revision, false) as is_folded, m.closed_at is not null as is_closed
-      from actors a left join meters m on m.sandbox_id = a.id where a.id = ${sandboxId} and a.kind in ${sql.literal(meteredKinds)}`
+      from actors a left join meters m on m.sandbox_id = a.id where a.id = ${sandboxId} and a.kind in ${sql.literal(meteredKinds)}
+        and a.account_id <> ${operatorAccount}`
   })
 
   const foldSandbox = Effect.fnUntraced(function* (sandboxId: string) {

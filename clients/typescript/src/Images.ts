@@ -1,10 +1,11 @@
-/** Images of an account: root file systems for Sandboxes, pulled from registries. */
+/** Images of an account: root file systems for Sandboxes, pulled from registries or uploaded. */
 import { WaitTimeout } from "./errors.ts"
 import type { Image as ImageRecord, ImageStatus, PullImageRequest, Transition } from "./generated/schemas.ts"
 import { paged } from "./http/paged.ts"
 import { randomKey } from "./http/randomKey.ts"
 import { sleep } from "./http/sleep.ts"
 import type { Transport } from "./http/Transport.ts"
+import { needNode } from "./socket/openSocket.ts"
 import type { Waiting } from "./Waiting.ts"
 
 export interface UntilPulled extends Waiting {
@@ -16,6 +17,14 @@ export interface PullImageOptions extends UntilPulled, Omit<PullImageRequest, "r
   /** Names this pull: the same key returns the same image, also from another process. By default a new key. */
   readonly idempotencyKey?: string | undefined
   /** False: returns an image that a host may still be pulling. */
+  readonly untilReady?: boolean | undefined
+}
+
+export interface UploadImageOptions extends UntilPulled {
+  readonly name?: string | undefined
+  /** Names this upload: the same key and file return the same image, also from another process. By default a new key. */
+  readonly idempotencyKey?: string | undefined
+  /** False: returns an image that a host may still be unpacking. */
   readonly untilReady?: boolean | undefined
 }
 
@@ -53,7 +62,7 @@ export class Image {
     return this
   }
 
-  /** Waits while a host pulls it. Fails, with its status, if it will not be ready. */
+  /** Waits while a host pulls or unpacks it. Fails, with its status, if it will not be ready. */
   async untilReady({ withinSeconds = 600, ...options }: UntilPulled = {}): Promise<this> {
     for (const until = Date.now() + withinSeconds * 1000; this.status === "pulling"; ) {
       if (Date.now() > until) throw new WaitTimeout(`The image ${this.id} is ${this.status} after ${withinSeconds} s.`)
@@ -100,6 +109,25 @@ export class Images {
       body: { ...body, reference },
       signal
     })
+    const image = new Image(this.#transport, record)
+    return untilReady ? image.untilReady({ withinSeconds, signal }) : image
+  }
+
+  /**
+   * Makes one of a file that `docker save` has written, or of another OCI image layout in a tar, and waits until it is ready. Needs Node, Deno or Bun:
+   * const image = await atoll.images.upload("./image.tar")
+   */
+  async upload(path: string, options: UploadImageOptions = {}): Promise<Image> {
+    const { name, idempotencyKey = randomKey(), untilReady = true, withinSeconds, signal } = options
+    needNode("Files of a machine need")
+    const { fileBody } = await import("./node/fileBody.ts")
+    const { body, read } = await fileBody(path)
+    const parameters = { name, "Idempotency-Key": idempotencyKey }
+    const { image: record } = await this.#transport
+      .call("uploadImage", { parameters, body, signal, attemptSeconds: null })
+      .catch((thrown: unknown) => {
+        throw read.failure ?? thrown
+      })
     const image = new Image(this.#transport, record)
     return untilReady ? image.untilReady({ withinSeconds, signal }) : image
   }

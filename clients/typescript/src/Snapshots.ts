@@ -146,8 +146,8 @@ export class Snapshots {
       signal
     } = options
     needNode("Files of a machine need")
-    const { snapshotContent } = await import("./node/snapshotFile.ts")
-    const { body, read } = await snapshotContent(path)
+    const { fileBody } = await import("./node/fileBody.ts")
+    const { body, read } = await fileBody(path)
     const workspace = workspaceId ?? (await this.#workspaces.first({ signal })).id
     const parameters = { workspaceId: workspace, name, expiresAt, "Idempotency-Key": idempotencyKey }
     const { snapshot: record } = await this.#transport

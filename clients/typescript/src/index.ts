@@ -13,7 +13,14 @@ export {
 export type { FollowEventsOptions, TransitionEvent } from "./events.ts"
 export type { Files, ReadOptions, WriteOptions } from "./Files.ts"
 export type * from "./generated/schemas.ts"
-export type { Image as ImageHandle, Images, ListImagesOptions, PullImageOptions, UntilPulled } from "./Images.ts"
+export type {
+  Image as ImageHandle,
+  Images,
+  ListImagesOptions,
+  PullImageOptions,
+  UntilPulled,
+  UploadImageOptions
+} from "./Images.ts"
 export type { Forward, ForwardOptions } from "./node/Forward.ts"
 export type { PreviewSocketOptions } from "./node/previewRequest.ts"
 export type { TunnelStream } from "./node/TunnelStream.ts"

@@ -15,6 +15,16 @@ export const images: Section = {
         "image/images.test.ts#fails with the host's reason, is pulled again after a silence, and is limited in number"
     },
     {
+      rule: "An uploaded archive is stored whole before its image exists; one that breaks off, or is too large, leaves nothing.",
+      decidedBy: "src/image/uploadImage.ts#uploadImage",
+      heldBy: "image/uploads.test.ts#leaves nothing of a body that breaks off, is too large, or is refused by the host"
+    },
+    {
+      rule: "An uploaded archive is an image only where every part has the digest that its manifest names.",
+      decidedBy: "src/host/image/LayoutArchive.ts#LayoutArchive",
+      heldBy: "host/image/archives.test.ts#is refused where it is not what it says"
+    },
+    {
       rule: "An image that a Sandbox or a snapshot has is not deleted: 409 `IMAGE_IN_USE`.",
       decidedBy: "src/image/imageUse.ts#imageUse",
       heldBy:
@@ -34,6 +44,30 @@ export const images: Section = {
       rule: "What an image stores costs at the rate of snapshots, from `ready` to `deleted`.",
       decidedBy: "src/wallet/billedStates.ts#isReady",
       heldBy: "image/imageCosts.test.ts#costs what it stores at the rate of snapshots, from ready to deleted"
+    },
+    {
+      rule: "An image of `ATOLL_IMAGES` is every account's, costs and counts for none, and no account deletes it: 403 `IMAGE_OF_OPERATOR`.",
+      decidedBy: "src/image/deleteImage.ts#deleteImage",
+      heldBy:
+        "image/operatorImages.test.ts#is there for all accounts, costs none of them, counts for none, and none can delete it"
+    },
+    {
+      rule: "A change of `ATOLL_IMAGES` makes another image; the former one takes no new Sandboxes, and stays while one has it.",
+      decidedBy: "src/image/OperatorImages.ts#OperatorImages",
+      heldBy:
+        "image/operatorImages.test.ts#stays the same over a restart; another reference is another image, and the former one takes no more"
+    },
+    {
+      rule: "In a fleet one host pulls an image; another one tries if the first has no room, and a refusal of the registry ends the pull.",
+      decidedBy: "src/fleet/fleetImages.ts#fleetImages",
+      heldBy:
+        "service/fleet/images.test.ts#are pulled by one host that runs images, by another if it has no room, and by none if all lack them"
+    },
+    {
+      rule: "A Sandbox with an image gets a host that runs images, which pulls the image if it lacks it.",
+      decidedBy: "src/fleet/roomStatements.ts#roomStatements",
+      heldBy:
+        "service/fleet/images.test.ts#give their Sandboxes a host that runs images, which pulls by the digest unless it has it"
     }
   ]
 }

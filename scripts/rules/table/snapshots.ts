@@ -75,6 +75,23 @@ export const snapshots: Section = {
         "snapshot/snapshotFiles.test.ts#is 400 where it is no whole snapshot file or does not fit here, and leaves nothing"
     },
     {
+      rule: "A fleet exports from the host that has the snapshot, and imports to a ready host of its runtime with room.",
+      decidedBy: "src/fleet/fleetSnapshots.ts#fleetSnapshots",
+      heldBy: "fleet/carriedFiles.test.ts#comes from the snapshot's host and makes a snapshot on a host with room"
+    },
+    {
+      rule: "A Sandbox from a snapshot goes to the snapshot's host, else to another one of its runtime, to which the image travels.",
+      decidedBy: "src/fleet/Reservations.ts#placesFor",
+      heldBy:
+        "fleet/snapshots.test.ts#give their Sandboxes a place on their host, and on another one of their kind while it is full or draining"
+    },
+    {
+      rule: "An account has at most four exports and imports in progress: one more is 429.",
+      decidedBy: "src/snapshot/SnapshotTransfers.ts#SnapshotTransfers",
+      heldBy:
+        "fleet/carriedFiles.test.ts#is one of at most four exports and imports of an account; each gives its permit back"
+    },
+    {
       rule: "The host mounts no imported file system before e2fsck has found it whole, and its root is as a driver makes it.",
       decidedBy: "src/host/linux/checkedImage.ts#checkImage",
       heldBy: "host/linux/checkedImage.test.ts#is refused where it is no file system, or is shorter than it says"
@@ -113,6 +130,12 @@ export const snapshots: Section = {
         "snapshot/rollbacks.test.ts#of a running Sandbox keeps its volume, restores the snapshot's, and boots it again"
     },
     {
+      rule: "A rollback by a snapshot with memory restores the memory and the processes, too, in a Sandbox of the same sizes and network; else the volume alone.",
+      decidedBy: "src/host/qemu/snapshotMemory.ts#restoredIn",
+      heldBy:
+        "contract/memoryContract.ts#a Sandbox that is rolled back to one goes on with its processes and files of then; with other sizes it boots from the volume"
+    },
+    {
       rule: "A rollback leaves a stopped Sandbox stopped; one that ran or slept runs again.",
       decidedBy: "machines/sandbox.ts#sandboxMachine.stopped.ROLLBACK",
       heldBy:
@@ -131,7 +154,7 @@ export const snapshots: Section = {
         "snapshot/rollbacks.test.ts#that cannot keep the present volume, or has no room, leaves it as it was and boots it again"
     },
     {
-      rule: "A rollback to a snapshot of another workspace, runtime or host, or to a larger one is 409 `SNAPSHOT_DOES_NOT_FIT`.",
+      rule: "A rollback to a snapshot of another workspace or runtime, or to a larger one is 409 `SNAPSHOT_DOES_NOT_FIT`.",
       decidedBy: "src/snapshot/rollbackSandbox.ts#requireFit",
       heldBy:
         "snapshot/rollbacks.test.ts#is refused for a snapshot that is not ready or does not fit, and leaves nothing behind"

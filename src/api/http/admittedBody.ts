@@ -6,6 +6,7 @@ import type { HttpApiEndpoint } from "effect/http-api"
 import { OptionalBody } from "../../../schemas/Access.ts"
 import { type ContractError, UnsupportedMediaType } from "../../../schemas/Errors.ts"
 import { tarMediaType } from "../../../schemas/Files.ts"
+import { imageArchiveMediaType } from "../../../schemas/ImageUpload.ts"
 import { fileContentMaxBytes } from "../../../schemas/Limits.ts"
 import { snapshotMediaType } from "../../../schemas/SnapshotFile.ts"
 import { isMediaType, readJsonText, refuseLength } from "./JsonBody.ts"
@@ -24,13 +25,14 @@ const withText = (request: HttpServerRequest.HttpServerRequest, text: string): H
       : { headers: { value: Headers.set(request.headers, "content-type", json) } })
   })
 
-type BodyKind = "none" | "json" | "optional-json" | "octet-stream" | "tar" | "snapshot"
+type BodyKind = "none" | "json" | "optional-json" | "octet-stream" | "tar" | "snapshot" | "image"
 
 export const bodyKindOf = (endpoint: HttpApiEndpoint.Top): BodyKind => {
   if (endpoint.method === "GET" || endpoint.payload.size === 0) return "none"
   if (endpoint.payload.has("application/octet-stream")) return "octet-stream"
-  if (endpoint.payload.has(tarMediaType)) return "tar"
   if (endpoint.payload.has(snapshotMediaType)) return "snapshot"
+  if (endpoint.payload.has(imageArchiveMediaType)) return "image"
+  if (endpoint.payload.has(tarMediaType)) return "tar"
   return Context.get(endpoint.annotations, OptionalBody) ? "optional-json" : "json"
 }
 
@@ -39,7 +41,7 @@ const notTar = new UnsupportedMediaType({
   details: { expected: tarMediaType }
 })
 
-/** Checks media type and size, and reads JSON. The reader counts octet streams; only the volume limits archives, and the importer checks snapshots. */
+/** Checks media type and size, and reads JSON. The reader counts octet streams; only the volume limits archives, and the importer checks snapshots, the host images. */
 export const admitBody = (
   request: HttpServerRequest.HttpServerRequest,
   kind: BodyKind
@@ -53,6 +55,11 @@ export const admitBody = (
     return isMediaType(source, snapshotMediaType)
       ? Effect.succeed(request)
       : Effect.fail(new UnsupportedMediaType({ details: { expected: snapshotMediaType } }))
+  }
+  if (kind === "image") {
+    return [imageArchiveMediaType, tarMediaType].some((type) => isMediaType(source, type))
+      ? Effect.succeed(request)
+      : Effect.fail(new UnsupportedMediaType({ details: { expected: imageArchiveMediaType } }))
   }
   if (kind === "octet-stream") {
     if (!isMediaType(source, "application/octet-stream")) {

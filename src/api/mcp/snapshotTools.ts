@@ -39,6 +39,7 @@ const Shown = Schema.Struct({
   sandboxRevision: Snapshot.fields.sandboxRevision,
   checkpoint: Snapshot.fields.checkpoint,
   name: Snapshot.fields.name,
+  memory: Snapshot.fields.memory,
   status: Snapshot.fields.status,
   statusReason: Snapshot.fields.statusReason,
   storedBytes: Snapshot.fields.storedBytes,
@@ -47,32 +48,38 @@ const Shown = Schema.Struct({
 })
 
 const shown = (snapshot: Snapshot): typeof Shown.Type => {
-  const { id, sandboxId, sandboxRevision, checkpoint, name, status, statusReason, storedBytes } = snapshot
+  const { id, sandboxId, sandboxRevision, checkpoint, name, memory, status, statusReason, storedBytes } = snapshot
   const { createdAt, expiresAt } = snapshot
-  return { id, sandboxId, sandboxRevision, checkpoint, name, status, statusReason, storedBytes, createdAt, expiresAt }
+  return {
+    id,
+    sandboxId,
+    sandboxRevision,
+    checkpoint,
+    name,
+    memory,
+    status,
+    statusReason,
+    storedBytes,
+    createdAt,
+    expiresAt
+  }
 }
-
-const { memory: _, ...snapshotFields } = CreateSnapshotRequest.fields
-const { memory: __, ...forkFields } = ForkRequest.fields
-
-/** Tools keep files only: no operation of a fork names the processes that it would go on with. */
-const memory = false
 
 const createTool = (snapshots: Snapshots["Service"]): Tool =>
   defineTool({
     name: "create_snapshot",
     title: "Take a snapshot",
     description:
-      "Keeps the volume of a Sandbox, and so /workspace, as it is now; what runs goes on. Waits up to 30 s until it is ready. create_sandbox with its id as snapshotId makes a Sandbox that begins with these files, also after the first one was deleted. It stays until it is deleted, or until expiresAt.",
+      "Keeps the volume of a Sandbox, and so /workspace, as it is now; what runs goes on. Waits up to 30 s until it is ready. create_sandbox with its id as snapshotId makes a Sandbox that begins with these files, also after the first one was deleted. With memory, such a Sandbox goes on with the processes, too; no operation there names them. It stays until it is deleted, or until expiresAt.",
     action: "createSnapshot",
     hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
     input: Schema.Struct({
       sandboxId: SandboxId,
-      ...snapshotFields,
+      ...CreateSnapshotRequest.fields,
       idempotencyKey: idempotencyKey("the same snapshot")
     }),
     output: Schema.Struct({ snapshot: Shown }),
-    call: Effect.fnUntraced(function* ({ sandboxId, idempotencyKey: key, ...given }, caller: ToolCaller) {
+    call: Effect.fnUntraced(function* ({ sandboxId, idempotencyKey: key, memory, ...given }, caller: ToolCaller) {
       const request = { ...given, memory }
       const accepted = yield* snapshots
         .create(caller.accountId, sandboxId, {
@@ -140,17 +147,21 @@ const forkTool = (snapshots: Snapshots["Service"], sandboxes: Sandboxes["Service
     name: "fork_sandbox",
     title: "Make copies of a Sandbox",
     description:
-      "Makes Sandboxes that begin with the same files, for example to try several changes beside each other and to keep the one that works. Waits up to 30 s until they run; one that is still pending is in list_sandboxes. refused has those that a limit did not allow. With atRevision they begin from the newest snapshot at or before that revision, and missing has what happened since. Delete each with delete_sandbox when it is no longer needed.",
+      "Makes Sandboxes that begin with the same files, for example to try several changes beside each other and to keep the one that works. Waits up to 30 s until they run; one that is still pending is in list_sandboxes. refused has those that a limit did not allow. With atRevision they begin from the newest snapshot at or before that revision, and missing has what happened since. With memory they go on with the running processes, which no operation there names. Delete each with delete_sandbox when it is no longer needed.",
     action: "forkSandbox",
     hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
-    input: Schema.Struct({ sandboxId: SandboxId, ...forkFields, idempotencyKey: idempotencyKey("the same Sandboxes") }),
+    input: Schema.Struct({
+      sandboxId: SandboxId,
+      ...ForkRequest.fields,
+      idempotencyKey: idempotencyKey("the same Sandboxes")
+    }),
     output: Schema.Struct({
       snapshotId: SnapshotId,
       sandboxes: Schema.Array(ShownSandbox),
       refused: Schema.Array(RefusedFork),
       missing: ForkResponse.fields.missing
     }),
-    call: Effect.fnUntraced(function* ({ sandboxId, idempotencyKey: key, ...given }, caller: ToolCaller) {
+    call: Effect.fnUntraced(function* ({ sandboxId, idempotencyKey: key, memory, ...given }, caller: ToolCaller) {
       const { accountId, requestId } = caller
       const request = { ...given, memory }
       const made = yield* snapshots
@@ -180,7 +191,7 @@ const rollbackTool = (snapshots: Snapshots["Service"], sandboxes: Sandboxes["Ser
     name: "rollback_sandbox",
     title: "Roll a Sandbox back",
     description:
-      "Replaces the files of a Sandbox by those of a snapshot, for example after a change that failed. What runs in it is ended. Its files before become a snapshot for 24 hours (kept), to which it can be rolled back. Waits up to 30 s until it runs again, or is stopped if it was.",
+      "Replaces the files of a Sandbox by those of a snapshot, for example after a change that failed. What runs in it is ended; by a snapshot with memory the processes of then go on. Its files before become a snapshot for 24 hours (kept), to which it can be rolled back. Waits up to 30 s until it runs again, or is stopped if it was.",
     action: "rollbackSandbox",
     hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
     input: Schema.Struct({

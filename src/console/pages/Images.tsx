@@ -1,4 +1,4 @@
-/** All images of the account. */
+/** All images of the account, and those that the operator gives to all. */
 import { useState } from "preact/hooks"
 import type { Image } from "../../../schemas/ImageRecord.ts"
 import { ask } from "./api.ts"
@@ -13,7 +13,7 @@ import { Pane } from "./ui/Pane.tsx"
 import { Table } from "./ui/Table.tsx"
 
 /** Its name for people. */
-const titleOf = ({ name, reference }: Image): string => name ?? reference
+const titleOf = ({ name, reference }: Image): string => name ?? reference ?? "An uploaded image"
 
 const DeleteImage = ({ image, close, done }: { image: Image; close: () => void; done: () => void }) => (
   <Dialog title="Delete this image?" close={close}>
@@ -38,7 +38,7 @@ const Row = ({ image, remove }: { image: Image; remove: () => void }) => (
   <tr data-image={image.id}>
     <td>
       {image.name === null ? null : <span class="break">{image.name}</span>}
-      <code class="break block">{image.reference}</code>
+      <code class="break block">{image.reference ?? "uploaded"}</code>
       <code class="soft block">{image.id}</code>
     </td>
     <td>
@@ -52,9 +52,13 @@ const Row = ({ image, remove }: { image: Image; remove: () => void }) => (
       <Instant at={image.createdAt} />
     </td>
     <td>
-      <button type="button" class="button small" aria-label={`Delete ${titleOf(image)}`} onClick={remove}>
-        Delete
-      </button>
+      {image.operator ? (
+        <span class="soft">of the operator</span>
+      ) : (
+        <button type="button" class="button small" aria-label={`Delete ${titleOf(image)}`} onClick={remove}>
+          Delete
+        </button>
+      )}
     </td>
   </tr>
 )

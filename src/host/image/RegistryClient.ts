@@ -6,13 +6,13 @@
 import { createHash } from "node:crypto"
 import { Redacted } from "effect"
 import { type ImageSource, RuntimeRefused, RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import { type ImageBlobs, MANIFEST_MAX_BYTES } from "./imageBlobs.ts"
 import { manifestTypes } from "./imageManifest.ts"
 import type { ImageReference } from "./imageReference.ts"
 import { invalid, notFound, registryFailed, tooLarge, unauthorized } from "./imageRefusals.ts"
 import { isAllowed } from "./registryAddress.ts"
 import { bodyOf, type RegistryAnswer, type RequestOptions, registryRequest } from "./registryRequest.ts"
 
-export const MANIFEST_MAX_BYTES = 4 * 1024 ** 2
 const TOKEN_MAX_BYTES = 1024 ** 2
 /** Less than this in `stallMs` is no progress: a registry could otherwise keep the room of other pulls with a byte at a time. */
 const PROGRESS_BYTES = 1024 ** 2
@@ -48,7 +48,7 @@ export const isOfRegistry = (realm: URL, registry: URL): boolean => {
 
 const WITHOUT_TLS = new Set(["EPROTO", "ECONNREFUSED", "ECONNRESET", "EPIPE"])
 
-export class RegistryClient {
+export class RegistryClient implements ImageBlobs {
   readonly #reference: ImageReference
   readonly #credentials: ImageSource["credentials"]
   readonly #options: RequestOptions

@@ -32,6 +32,8 @@ const LAYERS: Readonly<Record<string, Compression>> = {
 export const LAYERS_MAX = 127
 const ENV_MAX = 1_000
 const TEXT_MAX_CHARS = 32 * 1024
+/** Of all variables together: more than a Sandbox may have, and less than a message between processes of a fleet holds. */
+const ENV_MAX_CHARS = 1024 * 1024
 
 /** Node's names of processors, as images name them. */
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: "amd64", arm64: "arm64" }
@@ -129,7 +131,8 @@ export const readConfiguration = (bytes: Uint8Array, architecture: string): Imag
   const told = held(decodeConfiguration(parsed(bytes)))
   if (told.os !== "linux" || told.architecture !== architecture) throw otherArchitecture()
   const lines = told.config?.Env ?? []
-  if (lines.length > ENV_MAX || !lines.every(isText)) throw invalid()
+  const length = lines.reduce((sum, line) => sum + line.length, 0)
+  if (lines.length > ENV_MAX || length > ENV_MAX_CHARS || !lines.every(isText)) throw invalid()
   const env: Array<readonly [string, string]> = lines.flatMap((line) => {
     const at = line.indexOf("=")
     return at <= 0 ? [] : [[line.slice(0, at), line.slice(at + 1)] as const]

@@ -8,6 +8,13 @@ export const notFound = () =>
     message: publicText`The registry has no such image, or does not show it without credentials. Check the reference.`
   })
 
+/** It came as an archive, and this host has lost it, or never had it. */
+export const uploadLost = () =>
+  new RuntimeRefused({
+    code: "IMAGE_NOT_FOUND",
+    message: publicText`The host has lost the image, which was uploaded: there is no registry to pull it from again. Upload it again.`
+  })
+
 export const noRegistry = () =>
   new RuntimeRefused({
     code: "IMAGE_NOT_FOUND",
@@ -53,9 +60,8 @@ export const unknownFormat = () =>
     message: publicText`The image has a format that is not supported: OCI and Docker images with layers of tar, plain or compressed by gzip or zstd, are.`
   })
 
-export const invalid = (
-  message = publicText`The image is broken: what the registry sent is not what its manifest names.`
-) => new RuntimeRefused({ code: "IMAGE_INVALID", message })
+export const invalid = (message = publicText`The image is broken: its contents are not what its manifest names.`) =>
+  new RuntimeRefused({ code: "IMAGE_INVALID", message })
 
 export const invalidLayer = () => invalid(publicText`The image is broken: a layer has an entry that no layer may have.`)
 
@@ -66,6 +72,12 @@ export const noRoom = () =>
   new RuntimeRefused({
     code: "IMAGE_NO_ROOM",
     message: publicText`This host has no room for the image now. Try again later, or delete another image or Sandbox.`
+  })
+
+export const busy = () =>
+  new RuntimeRefused({
+    code: "IMAGE_NO_ROOM",
+    message: publicText`This host receives as many images as it can at a time. Try again later.`
   })
 
 /** The registry may work later. `message` is for the operator's log. */

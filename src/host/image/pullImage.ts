@@ -1,12 +1,14 @@
-/** Reads an image from its registry and makes it one read-only file system of this host. */
+/** Reads an image from its registry, or from an archive, and makes it one read-only file system of this host. */
 import { rm } from "node:fs/promises"
 import type { ImageSource, PulledImage } from "../../runtime/Runtime.ts"
 import { ImageStore } from "./ImageStore.ts"
 import { ImageTree } from "./ImageTree.ts"
+import { type ImageBlobs, MANIFEST_MAX_BYTES } from "./imageBlobs.ts"
 import { architectureOf, type LayerOf, readConfiguration, readManifest } from "./imageManifest.ts"
 import { imageReference } from "./imageReference.ts"
 import { invalid, tooLarge } from "./imageRefusals.ts"
-import { MANIFEST_MAX_BYTES, RegistryClient } from "./RegistryClient.ts"
+import { LayoutArchive } from "./LayoutArchive.ts"
+import { RegistryClient } from "./RegistryClient.ts"
 import { readLayer, type Unpacking, verified } from "./readLayer.ts"
 import type { RequestOptions } from "./registryRequest.ts"
 import { Spool } from "./Spool.ts"
@@ -14,7 +16,8 @@ import { placeForSandbox, type SandboxUser } from "./sandboxPlaces.ts"
 import { sizeOf } from "./treeEntries.ts"
 import { writeSquashfs } from "./writeSquashfs.ts"
 
-export interface PullOptions extends RequestOptions {
+export interface MakeOptions {
+  readonly signal: AbortSignal
   readonly store: ImageStore
   readonly user: SandboxUser
   /** Of an image, compressed and unpacked. */
@@ -27,6 +30,8 @@ export interface PullOptions extends RequestOptions {
   /** A permit for one image of many entries at a time. */
   readonly large: () => Promise<Disposable>
 }
+
+export type PullOptions = MakeOptions & RequestOptions
 
 export interface Pulled {
   readonly image: PulledImage
@@ -45,11 +50,11 @@ interface Resolved {
 }
 
 /** The manifest for this host, behind at most one index. */
-const resolved = async (client: RegistryClient, tagOrDigest: string, architecture: string): Promise<Resolved> => {
-  const first = await client.manifest(tagOrDigest)
+const resolved = async (blobs: ImageBlobs, tagOrDigest: string, architecture: string): Promise<Resolved> => {
+  const first = await blobs.manifest(tagOrDigest)
   const told = readManifest(first.bytes, first.type, architecture)
   if (told.is === "manifest") return { ...told, digest: first.digest }
-  const second = await client.manifest(told.manifest)
+  const second = await blobs.manifest(told.manifest)
   const chosen = readManifest(second.bytes, second.type, architecture)
   if (chosen.is === "index") throw invalid()
   return { ...chosen, digest: second.digest }
@@ -57,33 +62,43 @@ const resolved = async (client: RegistryClient, tagOrDigest: string, architectur
 
 /** Rejects with a RuntimeRefused or RuntimeUnavailable, with the reason of its signal, or with a fault of this host. */
 export const pullImage = async (source: ImageSource, options: PullOptions): Promise<Pulled> => {
-  const { store, inTurn } = options
   const reference = imageReference(source.reference)
   const client = new RegistryClient(reference, source.credentials, options)
+  return await imageOf(client, source.digest ?? reference.digest ?? reference.tag, options)
+}
+
+/** Makes the image of an archive at `path`. Rejects as `pullImage` does. */
+export const takeArchive = async (path: string, options: MakeOptions): Promise<Pulled> => {
+  const archive = await LayoutArchive.open(path, architectureOf(process.arch), options.signal)
+  return await imageOf(archive, archive.root, options)
+}
+
+const imageOf = async (blobs: ImageBlobs, tagOrDigest: string, options: MakeOptions): Promise<Pulled> => {
+  const { store, inTurn } = options
   const architecture = architectureOf(process.arch)
-  const image = await resolved(client, source.digest ?? reference.digest ?? reference.tag, architecture)
+  const image = await resolved(blobs, tagOrDigest, architecture)
   return await inTurn(ImageStore.keyOf(image.digest), async () => {
     const present = await store.find(image.digest)
     if (present !== null) return { image: present, dropped: 0 }
-    return await made(client, image, architecture, options)
+    return await made(blobs, image, architecture, options)
   })
 }
 
 const made = async (
-  client: RegistryClient,
+  blobs: ImageBlobs,
   { digest, config, layers }: Resolved,
   architecture: string,
-  options: PullOptions
+  options: MakeOptions
 ): Promise<Pulled> => {
   const { store, maxBytes, user, signal } = options
   if (layers.reduce((sum, { size }) => sum + size, 0) > maxBytes) throw tooLarge(maxBytes)
-  const configuration = readConfiguration(await configOf(client, config), architecture)
+  const configuration = readConfiguration(await configOf(blobs, config), architecture)
   const { spool: path, partial } = await store.begin(digest)
   const spool = await Spool.open(path)
   using permits = new DisposableStack()
   try {
     const unpacking = unpackingOf(spool, options, permits)
-    for (const layer of layers) await readLayer(layer, await client.blob(layer.digest), unpacking)
+    for (const layer of layers) await readLayer(layer, await blobs.blob(layer.digest), unpacking)
     const { tree, dropped } = unpacking
     await placeForSandbox(tree, spool, user)
     const sizeBytes = sizeOf(tree.root)
@@ -100,7 +115,7 @@ const made = async (
   }
 }
 
-const unpackingOf = (spool: Spool, { maxBytes, room, large }: PullOptions, permits: DisposableStack): Unpacking => {
+const unpackingOf = (spool: Spool, { maxBytes, room, large }: MakeOptions, permits: DisposableStack): Unpacking => {
   let taken = 0
   return {
     tree: new ImageTree(BOUNDS),
@@ -120,9 +135,9 @@ const unpackingOf = (spool: Spool, { maxBytes, room, large }: PullOptions, permi
   }
 }
 
-const configOf = async (client: RegistryClient, config: Resolved["config"]): Promise<Buffer> => {
+const configOf = async (blobs: ImageBlobs, config: Resolved["config"]): Promise<Buffer> => {
   if (config.size > MANIFEST_MAX_BYTES) throw tooLarge(MANIFEST_MAX_BYTES)
   const pieces: Array<Buffer> = []
-  for await (const piece of verified(await client.blob(config.digest), config)) pieces.push(piece)
+  for await (const piece of verified(await blobs.blob(config.digest), config)) pieces.push(piece)
   return Buffer.concat(pieces)
 }

@@ -84,7 +84,7 @@ export class OwnHost extends Context.Service<
           port = taken
         },
         describe: Effect.gen(function* () {
-          const { driver, kind, capabilities } = runtime
+          const { driver, kind, capabilities, images } = runtime
           return {
             hostId,
             label: `${dataDir} of ${hostname()}`,
@@ -98,7 +98,9 @@ export class OwnHost extends Context.Service<
             suspends: capabilities.suspend,
             takesSnapshots: true,
             restoresSnapshots: true,
+            movesSnapshots: true,
             keepsMemory: capabilities.memorySnapshots,
+            runsImages: yield* images.isAble,
             networkFiltered: capabilities.networkFiltered,
             networkRefused: capabilities.networkRefused()
           }

@@ -1,4 +1,4 @@
-/** Serves a host's runtime to the services of its fleet: its calls (`HostRpcs`) and the byte streams of its agents. */
+/** Serves a host's runtime to the services of its fleet: its calls (`HostRpcs`), the byte streams of its agents, and the content of its snapshots. */
 
 import type { TLSSocket } from "node:tls"
 import { Effect, Queue, type Scope, Stream } from "effect"
@@ -11,6 +11,7 @@ import { type Runtime, RuntimeRefused, RuntimeUnavailable } from "../../runtime/
 import { agentIngress } from "./agentIngress.ts"
 import { consoleFeed } from "./ConsoleFeed.ts"
 import { LatestFeed } from "./LatestFeed.ts"
+import { snapshotIngress } from "./snapshotIngress.ts"
 
 export interface HostDoorsOptions {
   readonly runtime: Runtime["Service"]
@@ -22,6 +23,7 @@ export interface HostDoorsOptions {
 interface HostDoors {
   readonly "atoll-host/1": (socket: TLSSocket) => void
   readonly "atoll-agent/1": (socket: TLSSocket) => void
+  readonly "atoll-snapshot/1": (socket: TLSSocket) => void
 }
 
 /** For `PeerSockets.listen`. Consumes the runtime's streams. */
@@ -35,7 +37,8 @@ export const serveHost = ({
     const handlers = HostRpcs.toLayer(handlersOf(runtime, feeds, hostId, describe))
     return {
       "atoll-host/1": yield* Effect.provide(peerRpcServer(HostRpcs), handlers),
-      "atoll-agent/1": yield* agentIngress(runtime, hostId)
+      "atoll-agent/1": yield* agentIngress(runtime, hostId),
+      "atoll-snapshot/1": yield* snapshotIngress(runtime, hostId)
     }
   })
 
@@ -155,8 +158,13 @@ const handlersOf = (
     CaptureSnapshot: (asked) => ours(asked, runtime.snapshots.capture(asked.snapshotId, asked.sandboxId, asked.memory)),
     RestoreSnapshot: (asked) =>
       ours(asked, runtime.snapshots.restore(asked.snapshotId, asked.sandboxId, asked.generation)),
+    SnapshotImage: (asked) => ours(asked, runtime.snapshots.read(asked.snapshotId, null)),
+    AcceptSnapshot: (asked) => ours(asked, runtime.snapshots.accept(asked.snapshotId, null)),
     RemoveSnapshot: (asked) => ours(asked, runtime.snapshots.remove(asked.snapshotId, null)),
     Snapshots: (asked) => ours(asked, runtime.snapshots.inventory),
+    PullImage: (asked) => ours(asked, runtime.images.pull(asked)),
+    RemoveImage: (asked) => ours(asked, runtime.images.remove(asked.digest)),
+    Images: (asked) => ours(asked, runtime.images.inventory),
     Sample: (asked) => ours(asked, runtime.sample(asked.sandboxId, asked.generation)),
     Downs: (asked) => told(asked, feeds.downs),
     Stalls: (asked) => told(asked, feeds.stalls),

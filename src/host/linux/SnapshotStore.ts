@@ -151,10 +151,13 @@ export class SnapshotStore {
     return this.#path(snapshotId, "receiving")
   }
 
-  /** Stores an image of elsewhere for `accept`. Where its pieces fail, nothing is left. */
+  /** Stores an image of elsewhere for `accept`. Where its pieces fail, nothing is left. One that was accepted stays as it is, and no piece is read. */
   async receive(snapshotId: string, { sizeBytes, owner, pieces }: SnapshotImage): Promise<void> {
+    if ((await this.find(snapshotId)) !== null) return
     await mkdir(this.folder, { recursive: true, mode: 0o700 })
     const path = this.receivingPath(snapshotId)
+    // A killed process left it.
+    await rm(path, { force: true })
     try {
       await writePieces(path, sizeBytes, pieces)
       const record: SnapshotRecord = { pausedMs: 0, sharedBytes: 0, owner }

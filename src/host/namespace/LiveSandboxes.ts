@@ -12,6 +12,7 @@ import { ProcessLook } from "../linux/ProcessLook.ts"
 import { networkRetryPause, type RetryPause } from "../linux/RetryPause.ts"
 import { ConsoleTail } from "./ConsoleTail.ts"
 import type { HostLayout } from "./HostLayout.ts"
+import { consoleOf } from "./ownConsole.ts"
 import type { RuntimeRecord, SandboxState } from "./SandboxState.ts"
 import { UsageReader } from "./UsageReader.ts"
 import { unixAgent } from "./unixAgent.ts"
@@ -90,7 +91,7 @@ export class LiveSandboxes {
 
   keep(sandboxId: string, record: RuntimeRecord, session: AgentSession): LiveSandbox {
     const state = this.#layout.state(sandboxId)
-    const console = new ConsoleTail(this.#layout.console(state, record.generation))
+    const console = new ConsoleTail(consoleOf(this.#layout, state, record))
     const { isRoot } = this.#layout
     const pid = (isRoot ? record.init : record.monitor)?.pid
     const network =

@@ -12,6 +12,7 @@ import { Effect } from "effect"
 import { Semaphore } from "../../platform/concurrency/Semaphore.ts"
 import type { Guest } from "../../runtime/Guest.ts"
 import type { InventoryEntry, ResourceSample, RuntimeDown, RuntimeSizes, SandboxSpec } from "../../runtime/Runtime.ts"
+import { HostImages } from "../image/HostImages.ts"
 import { type CgroupHost, detectCgroups, NO_CGROUPS, releaseCgroups } from "../linux/cgroups.ts"
 import { HostMutex, heldTooLong } from "../linux/HostMutex.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
@@ -21,17 +22,20 @@ import { connectUnix } from "../linux/unixSocket.ts"
 import { agentAnswers } from "./agentAnswers.ts"
 import { BlankVolumes } from "./BlankVolumes.ts"
 import { endProcesses } from "./endProcesses.ts"
-import { HostImages } from "./HostImages.ts"
 import { HostLayout } from "./HostLayout.ts"
+import { ImageMounts } from "./ImageMounts.ts"
+import { imageSupport } from "./imageSupport.ts"
 import { inventoryOf } from "./inventory.ts"
 import { absentlyEnded, type LiveSandbox, LiveSandboxes } from "./LiveSandboxes.ts"
 import { SANDBOX_USERS } from "./markedProcesses.ts"
 import { mendNetworks } from "./mendNetworks.ts"
 import type { NamespaceOptions } from "./NamespaceOptions.ts"
+import { removeOwnConsole } from "./ownConsole.ts"
 import { resizeRunning } from "./resizeRunning.ts"
 import { isUp, type SandboxState } from "./SandboxState.ts"
 import { SPARE_GENERATION, SpareSandboxes, type SpareShape, type StartedSandbox } from "./SpareSandboxes.ts"
 import { startedSandbox } from "./startedSandbox.ts"
+import { canGiveVolumes } from "./VolumeGift.ts"
 import { copiedFrom, VolumeSnapshots } from "./VolumeSnapshots.ts"
 import { closeVolume, PREZEROED, removeVolume } from "./volume.ts"
 import { VolumeAdmission } from "./volumeAdmission.ts"
@@ -53,16 +57,17 @@ export class NamespaceHost {
   private readonly turns: HostMutex
   private readonly watchers = new Set<() => void>()
   private readonly starts: Semaphore
-  private readonly admission: VolumeAdmission
+  readonly admission: VolumeAdmission
   readonly snapshots: VolumeSnapshots
   readonly images: HostImages
+  readonly mounts: ImageMounts
   private readonly trash: Trash
   readonly spares: SpareSandboxes
-  private readonly blanks: BlankVolumes
+  readonly blanks: BlankVolumes
   /** Boots of Sandboxes with an owner, those that wait for their turn included. */
   private boots = 0
 
-  private constructor(options: NamespaceOptions, layout: HostLayout) {
+  private constructor(options: NamespaceOptions, layout: HostLayout, givesVolumes: boolean) {
     this.options = options
     this.layout = layout
     this.cgroups = layout.isRoot ? detectCgroups(layout.instance, true) : NO_CGROUPS
@@ -79,7 +84,9 @@ export class NamespaceHost {
     const snapshots = new SnapshotStore(layout.stateFolder)
     this.admission = new VolumeAdmission(layout, this.users, snapshots, options.diskReserveBytes)
     this.snapshots = new VolumeSnapshots(snapshots, layout, this.turns, this.admission)
-    this.images = new HostImages(layout, this.turns, this.admission, options.images ?? NO_LIMITS, run)
+    this.mounts = new ImageMounts(layout, this.turns)
+    const support = imageSupport(layout, this.mounts, this.admission)
+    this.images = new HostImages({ ...support, turns: this.turns, limits: options.images ?? NO_LIMITS, run })
     const isBusy = () => this.boots > 0
     const folder = join(layout.stateFolder, ".blank")
     this.blanks = new BlankVolumes({ folder, extended: PREZEROED, isBusy, bytes: options.usual?.volumeBytes ?? null })
@@ -87,11 +94,12 @@ export class NamespaceHost {
       min: options.spares ?? 0,
       max: options.sparesMax ?? options.spares ?? 0,
       usual: options.usual ?? null,
+      gifts: givesVolumes ? this : null,
       layout,
       users: this.users,
       turns: this.turns,
       isBusy,
-      start: (name, shape, uid) => this.startSpare(name, shape, uid),
+      start: (name, shape, uid) => this.startSpare(name, shape, uid, givesVolumes),
       answers: ({ session, record }) => agentAnswers(run, session, record.generation, SPARE_ANSWERS_MS),
       destroy: (name) => this.remove(name),
       run,
@@ -102,7 +110,8 @@ export class NamespaceHost {
   /** Finds the Sandboxes that a previous service left running. */
   static async open(options: NamespaceOptions): Promise<NamespaceHost> {
     const layout = await HostLayout.prepare(options.dataDir, options.volumePool)
-    const host = new NamespaceHost(options, layout)
+    const givesVolumes = layout.volumesEnforced && canGiveVolumes
+    const host = new NamespaceHost(options, layout, givesVolumes)
     host.trash.empty()
     await host.snapshots.tidy()
     await host.images.tidy()
@@ -127,7 +136,7 @@ export class NamespaceHost {
     const runs = this.live.size > 0
     for (const sandboxId of this.live.ids()) this.live.forget(sandboxId)
     await this.trash.close()
-    await this.images.unmountUnused().catch(() => {})
+    await this.mounts.unmountUnused().catch(() => {})
     const isOver = () => this.layout.sandboxIds().length === 0
     await this.layout.release(isOver, runs, () => releaseCgroups(this.cgroups))
   }
@@ -159,8 +168,8 @@ export class NamespaceHost {
           }
         }
         // Of a Sandbox that was never here there is nothing to end; to look for it takes as long as half a boot.
-        // A spare's volume is empty, and its root the host's.
-        const takesSpare = spec.snapshotId === undefined && spec.image === undefined && this.isNew(state)
+        // A spare's root is the host's.
+        const takesSpare = spec.image === undefined && this.isNew(state)
         if (takesSpare && (await this.takeSpare(state, spec, begin, wanted))) return
         // A spare that failed after the rename is the Sandbox's own, and ends here.
         if (!this.isNew(state)) await this.end(state)
@@ -170,7 +179,7 @@ export class NamespaceHost {
         } finally {
           this.boots--
         }
-        if (spec.snapshotId === undefined && spec.image === undefined) await this.spares.refill(spec)
+        if (spec.image === undefined) await this.spares.refill(spec)
       },
       wanted
     )
@@ -194,8 +203,9 @@ export class NamespaceHost {
     begin: () => void,
     wanted: AbortSignal | undefined
   ): Promise<boolean> {
+    const origin = await this.snapshots.originOf(state, spec.snapshotId)
     wanted?.throwIfAborted()
-    const started = await this.spares.take(spec, state, begin)
+    const started = await this.spares.take(spec, state, begin, origin)
     if (started === null) return false
     this.keep(spec.sandboxId, started)
     await this.spares.refill(spec)
@@ -226,7 +236,7 @@ export class NamespaceHost {
     if (origin !== null && !(await this.snapshots.copyTo(state, origin))) {
       await state.writeSpec({ ...record, sharedBytes: 0 })
     }
-    const root = image === null ? null : await this.images.root(image)
+    const root = image === null ? null : await this.mounts.root(this.images, image)
     const started = await this.starts.run(() => {
       begin()
       return this.start(state, spec, uid, root)
@@ -235,11 +245,11 @@ export class NamespaceHost {
   }
 
   /** Boots a Sandbox without an owner, in a folder of this name. */
-  private async startSpare(name: string, shape: SpareShape, uid: number | null): Promise<StartedSandbox | null> {
+  private async startSpare(name: string, shape: SpareShape, uid: number | null, ownConsole: boolean) {
     const state = this.layout.state(name)
     const spec = { ...shape, sandboxId: name, generation: SPARE_GENERATION }
     await this.admission.volume(null, state, { uid, volumeBytes: shape.volumeBytes, name })
-    return await this.starts.runIfFree(() => this.start(state, spec, uid, null))
+    return await this.starts.runIfFree(() => this.start(state, spec, uid, null, ownConsole))
   }
 
   /** Does nothing to another generation. */
@@ -344,12 +354,13 @@ export class NamespaceHost {
     state: SandboxState,
     spec: SandboxSpec,
     uid: number | null,
-    imageRoot: string | null
+    imageRoot: string | null,
+    ownConsole = false
   ): Promise<StartedSandbox> {
     const { layout, cgroups, blanks } = this
     const { processesMax, run } = this.options
     const end = () => this.end(state)
-    return startedSandbox({ layout, cgroups, blanks, processesMax, run, end, state, spec, uid, imageRoot })
+    return startedSandbox({ layout, cgroups, blanks, processesMax, run, end, state, spec, uid, imageRoot, ownConsole })
   }
 
   private keep(sandboxId: string, { record, session, monitor }: StartedSandbox): void {
@@ -366,6 +377,7 @@ export class NamespaceHost {
     this.live.forget(state.sandboxId)
     this.live.forgetEnd(state.sandboxId)
     await endProcesses(this.layout, this.cgroups, state)
+    await removeOwnConsole(state)
     await state.forgetRuntime()
   }
 

@@ -1,7 +1,7 @@
 /** What a namespace host is opened with. */
 import type { Effect, Fiber } from "effect"
+import type { ImageLimits } from "../image/HostImages.ts"
 import type { PoolChoice } from "../linux/volumePool.ts"
-import type { ImageLimits } from "./HostImages.ts"
 import type { UsualSizes } from "./SpareSandboxes.ts"
 
 export interface NamespaceOptions {

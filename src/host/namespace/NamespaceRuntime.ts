@@ -5,9 +5,6 @@ import { worker } from "../../platform/worker/Worker.ts"
 import { GuestUnavailable } from "../../runtime/Guest.ts"
 import {
   type ConsoleChunk,
-  type ImageSource,
-  type Images,
-  type PulledImage,
   Runtime,
   type RuntimeDown,
   RuntimeRefused,
@@ -16,6 +13,7 @@ import {
   type SandboxSpec,
   type Snapshots
 } from "../../runtime/Runtime.ts"
+import { imagesOf } from "../image/HostImages.ts"
 import { ImageUnusable, snapshotUnusable } from "../linux/checkedImage.ts"
 import { hostFull } from "../linux/hostFull.ts"
 import { noRoomForSnapshot, noVolume, SnapshotMissing, snapshotMissing } from "../linux/SnapshotStore.ts"
@@ -116,26 +114,6 @@ const snapshotsOf = ({ snapshots }: NamespaceHost): Snapshots => ({
   inventory: attempt(() => snapshots.inventory())
 })
 
-/** An interrupted pull ends, and removes what it has unpacked, before the interruption does. */
-const pull = (host: NamespaceHost, source: ImageSource) =>
-  Effect.callback<PulledImage, unknown>((resume) => {
-    const wanted = new AbortController()
-    const pulled = host.images.pull(source, wanted.signal).then(
-      (image) => resume(Effect.succeed(image)),
-      (cause) => resume(Effect.fail(cause))
-    )
-    return Effect.promise(() => {
-      wanted.abort()
-      return pulled
-    })
-  })
-
-const imagesOf = (host: NamespaceHost): Images => ({
-  pull: (source) => Effect.catch(pull(host, source), refused),
-  remove: (digest) => attempt(() => host.images.remove(digest)),
-  inventory: attempt(() => host.images.inventory())
-})
-
 /** Checks are aligned to whole intervals, so that they coincide and wake the process once. */
 const untilEnd = (intervalMs: number): number => 1 + Math.ceil(intervalMs - (performance.now() % intervalMs))
 
@@ -195,7 +173,7 @@ const tidySpares = (host: NamespaceHost): Effect.Effect<void> =>
   )
 
 const unmountImages = (host: NamespaceHost): Effect.Effect<void> =>
-  attempt(() => host.images.unmountUnused()).pipe(
+  attempt(() => host.mounts.unmountUnused()).pipe(
     Effect.catch(({ message }) => Effect.logWarning(`Images that no Sandbox uses stay mounted: ${message}`))
   )
 
@@ -280,7 +258,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
       destroy: (sandboxId) => attempt(() => host.destroy(sandboxId)),
       suspend: () => Effect.fail(new RuntimeUnsupported({ message: "Namespaces cannot be suspended" })),
       snapshots: snapshotsOf(host),
-      images: imagesOf(host),
+      images: imagesOf(host.images),
       inventory: Effect.try({ try: () => host.inventory(), catch: unavailable }),
       guest: (sandboxId, generation) =>
         Effect.suspend(() => {

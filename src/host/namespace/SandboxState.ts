@@ -5,6 +5,7 @@
  *     runtime.json   the generation that was booted last and its processes; absent when stopped
  *     volume.img     (or volume/ without root)
  *     agent.sock     where its agent listens
+ *     console/       the console of a Sandbox that was started ahead: see ownConsole.ts
  *     life           the life pipe of a boot with a network
  */
 import { existsSync, readFileSync } from "node:fs"
@@ -46,7 +47,9 @@ const Runtime = Schema.Struct({
   /** The agent. It ends with init. Without it, the remaining processes cannot be reached. */
   agent: Schema.NullOr(WrittenProcess),
   /** slirp4netns of a Sandbox with network. An earlier version did not record it. */
-  network: Schema.optionalKey(Schema.NullOr(WrittenProcess))
+  network: Schema.optionalKey(Schema.NullOr(WrittenProcess)),
+  /** Its console is not on the volume: see ownConsole.ts. */
+  ownConsole: Schema.optionalKey(Schema.Boolean)
 })
 export type RuntimeRecord = typeof Runtime.Type
 

@@ -1,8 +1,9 @@
 /**
  * Makes the Sandboxes that are started ahead (`Spares`), and hands them over to new Sandboxes.
  *
- * A spare is a whole Sandbox with a user, a volume, cgroups and, if wanted, a network, in which nothing has run but the agent. Its owner gets it by
- * one rename of its folder. Mount point, cgroups and marks keep the spare's name (`HostLayout.nameOf`), because they cannot change while it runs.
+ * A spare is a whole Sandbox with a user, a volume, cgroups and, if wanted, a network, in which nothing has run but the agent. Where its owner begins with
+ * another volume, it gets that first (`VolumeGift`). One rename of its folder then hands it over. Mount point, cgroups and marks keep the spare's name
+ * (`HostLayout.nameOf`), because they cannot change while it runs.
  *
  * While a process makes and keeps a spare, it holds the spare's key in the host mutex. The kernel frees the key when the process dies, so a spare
  * whose key is free has no owner any more.
@@ -18,12 +19,14 @@ import type { HostMutex } from "../linux/HostMutex.ts"
 import type { HostUsers } from "../linux/HostUsers.ts"
 import { hostFull } from "../linux/hostFull.ts"
 import { isSpareName, newSpareName } from "../linux/SandboxRecords.ts"
+import type { StoredSnapshot } from "../linux/SnapshotStore.ts"
 import { Spares } from "../linux/Spares.ts"
 import type { Daemon } from "../linux/startDaemon.ts"
 import { warm } from "../linux/warm.ts"
 import type { HostLayout } from "./HostLayout.ts"
 import { isShortage } from "./isShortage.ts"
 import { isUp, type RuntimeRecord, type SandboxState } from "./SandboxState.ts"
+import { type GiftOptions, VolumeGift } from "./VolumeGift.ts"
 
 export type SpareShape = Pick<SandboxSpec, "vcpus" | "memoryBytes" | "volumeBytes" | "networkEnabled">
 
@@ -54,6 +57,8 @@ export interface SpareSandboxesOptions {
   readonly max: number
   /** The sizes of a Sandbox whose request names none: others get no spare. Null: each size gets some. */
   readonly usual: UsualSizes | null
+  /** With what a spare is given another volume. Null: it cannot be. */
+  readonly gifts: Pick<GiftOptions, "cgroups" | "admission" | "snapshots" | "blanks"> | null
   readonly layout: HostLayout
   readonly users: HostUsers
   readonly turns: HostMutex
@@ -97,15 +102,18 @@ export class SpareSandboxes {
 
   /** Makes the missing spares of this shape in the background. */
   refill(shape: SpareShape): Promise<void> {
-    return this.#isUsual(shape) ? this.#options.run(this.#spares.refill(shapeOf(shape))) : Promise.resolve()
+    const kind = this.#kindFor(shape)
+    return kind === null ? Promise.resolve() : this.#options.run(this.#spares.refill(kind))
   }
 
-  #isUsual({ vcpus, memoryBytes, volumeBytes }: SpareShape): boolean {
-    const { usual } = this.#options
-    return (
-      usual === null ||
-      (vcpus === usual.vcpus && memoryBytes === usual.memoryBytes && volumeBytes === usual.volumeBytes)
-    )
+  /** The shape of the spares for such Sandboxes. Null: they get none. */
+  #kindFor(shape: SpareShape): SpareShape | null {
+    const { usual, gifts } = this.#options
+    if (usual === null) return shapeOf(shape)
+    const { vcpus, memoryBytes, volumeBytes } = shape
+    if (vcpus !== usual.vcpus || memoryBytes !== usual.memoryBytes) return null
+    if (volumeBytes !== usual.volumeBytes && gifts === null) return null
+    return shapeOf({ ...shape, volumeBytes: usual.volumeBytes })
   }
 
   /** Ends the spares that were kept for many Sandboxes, once few are asked for. */
@@ -126,15 +134,25 @@ export class SpareSandboxes {
   /**
    * Turns a spare into this new Sandbox. Null when there is none, or it failed.
    * @param begin Called once there is one.
+   * @param origin The snapshot with which its volume begins. Null: the volume is empty.
    */
-  async take(spec: SandboxSpec, state: SandboxState, begin: () => void): Promise<StartedSandbox | null> {
-    const { layout, users, run } = this.#options
-    if (this.#options.min === 0 || spec.generation !== SPARE_GENERATION || !this.#isUsual(spec)) return null
-    const spare = await run(this.#spares.claim(shapeOf(spec)))
+  async take(
+    spec: SandboxSpec,
+    state: SandboxState,
+    begin: () => void,
+    origin: StoredSnapshot | null
+  ): Promise<StartedSandbox | null> {
+    const { layout, users, run, min, gifts } = this.#options
+    const kind = this.#kindFor(spec)
+    if (min === 0 || spec.generation !== SPARE_GENERATION || kind === null) return null
+    const isOther = origin !== null || kind.volumeBytes !== spec.volumeBytes
+    if (isOther && gifts === null) return null
+    const spare = await run(this.#spares.claim(kind))
     if (spare === null) return null
     try {
       begin()
       if (!isUp(spare.record) || spare.addresses !== addressesNow()) throw new Error("it is out of date")
+      if (isOther) await this.#gift(spare, spec.volumeBytes, origin).give()
       await users.pass(spare.uid, spec.sandboxId)
       await rename(layout.state(spare.name).folder, state.folder)
       spare.moveTo(state)
@@ -153,6 +171,23 @@ export class SpareSandboxes {
     } finally {
       spare.release()
     }
+  }
+
+  #gift({ name, record: { init } }: Spare, volumeBytes: number, origin: StoredSnapshot | null): VolumeGift {
+    const { layout, gifts } = this.#options
+    if (gifts === null || init === null) throw new Error("it cannot be given a volume")
+    const { cgroups, admission, snapshots, blanks } = gifts
+    return new VolumeGift({
+      layout,
+      cgroups,
+      admission,
+      snapshots,
+      blanks,
+      state: layout.state(name),
+      init,
+      volumeBytes,
+      origin
+    })
   }
 
   /** Ends the spares of processes that have ended. */

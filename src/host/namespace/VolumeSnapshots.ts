@@ -140,7 +140,9 @@ export class VolumeSnapshots {
   async receive(snapshotId: string, image: SnapshotImage): Promise<void> {
     if (!this.#layout.volumesEnforced) throw noImages()
     const path = this.#store.receivingPath(snapshotId)
-    await this.#admission.copy(path, image.sizeBytes, () => this.#store.receive(snapshotId, image))
+    await this.#turns.pass(SnapshotStore.keyOf(snapshotId), () =>
+      this.#admission.copy(path, image.sizeBytes, () => this.#store.receive(snapshotId, image))
+    )
   }
 
   /** Rejects with SnapshotMissing or ImageUnusable. */

@@ -1,7 +1,5 @@
 /** One boot of a Sandbox: from its volume to its network and the first answer of its agent. */
-import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from "node:fs"
-import { rm } from "node:fs/promises"
-import { join } from "node:path"
+import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs"
 import type { SandboxSpec } from "../../runtime/Runtime.ts"
 import { type CgroupHost, type CgroupLimits, makeCgroups } from "../linux/cgroups.ts"
 import { closeLifePipe, makeGate } from "../linux/lifePipe.ts"
@@ -12,7 +10,9 @@ import type { Daemon } from "../linux/startDaemon.ts"
 import { type AgentStart, builtRoot } from "./builtRoot.ts"
 import type { HostLayout } from "./HostLayout.ts"
 import { launch } from "./launchBubblewrap.ts"
+import { consoleOf, makeOwnConsole } from "./ownConsole.ts"
 import { networkObstacle } from "./probe.ts"
+import { removeConsoles } from "./removeConsoles.ts"
 import type { RuntimeRecord, SandboxState } from "./SandboxState.ts"
 import { connectSandbox, type SandboxNetwork } from "./sandboxNetwork.ts"
 import { seccompProgram } from "./seccomp.ts"
@@ -29,6 +29,8 @@ export interface BootOptions {
   readonly processesMax: number
   /** Where the image that is its root is mounted; null: its root is the host's. */
   readonly imageRoot: string | null
+  /** Its console is not on its volume: see ownConsole.ts. */
+  readonly ownConsole: boolean
   /** Moves an empty volume image of this size to the path, if one was made ahead. */
   readonly takeBlank: (bytes: number, path: string) => Promise<unknown>
   /** Called when the boot has started: this process waits for the Sandbox. */
@@ -52,7 +54,8 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
   const obstacle = spec.networkEnabled ? networkObstacle() : null
   if (obstacle !== null) throw new Error(`A Sandbox cannot have network: ${obstacle}`)
   const place = layout.volume(state)
-  const console = layout.console(state, spec.generation)
+  const console = consoleOf(layout, state, { generation: spec.generation, ownConsole: options.ownConsole })
+  if (options.ownConsole) await makeOwnConsole(state)
   // Beside the launch: both take some ten milliseconds.
   const volume = layout.volumes.ensure(
     spec.sandboxId,
@@ -67,7 +70,7 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
     }
   )
   const settled = volume.catch(() => {})
-  const { launched, serves } = await launchWith(options).catch(async (cause: unknown) => {
+  const { launched, serves } = await launchWith(options, console).catch(async (cause: unknown) => {
     await settled
     throw cause
   })
@@ -76,7 +79,8 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
     const { process: monitor } = launched.monitor
     options.began(monitor)
     const { generation, networkEnabled } = spec
-    const begun: RuntimeRecord = { generation, networkEnabled, monitor, init: null, agent: null }
+    const own = options.ownConsole ? { ownConsole: true } : {}
+    const begun: RuntimeRecord = { generation, networkEnabled, monitor, init: null, agent: null, ...own }
     await state.writeRuntime(begun)
     await volume
     await freshTemporary(place, uid, serves)
@@ -139,7 +143,8 @@ const serveFromOutside = async (
   return network
 }
 
-const launchWith = async ({ layout, cgroups, state, spec, uid, processesMax, imageRoot }: BootOptions) => {
+const launchWith = async (options: BootOptions, console: string) => {
+  const { layout, cgroups, state, spec, uid, processesMax, imageRoot } = options
   const image = imageRoot === null ? null : { root: imageRoot, programs: await layout.ownPrograms() }
   const place = layout.volume(state)
   const name = layout.nameOf(spec.sandboxId)
@@ -155,7 +160,7 @@ const launchWith = async ({ layout, cgroups, state, spec, uid, processesMax, ima
     state,
     gate: await gate,
     marker: layout.marker(spec),
-    console: layout.console(state, spec.generation),
+    console,
     seccomp,
     uid,
     cgroups: groups.joins,
@@ -186,13 +191,6 @@ const launchWith = async ({ layout, cgroups, state, spec, uid, processesMax, ima
 
 const cgroupsOf = async (host: CgroupHost, name: string, limits: CgroupLimits, uid: number | null) =>
   uid === null ? { joins: [], startsIn: null, serves: [], delegated: null } : await makeCgroups(host, name, limits, uid)
-
-/** Removes the consoles of earlier generations. */
-const removeConsoles = async (folder: string): Promise<void> => {
-  for (const name of readdirSync(folder)) {
-    if (name.startsWith("console-")) await rm(join(folder, name), { force: true })
-  }
-}
 
 /** Awaits `awaited`, but rejects if the monitor ends before. */
 const unlessEnded = <A>(monitor: Daemon, awaited: Promise<A>): Promise<A> => {

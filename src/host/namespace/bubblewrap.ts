@@ -124,7 +124,8 @@ export const bubblewrapArguments = (options: BubblewrapOptions): Buffer => {
     ...(options.seccomp ? ["--seccomp", String(Descriptor.seccomp)] : []),
     ...["--json-status-fd", String(Descriptor.status)],
     ...(options.networkEnabled ? ["--sync-fd", String(Descriptor.sync)] : []),
-    ...["--chdir", "/workspace"]
+    // A working directory in the volume would hold it: see VolumeGift.ts. Each command gets its own.
+    ...["--chdir", "/"]
   ]
   return Buffer.from(list.map((it) => `${it}\0`).join(""))
 }

@@ -1,13 +1,8 @@
 /** Why this host cannot give a Sandbox an image as its root. */
 import { readFileSync } from "node:fs"
+import type { ImageObstacle } from "../image/HostImages.ts"
 import { hostCommand } from "../linux/hostCommand.ts"
 import { missingPackages } from "../linux/programs.ts"
-
-export interface ImageObstacle {
-  readonly found: string
-  /** What the operator can do. */
-  readonly mend: string
-}
 
 const isKnown = (): boolean => /\tsquashfs$/m.test(readFileSync("/proc/filesystems", "latin1"))
 
@@ -15,7 +10,7 @@ const isKnown = (): boolean => /\tsquashfs$/m.test(readFileSync("/proc/filesyste
 export const imageObstacle = async (mountsImages: boolean): Promise<ImageObstacle | null> => {
   if (!mountsImages) {
     return {
-      found: "Sandboxes have no images as their root, because this host mounts none.",
+      found: "Namespace Sandboxes have no images as their root, because this host mounts none.",
       mend: "Start Atoll as root, with loop devices."
     }
   }

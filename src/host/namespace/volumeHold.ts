@@ -8,6 +8,8 @@
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
+import { existsSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 import { hold, isAbandoned, letGo, release } from "../linux/holdMark.ts"
 import { HOST_ENVIRONMENT, hostCommand } from "../linux/hostCommand.ts"
 import { type StillVolume, writtenAt } from "../linux/StillVolume.ts"
@@ -15,8 +17,11 @@ import { type StillVolume, writtenAt } from "../linux/StillVolume.ts"
 /** The volume may be mounted or unmounted between the freeze attempt and the check of the mount, so both are repeated. */
 const TRIES = 5
 
+/** @see ../linux/native/freezevolume.c */
+const PROGRAM = fileURLToPath(new URL("../linux/native/freezevolume.x64", import.meta.url))
+
 /**
- * Freezes the volume. The process keeps its working directory in the volume, which blocks an unmount. It thaws when its input closes, so also when
+ * The same for other processors, in the time of five programs. The process keeps its working directory in the volume, which blocks an unmount. It thaws when its input closes, so also when
  * this process dies, and when it dies while the volume is being frozen, and its pipes are closed. Exits with 3 when nothing is
  * mounted. It flushes first, because a flush during the freeze would keep all writers waiting longer.
  */
@@ -29,6 +34,9 @@ echo held
 cat >/dev/null
 fsfreeze -u .`
 
+const freezer = (folder: string): readonly [string, ...ReadonlyArray<string>] =>
+  process.arch === "x64" && existsSync(PROGRAM) ? [PROGRAM, folder] : ["/bin/sh", "-c", FREEZER, "sh", folder]
+
 export interface HeldVolume extends StillVolume {
   /** When its writers began to wait, as `performance.now()`; null: it is not mounted, and has no writers. */
   readonly frozenAt: number | null
@@ -36,7 +44,8 @@ export interface HeldVolume extends StillVolume {
 
 /** Null when nothing is mounted; otherwise when the freeze began, and a function that thaws the volume. */
 const frozen = async (folder: string) => {
-  const child = spawn("/bin/sh", ["-c", FREEZER, "sh", folder], {
+  const [program, ...args] = freezer(folder)
+  const child = spawn(program, args, {
     cwd: "/",
     env: HOST_ENVIRONMENT,
     stdio: ["pipe", "pipe", "pipe"],

@@ -49,7 +49,7 @@ export class Endings {
       yield* this.kill(record)
       yield* attempt("removing a boot's files", async () => {
         await dropSavedState(folder)
-        await rm(folder.file("overlay"), { force: true })
+        for (const name of ["overlay", "image"] as const) await rm(folder.file(name), { force: true })
       })
     })
   }

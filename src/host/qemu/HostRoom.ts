@@ -32,7 +32,7 @@ export class HostRoom {
   private readonly uids: HostUsers
   private readonly snapshots: SnapshotStore
   private readonly admissions = Semaphore.makeUnsafe(1)
-  /** Images of snapshots that are being copied, with their sizes on the disk. */
+  /** Images of Sandboxes and snapshots that are being written, with their sizes on the disk. */
   private readonly copies = new Map<string, number>()
 
   constructor(host: QemuHost, settings: SettingsShape, uids: HostUsers, snapshots: SnapshotStore) {
@@ -53,7 +53,8 @@ export class HostRoom {
           // A known machine keeps its user, because that user owns the volume.
           const uid = known === null ? await this.uids.take(record.sandboxId) : known.uid
           await folder.prepare(uid)
-          const admitted = { ...known, ...record, uid }
+          const { imageDigest: _, ...kept } = known ?? {}
+          const admitted = { ...kept, ...record, uid }
           await folder.write(admitted)
           return admitted
         })
@@ -90,7 +91,25 @@ export class HostRoom {
     bytes: number,
     copy: Effect.Effect<A, E>
   ): Effect.Effect<A, E | NoRoom | RuntimeUnavailable> {
-    const admit = this.held(null).pipe(
+    return this.take(path, bytes).pipe(Effect.andThen(copy), Effect.ensuring(Effect.sync(() => this.giveBack(path))))
+  }
+
+  /** Takes room for a file that grows to that many bytes, until `giveBack`. What was taken before stays taken when it refuses. */
+  take(path: string, bytes: number): Effect.Effect<void, NoRoom | RuntimeUnavailable> {
+    const admit = Effect.suspend(() => {
+      const more = bytes - (this.copies.get(path) ?? 0)
+      const taken = Effect.sync(() => this.copies.set(path, bytes))
+      return more <= 0 ? Effect.void : Effect.andThen(this.hasRoomFor(more), taken)
+    })
+    return Effect.asVoid(this.admissions.withPermits(1)(admit))
+  }
+
+  giveBack(path: string): void {
+    this.copies.delete(path)
+  }
+
+  private hasRoomFor(bytes: number): Effect.Effect<void, NoRoom | RuntimeUnavailable> {
+    return this.held(null).pipe(
       Effect.flatMap((held) =>
         attempt("measuring the host", () =>
           diskObstacle({
@@ -101,12 +120,8 @@ export class HostRoom {
           })
         )
       ),
-      Effect.flatMap(refuseFor),
-      Effect.tap(() => Effect.sync(() => this.copies.set(path, bytes)))
+      Effect.flatMap(refuseFor)
     )
-    return this.admissions
-      .withPermits(1)(admit)
-      .pipe(Effect.andThen(copy), Effect.ensuring(Effect.sync(() => this.copies.delete(path))))
   }
 
   private hasRoom(record: Wanted): Effect.Effect<void, NoRoom | RuntimeUnavailable> {

@@ -29,6 +29,7 @@ import {
   snapshotMissing
 } from "../linux/SnapshotStore.ts"
 import { allocatedBytes } from "../linux/volumeImage.ts"
+import { layDownFork } from "./forkedMemory.ts"
 import type { HostRoom } from "./HostRoom.ts"
 import type { LiveMachines } from "./LiveMachines.ts"
 import type { MachineShape } from "./machineArguments.ts"
@@ -111,10 +112,10 @@ export class MachineSnapshots implements Snapshots {
     snapshotId: string,
     image: SnapshotImage
   ): Effect.Effect<{ readonly hostId: null }, RuntimeRefused | RuntimeUnavailable> => {
-    const { store, room } = this.options
+    const { locked, store, room } = this.options
     const path = store.receivingPath(snapshotId)
     const write = attempt("receiving a snapshot", () => store.receive(snapshotId, image))
-    return room.copying(path, image.sizeBytes, write).pipe(
+    return locked(SnapshotStore.keyOf(snapshotId), room.copying(path, image.sizeBytes, write)).pipe(
       Effect.catchTag("NoRoom", ({ detail }) =>
         Effect.andThen(Effect.logWarning(`A snapshot was refused. ${detail}`), Effect.fail(noRoomForSnapshot()))
       ),
@@ -219,7 +220,10 @@ export class MachineSnapshots implements Snapshots {
     })
   }
 
-  /** With the locks of both. A repeated call makes the volume whole, with its record. */
+  /**
+   * With the locks of both. A repeated call makes the volume whole, with its record. Memory lies beside it until the next boot, which goes on with it or
+   * removes it.
+   */
   private restored(
     snapshotId: string,
     sandboxId: string,
@@ -242,18 +246,25 @@ export class MachineSnapshots implements Snapshots {
         return yield* unavailable(`The machine of ${sandboxId} has not stopped.`)
       }
       yield* Effect.promise(() => letGo(image))
+      const { memory } = origin
       const copy = attempt("replacing a volume", async () => {
-        const isShared = await copyVolume(origin.image, image, record.uid)
+        const isShared =
+          memory === null
+            ? await copyVolume(origin.image, image, record.uid)
+            : await layDownFork(folder, origin.image, memory, record.uid)
         await flushed(folder.path)
         await folder.write({
           ...record,
           volumeBytes: Math.max(record.volumeBytes, origin.volumeBytes),
           sharedBytes: isShared ? origin.imageBytes : 0,
-          restoredAfter: generation
+          restoredAfter: generation,
+          restoredMachine: memory?.machine ?? null
         })
       })
+      const rootBytes =
+        memory === null ? 0 : yield* attempt("measuring a snapshot", () => allocatedBytes(memory.rootDisk))
       yield* room
-        .copying(`${image}.partial`, origin.imageBytes, copy)
+        .copying(`${image}.partial`, origin.imageBytes + (rootBytes ?? 0), copy)
         .pipe(
           Effect.catchTag("NoRoom", ({ detail }) =>
             Effect.andThen(Effect.logWarning(`A rollback was refused. ${detail}`), Effect.fail(noRoomForSnapshot()))

@@ -8,21 +8,15 @@
 import { existsSync } from "node:fs"
 import type { Duplex } from "node:stream"
 import { Effect, Fiber, type Scope, Semaphore } from "effect"
-import { publicText } from "../../../schemas/PublicText.ts"
 import type { SettingsShape } from "../../Config.ts"
 import { type Guest, GuestUnavailable } from "../../runtime/Guest.ts"
-import {
-  type InventoryEntry,
-  RuntimeRefused,
-  type RuntimeUnavailable,
-  type SandboxSpec
-} from "../../runtime/Runtime.ts"
+import type { InventoryEntry, RuntimeRefused, RuntimeUnavailable, SandboxSpec } from "../../runtime/Runtime.ts"
 import { attempt, unavailable } from "../linux/attempt.ts"
 import { allCgroupNames, releaseCgroups } from "../linux/cgroups.ts"
 import { HostMutex, heldTooLong } from "../linux/HostMutex.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { letGo } from "../linux/holdMark.ts"
-import { SnapshotStore, type StoredSnapshot } from "../linux/SnapshotStore.ts"
+import { SnapshotStore } from "../linux/SnapshotStore.ts"
 import { volumeMissing } from "../linux/VolumeRegister.ts"
 import { Endings } from "./Endings.ts"
 import { growRunning, mustGrow } from "./growRunning.ts"
@@ -30,15 +24,18 @@ import { HostRoom } from "./HostRoom.ts"
 import { instanceOf } from "./instanceOf.ts"
 import { hasLostNetwork, type LiveMachine, LiveMachines, type News } from "./LiveMachines.ts"
 import { connectRelay, killProcess, type Machine } from "./Machine.ts"
+import { MachineImages, type MachineImagesOptions } from "./MachineImages.ts"
 import { MachineSnapshots, type MachineSnapshotsOptions } from "./MachineSnapshots.ts"
 import type { MachineShape } from "./machineArguments.ts"
 import { removeMachineCgroups } from "./machineCgroups.ts"
-import { machineKey } from "./memoryCapture.ts"
+import { entryOf, isUp } from "./machineEntry.ts"
 import { hasSpareSizes, type QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
-import { type MachineRecord, SandboxFolder, sandboxFolders } from "./SandboxFolder.ts"
+import { type MachineRecord, recordsIn, SandboxFolder, sandboxFolders } from "./SandboxFolder.ts"
 import { SpareMachines, type SpareMachinesOptions } from "./SpareMachines.ts"
-import { type Fork, Starts } from "./Starts.ts"
+import { type MachineSpec, Starts } from "./Starts.ts"
+import { memoryLost } from "./savedMemory.ts"
+import { restoredIn, savedIn } from "./snapshotMemory.ts"
 import { isOrphan, isSpare } from "./spareNames.ts"
 import { Templates } from "./Templates.ts"
 import { clockOf, watchClock } from "./watchClock.ts"
@@ -64,10 +61,16 @@ export class Machines {
   private readonly starts: Starts
   private readonly room: HostRoom
   readonly snapshots: MachineSnapshots
+  readonly images: MachineImages
   private readonly fork: SpareMachinesOptions["fork"]
 
   /** @param fork Runs an effect in the background. */
-  constructor(host: QemuHost, settings: SettingsShape, news: News, fork: SpareMachinesOptions["fork"]) {
+  constructor(
+    host: QemuHost,
+    settings: SettingsShape,
+    news: News,
+    { fork, run }: Pick<SpareMachinesOptions, "fork"> & Pick<MachineImagesOptions, "run">
+  ) {
     this.host = host
     this.settings = settings
     this.fork = fork
@@ -88,7 +91,8 @@ export class Machines {
     const parts = { host, room, live: this.live, templates: this.templates, permits }
     const max = host.qemu.clones ? settings.vmSpares : 0
     this.spares = new SpareMachines({ ...parts, max, uids: this.users, endings: this.endings, fork })
-    this.starts = new Starts({ ...parts, settings, spares: this.spares })
+    this.images = new MachineImages({ host, settings, room, turns: this.turns, run })
+    this.starts = new Starts({ ...parts, settings, spares: this.spares, images: this.images })
     const locked: MachineSnapshotsOptions["locked"] = (key, effect) => this.locked(key, effect)
     const shapeOf: MachineSnapshotsOptions["shapeOf"] = ({ networkEnabled: network, ...record }) =>
       this.starts.shapeFor({ ...record, network }, record.accelerator)
@@ -109,7 +113,7 @@ export class Machines {
       const uuids = new Set([...known, ...again].map(({ uuid }) => uuid))
       const left = cgroups.filter((name) => !uuids.has(name))
       return Effect.andThen(
-        Effect.all([this.endOrphans, this.adopt(folders), this.snapshots.tidy], {
+        Effect.all([this.endOrphans, this.adopt(folders), this.snapshots.tidy, this.images.tidy], {
           concurrency: "unbounded",
           discard: true
         }),
@@ -217,35 +221,32 @@ export class Machines {
         yield* Effect.logError(`Sandbox ${spec.sandboxId} does not start: its volume is missing`)
         return yield* volumeMissing()
       }
+      const imageDigest = yield* this.images.present(spec)
+      const rooted: MachineSpec = imageDigest === null ? spec : { ...spec, imageDigest }
+      const restored = record === null ? null : yield* restoredIn(this.host, this.starts, folder, rooted, record)
+      if (restored !== null) return yield* this.waken(folder, restored, turn)
       const origin = yield* this.snapshots.originOf(spec, record?.isFork === true)
       if (record !== null) yield* this.endings.end(folder, record)
-      const own = { ...spec, volumeBytes: Math.max(spec.volumeBytes, origin?.volumeBytes ?? 0) }
+      const own = { ...rooted, volumeBytes: Math.max(spec.volumeBytes, origin?.volumeBytes ?? 0) }
       const shape = this.starts.shapeFor({ ...own, network: spec.networkEnabled })
-      const saved = origin === null ? null : yield* this.savedIn(own, origin)
+      const saved = origin === null ? null : yield* savedIn(this.host, this.starts, own, origin)
       if (saved !== null) return yield* this.waken(folder, yield* this.starts.layDown(folder, saved), turn)
-      // A spare has the usual sizes and an empty volume.
-      const isUsual = spec.snapshotId === undefined && hasSpareSizes(this.settings, spec)
+      // A spare has the usual sizes, an empty volume and no image.
+      const isUsual = spec.snapshotId === undefined && imageDigest === null && hasSpareSizes(this.settings, spec)
       if (record !== null || !isUsual || !(yield* this.spares.take(folder, spec, shape)))
         yield* this.starts.boot(folder, own, origin, turn)
       if (isUsual) yield* this.spares.refill(shape)
     })
-    return this.locked(spec.sandboxId, bring)
+    return Effect.andThen(this.pulled(folder, spec), this.locked(spec.sandboxId, bring))
   }
 
-  /** The machine that a snapshot's memory makes: with the sizes that its source had then, until its next boot. Null: the Sandbox boots. */
-  private savedIn(spec: SandboxSpec, origin: StoredSnapshot): Effect.Effect<Fork | null> {
-    if (origin.memory === null) return Effect.succeed(null)
-    const { memory } = origin
-    const { vcpus, memoryBytes } = memory
-    const own = { ...spec, vcpus, memoryBytes }
-    const shape = this.starts.shapeFor({ ...own, network: spec.networkEnabled })
-    if (memory.machine === machineKey(this.host.qemu.version, shape)) {
-      return Effect.succeed({ spec: own, origin, memory })
-    }
-    const why = "its memory was saved by another QEMU or with other devices"
-    return Effect.as(
-      Effect.logWarning(`Sandbox ${spec.sandboxId} boots from the volume of its snapshot alone: ${why}.`),
-      null
+  /** Before the machine's lock, so that no stop waits for a registry. A machine that runs or sleeps has its image. */
+  private pulled(folder: SandboxFolder, spec: SandboxSpec): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> {
+    if (spec.image === undefined) return Effect.void
+    return Effect.flatMap(readRecord(folder), (record) =>
+      record !== null && record.generation >= spec.generation && isUp(record)
+        ? Effect.void
+        : Effect.asVoid(this.images.present(spec))
     )
   }
 
@@ -375,26 +376,5 @@ export class Machines {
   }
 }
 
-const memoryLost = new RuntimeRefused({
-  code: "MEMORY_LOST",
-  message: publicText`The Sandbox's machine ended while it woke, and its memory is lost. Its volume is kept: start it again.`
-})
-
 const readRecord = (folder: SandboxFolder): Effect.Effect<MachineRecord | null, RuntimeUnavailable> =>
   attempt("reading a record", () => folder.read())
-
-const recordsIn = async (folders: ReadonlyArray<SandboxFolder>): Promise<ReadonlyArray<MachineRecord>> => {
-  const records = await Promise.all(folders.map((folder) => folder.read()))
-  return records.flatMap((record) => (record === null ? [] : [record]))
-}
-
-/** It runs, or was frozen and can go on. */
-const isUp = (record: MachineRecord): boolean => record.state === "suspended" || processOf(record) !== null
-
-const entryOf = (sandboxId: string, record: MachineRecord | null): InventoryEntry => {
-  if (record?.state === "suspended") return { sandboxId, state: "suspended", generation: record.generation }
-  if (record !== null && processOf(record) !== null) {
-    return { sandboxId, state: "running", generation: record.generation }
-  }
-  return { sandboxId, state: "volume", generation: null }
-}

@@ -12,7 +12,8 @@ export const runtimePackages = [
   "util-linux",
   "slirp4netns",
   "iproute2",
-  "nftables"
+  "nftables",
+  "squashfs-tools"
 ] as const
 
 const BINARY = "qemu-system-x86_64"

@@ -1,10 +1,8 @@
 /** The `qemu` driver: each Sandbox is a virtual machine. */
 import { readFile } from "node:fs/promises"
 import { Effect, Layer, Queue, Schedule, Stream } from "effect"
-import { publicText } from "../../../schemas/PublicText.ts"
 import { Settings } from "../../Config.ts"
 import { worker } from "../../platform/worker/Worker.ts"
-import { noImages, withoutImage } from "../../runtime/noImages.ts"
 import {
   type ResourceSample,
   Runtime,
@@ -12,6 +10,7 @@ import {
   type RuntimeStall,
   RuntimeUnsupported
 } from "../../runtime/Runtime.ts"
+import { imagesOf } from "../image/HostImages.ts"
 import { attempt } from "../linux/attempt.ts"
 import { networkBytes } from "../linux/networkBytes.ts"
 import { cpuSecondsOf } from "../linux/ProcessIdentity.ts"
@@ -19,8 +18,6 @@ import { allocatedBytes } from "../linux/volumeImage.ts"
 import { Consoles } from "./Consoles.ts"
 import { Machines } from "./Machines.ts"
 import { type MachinesUnusable, openQemuHost, shapeOf, statementsOf } from "./QemuHost.ts"
-
-const unsupportedImages = publicText`Virtual machines run no images yet: create the image where Sandboxes are namespaces.`
 
 const CONSOLE_INTERVAL_MS = 500
 /** How often each machine is checked: whether it answers, runs, and has its network. */
@@ -75,8 +72,9 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
     const host = yield* openQemuHost(settings)
     const downs = yield* Queue.unbounded<RuntimeDown>()
     const stalls = yield* Queue.unbounded<RuntimeStall>()
-    const fork = Effect.runForkWith(yield* Effect.context<never>())
-    const machines = new Machines(host, settings, { downs, stalls }, fork)
+    const context = yield* Effect.context<never>()
+    const background = { fork: Effect.runForkWith(context), run: Effect.runPromiseWith(context) }
+    const machines = new Machines(host, settings, { downs, stalls }, background)
     yield* Effect.addFinalizer(() => machines.release)
     // In the background: a call for one machine waits for that machine only, and a guest that answers slowly delays no other start.
     yield* Effect.forkScoped(yield* machines.settle)
@@ -100,7 +98,7 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
         networkRefused: () => null,
         statements: statementsOf(host)
       },
-      provision: (spec, turn) => Effect.andThen(withoutImage(spec, unsupportedImages), machines.provision(spec, turn)),
+      provision: (spec, turn) => machines.provision(spec, turn),
       resize: (sandboxId, generation, { volumeBytes }) => machines.resize(sandboxId, generation, volumeBytes),
       stop: (sandboxId, generation) => machines.stop(sandboxId, generation),
       destroy: (sandboxId) => machines.destroy(sandboxId),
@@ -109,7 +107,7 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
           ? machines.suspend(sandboxId, generation)
           : Effect.fail(new RuntimeUnsupported({ message: "This host's QEMU is older than 8.2 and cannot do it." })),
       snapshots: machines.snapshots,
-      images: noImages(unsupportedImages),
+      images: imagesOf(machines.images.images),
       inventory: machines.inventory,
       guest: (sandboxId, generation) => machines.guest(sandboxId, generation),
       connect: (sandboxId, generation) => machines.connect(sandboxId, generation),

@@ -24,7 +24,11 @@ const MachineRecord = Schema.Struct({
   sharedBytes: Schema.optionalKey(Count),
   /** The generation after whose end the volume was last replaced by a snapshot's. Absent: never. */
   restoredAfter: Schema.optionalKey(Count),
+  /** Which machines can go on with the memory that lies beside that volume (`machineKey`). Absent or null: the snapshot had none. */
+  restoredMachine: Schema.optionalKey(Schema.NullOr(Schema.String)),
   networkEnabled: Schema.Boolean,
+  /** Of the image whose files are its root. Absent: its root is the host's own. */
+  imageDigest: Schema.optionalKey(Schema.String),
   /**
    * `starting`: QEMU may run, and the guest has not answered yet. `running`: the guest has answered. `suspended`: its memory is saved. `waking`: that
    * memory is loaded and the machine may have continued. `stopped`: only the volume is left.
@@ -101,3 +105,8 @@ export class SandboxFolder {
 /** Every Sandbox that has a folder below `root`. */
 export const sandboxFolders = async (root: string): Promise<ReadonlyArray<SandboxFolder>> =>
   sandboxIdsIn(root).map((sandboxId) => new SandboxFolder(root, sandboxId))
+
+export const recordsIn = async (folders: ReadonlyArray<SandboxFolder>): Promise<ReadonlyArray<MachineRecord>> => {
+  const records = await Promise.all(folders.map((folder) => folder.read()))
+  return records.flatMap((record) => (record === null ? [] : [record]))
+}

@@ -17,6 +17,7 @@ import type { HostRoom } from "./HostRoom.ts"
 import { giveIdentity, giveOwnIdentity, IDENTITY_TIMEOUT_MS } from "./identity.ts"
 import type { LiveMachines } from "./LiveMachines.ts"
 import { agentAnswers, loadState, type Machine } from "./Machine.ts"
+import type { MachineImages } from "./MachineImages.ts"
 import type { MachineShape, Start } from "./machineArguments.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import { runMachine } from "./runMachine.ts"
@@ -37,13 +38,19 @@ export interface StartsOptions {
   readonly templates: Templates
   readonly spares: SpareMachines
   readonly live: LiveMachines
+  readonly images: MachineImages
   /** Bounds concurrent starts. */
   readonly permits: Semaphore.Semaphore
 }
 
+/** What is to be started, with the image that is here for it. */
+export interface MachineSpec extends SandboxSpec {
+  readonly imageDigest?: string
+}
+
 /** A machine that is to go on with the memory of a snapshot. */
 export interface Fork {
-  readonly spec: SandboxSpec
+  readonly spec: MachineSpec
   readonly origin: StoredSnapshot
   readonly memory: StoredMemory
 }
@@ -60,20 +67,26 @@ export class Starts {
     wanted: Omit<MachineShape, "accelerator">,
     accelerator = this.options.host.choice.accelerator
   ): MachineShape {
-    const { memoryBytes, volumeBytes, network } = wanted
+    const { memoryBytes, volumeBytes, network, imageDigest } = wanted
     const vcpus = Math.ceil(wanted.vcpus)
     const { networkObstacle } = this.options.host
-    return { accelerator, vcpus, memoryBytes, volumeBytes, network: network && networkObstacle === null }
+    return {
+      ...{ accelerator, vcpus, memoryBytes, volumeBytes, network: network && networkObstacle === null },
+      ...imageOf(imageDigest)
+    }
   }
 
-  /** Boots a machine for the first time or again: as a clone of the template where there is one. `origin`: its volume becomes a copy of that. */
+  /**
+   * Boots a machine for the first time or again: as a clone of the template where there is one. There is none for a machine with an image. `origin`: its volume becomes a copy
+   * of that.
+   */
   boot(
     folder: SandboxFolder,
-    spec: SandboxSpec,
+    spec: MachineSpec,
     origin: StoredSnapshot | null,
     turn?: () => void
   ): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> {
-    const { host, room, templates, spares, permits } = this.options
+    const { host, room, templates, spares, images, permits } = this.options
     const { accelerator } = host.choice
     const shape = this.shapeFor({ ...spec, network: spec.networkEnabled })
     return Effect.gen({ self: this }, function* () {
@@ -84,18 +97,21 @@ export class Starts {
       let record = yield* spares.givingWay(
         room.admit({
           ...{ sandboxId, generation, vcpus, memoryBytes, volumeBytes, networkEnabled, accelerator, ...shared },
+          ...imageOf(spec.imageDigest),
           ...{ isFork: false, state: "starting", uuid: randomUUID(), process: null, network: null }
         })
       )
-      const template = host.qemu.clones
-        ? yield* templates
-            .forBoot(shape)
-            .pipe(
-              Effect.catchTag("RuntimeUnavailable", ({ message }) =>
-                Effect.as(Effect.logWarning(`There is no template, so Sandboxes boot in full: ${message}`), null)
+      yield* images.link(folder, spec.imageDigest)
+      const template =
+        host.qemu.clones && spec.imageDigest === undefined
+          ? yield* templates
+              .forBoot(shape)
+              .pipe(
+                Effect.catchTag("RuntimeUnavailable", ({ message }) =>
+                  Effect.as(Effect.logWarning(`There is no template, so Sandboxes boot in full: ${message}`), null)
+                )
               )
-            )
-        : null
+          : null
       if (origin !== null) {
         const path = folder.file("volume")
         const { uid } = record
@@ -135,16 +151,18 @@ export class Starts {
     folder: SandboxFolder,
     { spec, origin, memory }: Fork
   ): Effect.Effect<MachineRecord, RuntimeRefused | RuntimeUnavailable> {
-    const { host, room, spares, permits } = this.options
+    const { host, room, spares, images, permits } = this.options
     const { sandboxId, generation, vcpus, memoryBytes, volumeBytes, networkEnabled } = spec
     const { accelerator } = host.choice
     return Effect.gen(function* () {
       const admitted = yield* spares.givingWay(
         room.admit({
           ...{ sandboxId, generation, vcpus, memoryBytes, volumeBytes, networkEnabled, accelerator, isFork: true },
+          ...imageOf(spec.imageDigest),
           ...{ sharedBytes: origin.imageBytes, state: "starting", uuid: randomUUID(), process: null, network: null }
         })
       )
+      yield* images.link(folder, spec.imageDigest)
       const isShared = yield* attempt("copying a snapshot", () =>
         layDownFork(folder, origin.image, memory, admitted.uid)
       )
@@ -160,6 +178,27 @@ export class Starts {
       permits.withPermits(1),
       Effect.tapError(() => notStarting(folder, generation))
     )
+  }
+
+  /** Makes a machine that sleeps with the memory that a rollback has laid beside its volume. */
+  lieDown(
+    folder: SandboxFolder,
+    { sandboxId, generation, vcpus, memoryBytes, volumeBytes, networkEnabled, imageDigest }: MachineSpec,
+    { sharedBytes = 0 }: MachineRecord
+  ): Effect.Effect<MachineRecord, RuntimeRefused | RuntimeUnavailable> {
+    const { host, room, spares, images } = this.options
+    const { accelerator } = host.choice
+    return Effect.gen(function* () {
+      yield* attempt("looking for memory", () => access(folder.file("forked")))
+      yield* images.link(folder, imageDigest)
+      return yield* spares.givingWay(
+        room.admit({
+          ...{ sandboxId, generation, vcpus, memoryBytes, volumeBytes, networkEnabled, accelerator, isFork: true },
+          ...imageOf(imageDigest),
+          ...{ sharedBytes, state: "suspended", uuid: randomUUID(), process: null, network: null }
+        })
+      )
+    })
   }
 
   /** Wakes a sleeping machine with its saved memory. */
@@ -252,6 +291,8 @@ export class Starts {
     )
   }
 }
+
+const imageOf = (imageDigest: string | undefined) => (imageDigest === undefined ? {} : { imageDigest })
 
 /** Nothing runs, so the record must not count as starting. */
 const notStarting = (folder: SandboxFolder, generation: number): Effect.Effect<void> =>

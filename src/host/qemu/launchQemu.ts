@@ -2,7 +2,7 @@
  * Starts QEMU in its own process group, with nothing that it does not need: a separate unprivileged user when the service is root, no capabilities,
  * an empty network namespace, no inherited descriptors, a minimal environment. A Sandbox's QEMU outlives this service.
  */
-import { closeSync, readdirSync, statSync } from "node:fs"
+import { closeSync, openSync, readdirSync, statSync } from "node:fs"
 import { Effect } from "effect"
 import { attempt } from "../linux/attempt.ts"
 import { HOST_ENVIRONMENT, mustRun } from "../linux/hostCommand.ts"
@@ -25,6 +25,8 @@ export interface Launch {
   readonly fileMaxBytes: number
   /** What `limitFileSize` can raise that to. */
   readonly fileMostBytes: number
+  /** It reads the image in its folder. */
+  readonly hasImage: boolean
   /** Keeps the write end of a pipe open for as long as QEMU lives. */
   readonly life: boolean
   /** False: the kernel kills it with this process, for any end of this process. It may also end with the spawner, whose child it is. */
@@ -128,8 +130,13 @@ const SOCKETS = ["qmpSocket", "agentSocket", "bootSocket"] as const
 export const launch = async (options: Launch): Promise<Launched> => {
   const pipe = options.life ? await makeLifePipe(`${options.folder}/${machineFiles.life}`) : null
   const sockets: Array<ListeningSocket> = []
+  let image: number | null = null
   try {
     const inherits: Record<number, number> = pipe === null ? {} : { [Descriptor.life]: pipe.writeFd }
+    if (options.hasImage) {
+      image = openSync(`${options.folder}/${machineFiles.image}`, "r")
+      inherits[Descriptor.image] = image
+    }
     for (const name of SOCKETS) {
       const socket = await listeningSocket(`${options.folder}/${machineFiles[name]}`)
       sockets.push(socket)
@@ -153,6 +160,7 @@ export const launch = async (options: Launch): Promise<Launched> => {
     throw error
   } finally {
     for (const socket of sockets) socket.release()
+    if (image !== null) closeSync(image)
     if (pipe !== null) closeSync(pipe.writeFd)
   }
 }

@@ -13,12 +13,16 @@ export interface MachineShape {
   /** The volume is a fixed device of the machine: the guest knows its size from the template. */
   readonly volumeBytes: number
   readonly network: boolean
+  /** Of the image whose files are the Sandbox's root: a further disk. Absent: its root is the root disk. */
+  readonly imageDigest?: string
 }
 
 /** File names in a machine's own folder, which is QEMU's working directory. */
 export const machineFiles = {
   overlay: "root.qcow2",
   volume: "volume.raw",
+  /** The image whose files are the Sandbox's root (`MachineImages.ts`). */
+  image: "image.sqfs",
   suspended: "suspended.state",
   /** The same without memory, while the machine wakes (`savedMemory.ts`). */
   devices: "devices.state",
@@ -34,10 +38,10 @@ export const machineFiles = {
 } as const
 
 /**
- * Descriptors passed to QEMU: the sockets on which it listens, and the write end of its life pipe. QEMU creates no named socket: root connects to
+ * Descriptors passed to QEMU: the sockets on which it listens, the write end of its life pipe, and its image. QEMU creates no named socket: root connects to
  * those names, and a QEMU that a guest took over could replace them.
  */
-export const Descriptor = { life: 3, qmpSocket: 4, agentSocket: 5, bootSocket: 6 } as const
+export const Descriptor = { life: 3, qmpSocket: 4, agentSocket: 5, bootSocket: 6, image: 7 } as const
 
 /** A qcow2 file's extra size beside its clusters: tables of less than a thousandth, and the rest of discards. */
 const OVERLAY_MARGIN = 1.01
@@ -87,14 +91,16 @@ const EMULATED = [
   "atoll.emulated"
 ].join(" ")
 
-const kernelCommandLine = (accelerator: Accelerator, tscKhz: number | null): string =>
+const kernelCommandLine = ({ accelerator, imageDigest }: MachineShape, tscKhz: number | null): string =>
   [
     "console=ttyS0 quiet loglevel=3 panic=-1 oops=panic",
     // Each command gets a cgroup, and each move into one waits for an RCU grace period.
     "cgroup_no_v1=all rcupdate.rcu_expedited=1 random.trust_cpu=on",
     accelerator === "tcg" ? EMULATED : "",
     // The guest refines the frequency only to within one percent of this value. @source linux/arch/x86/kernel/tsc.c tsc_refine_calibration_work
-    accelerator === "tcg" && tscKhz !== null ? `tsc_early_khz=${tscKhz}` : ""
+    accelerator === "tcg" && tscKhz !== null ? `tsc_early_khz=${tscKhz}` : "",
+    // Read by guest/sysinit.sh and guest/agent.sh.
+    imageDigest === undefined ? "" : "atoll.image"
   ].join(" ")
 
 const memoryObject = (start: Start, bytes: number): string => {
@@ -124,6 +130,18 @@ const CONSOLE_BYTES = 64 * 1024
 const GIVEN_BACK = "discard=unmap,detect-zeroes=unmap"
 /** A write that the host cannot complete pauses the whole machine instead of being lost. */
 const ON_ERROR = "werror=stop,rerror=report"
+
+const IMAGE_SET = 1
+
+/** The third disk. Its file is open already, because QEMU's user may not read it by name. Nothing changes it, so no lock is needed. */
+const imageDisk = [
+  ...["-add-fd", `fd=${Descriptor.image},set=${IMAGE_SET}`],
+  ...[
+    "-blockdev",
+    `raw,node-name=image,read-only=on,file.driver=file,file.filename=/dev/fdset/${IMAGE_SET},file.locking=off`
+  ],
+  ...["-device", "virtio-blk-pci,drive=image"]
+]
 
 export const machineArguments = (
   shape: MachineShape,
@@ -166,6 +184,7 @@ export const machineArguments = (
       `raw,node-name=volume,${GIVEN_BACK},file.driver=file,file.filename=${machineFiles.volume},file.discard=unmap`
     ],
     ...["-device", `virtio-blk-pci,drive=volume,${ON_ERROR}`],
+    ...(shape.imageDigest === undefined ? [] : imageDisk),
     ...(shape.network
       ? [
           ...["-netdev", "user,id=net,net=10.0.3.0/24,host=10.0.3.2,dns=10.0.3.3,ipv6=off"],
@@ -174,14 +193,7 @@ export const machineArguments = (
       : []),
     ...[...listening("control", Descriptor.qmpSocket), "-mon", "chardev=control,mode=control"],
     ...(start.type === "boot"
-      ? [
-          "-kernel",
-          start.kernel,
-          "-initrd",
-          start.initramfs,
-          "-append",
-          kernelCommandLine(shape.accelerator, start.tscKhz)
-        ]
+      ? ["-kernel", start.kernel, "-initrd", start.initramfs, "-append", kernelCommandLine(shape, start.tscKhz)]
       : ["-incoming", "defer", "-S"])
   ]
 }

@@ -34,6 +34,7 @@ export const runMachine = <A>(
         fileMaxBytes: fileMaxBytes(shape, host.image.rootBytes),
         // Its volume may grow while it runs.
         fileMostBytes: Math.max(fileMaxBytes(shape, host.image.rootBytes), host.volumeBytesMax),
+        hasImage: shape.imageDigest !== undefined,
         life: shape.network,
         outlives: true
       })

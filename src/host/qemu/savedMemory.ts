@@ -12,6 +12,8 @@
  */
 import { constants } from "node:fs"
 import { type FileHandle, open, rm } from "node:fs/promises"
+import { publicText } from "../../../schemas/PublicText.ts"
+import { RuntimeRefused } from "../../runtime/Runtime.ts"
 import { machineFiles } from "./machineArguments.ts"
 import type { SandboxFolder } from "./SandboxFolder.ts"
 
@@ -132,3 +134,8 @@ export const wakeFrom = (mappedAt: number | null, from: SavedFile = "suspended")
     ? { stateFile: file, start: { type: "wake" as const, mapped: null } }
     : { stateFile: machineFiles.devices, start: { type: "wake" as const, mapped: { file, offset: mappedAt } } }
 }
+
+export const memoryLost = new RuntimeRefused({
+  code: "MEMORY_LOST",
+  message: publicText`The Sandbox's machine ended while it woke, and its memory is lost. Its volume is kept: start it again.`
+})

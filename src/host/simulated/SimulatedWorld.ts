@@ -32,6 +32,8 @@ export type SimulatedCall =
   | "removeSnapshot"
   | "pullImage"
   | "removeImage"
+  | "receiveImage"
+  | "acceptImage"
   | "receive"
   | "accept"
   | "guest"
@@ -162,8 +164,12 @@ export class SimulatedWorld {
   readonly volumes = new Set<string>()
   /** Of which snapshot each volume is a copy; volumes that started empty are not here. */
   readonly origins = new Map<string, string>()
+  /** Whether it gives images to Sandboxes. */
+  runsImages = true
   /** Digests of the images that the host has. */
   readonly images = new Set<string>()
+  /** Received archives, by the ids of their images: the digest, and when they came. */
+  readonly uploads = new Map<string, { readonly digest: string; readonly at: number }>()
   /** Of which snapshot each volume became a copy last, after which generation; volumes that never did are not here. */
   readonly restored = new Map<string, { readonly snapshotId: string; readonly generation: number }>()
   /** Snapshots with the Sandbox whose volume they hold. */
@@ -180,6 +186,8 @@ export class SimulatedWorld {
   networkRefused: string | null = null
   /** Whether its snapshots have memory. */
   keepsMemory = false
+  /** How much of the host's disk each snapshot and each image occupies. */
+  storedBytes = 4 * 1024 * 1024
 
   private constructor(
     downs: PubSub.PubSub<RuntimeDown>,

@@ -3,7 +3,7 @@
  * `large`, `foreign`, `broken`, `crowded` and `forbidden` are refused, `flaky` fails, `stalled` never ends; every other works.
  */
 import { createHash } from "node:crypto"
-import { Effect, Redacted } from "effect"
+import { Clock, Effect, Redacted } from "effect"
 import { publicText } from "../../../schemas/PublicText.ts"
 import { type ImageSource, type Images, RuntimeRefused, RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { onlyUnavailable } from "./onlyUnavailable.ts"
@@ -11,7 +11,9 @@ import type { SimulatedWorld } from "./SimulatedWorld.ts"
 
 /** The size of every simulated image. */
 const sizeBytes = 8 * 1024 * 1024
-const storedBytes = 4 * 1024 * 1024
+
+/** The service inserts the image meanwhile. */
+const recentMs = 600_000
 
 const refusals: Readonly<Record<string, RuntimeRefused["code"]>> = {
   missing: "IMAGE_NOT_FOUND",
@@ -49,10 +51,38 @@ export const simulatedImages = (world: SimulatedWorld): Images => ({
     return {
       digest,
       sizeBytes,
-      storedBytes,
+      storedBytes: world.storedBytes,
       config: { env: { PATH: "/usr/bin:/bin", IMAGE_REFERENCE: source.reference }, workingDir: "/app" }
     }
   }),
+  /** Reads it whole: its digest stands for that of its manifest. */
+  receive: Effect.fnUntraced(function* (imageId, pieces) {
+    yield* world.intercept("receiveImage", imageId)
+    const hash = createHash("sha256")
+    yield* Effect.tryPromise({
+      try: async () => {
+        for await (const piece of pieces) hash.update(piece)
+      },
+      catch: (cause) => new RuntimeUnavailable({ message: String(cause) })
+    })
+    world.uploads.set(imageId, { digest: `sha256:${hash.digest("hex")}`, at: yield* Clock.currentTimeMillis })
+  }),
+  accept: Effect.fnUntraced(function* (imageId) {
+    yield* world.intercept("acceptImage", imageId)
+    const digest = world.uploads.get(imageId)?.digest
+    if (digest === undefined) return yield* refused("IMAGE_NOT_FOUND")
+    world.images.add(digest)
+    return {
+      digest,
+      sizeBytes,
+      storedBytes: world.storedBytes,
+      config: { env: { PATH: "/usr/bin:/bin" }, workingDir: null }
+    }
+  }),
+  discard: (imageId) => Effect.sync(() => void world.uploads.delete(imageId)),
+  uploads: Effect.map(Clock.currentTimeMillis, (now) =>
+    [...world.uploads].filter(([, { at }]) => now - at > recentMs).map(([imageId]) => imageId)
+  ),
   remove: (digest) =>
     world
       .intercept("removeImage", digest)
@@ -60,5 +90,6 @@ export const simulatedImages = (world: SimulatedWorld): Images => ({
   inventory: Effect.suspend(() => world.intercept("inventory", "")).pipe(
     Effect.mapError(onlyUnavailable),
     Effect.map(() => [...world.images])
-  )
+  ),
+  isAble: Effect.sync(() => world.runsImages)
 })

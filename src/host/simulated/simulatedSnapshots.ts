@@ -34,7 +34,7 @@ export const simulatedSnapshots = (world: SimulatedWorld): Snapshots => ({
       world.snapshots.set(snapshotId, sandboxId)
     }
     const pausedMs = world.machines.has(sandboxId) ? fractionMs : 0
-    return { hostId: null, sizeBytes: volumeBytes, storedBytes: volumeBytes, pausedMs }
+    return { hostId: null, sizeBytes: volumeBytes, storedBytes: world.storedBytes, pausedMs }
   }),
   restore: Effect.fnUntraced(function* (snapshotId, sandboxId, generation) {
     yield* world.intercept("restore", sandboxId)
@@ -69,7 +69,7 @@ export const simulatedSnapshots = (world: SimulatedWorld): Snapshots => ({
     yield* world.intercept("accept", snapshotId)
     if (!world.imported.has(snapshotId)) return yield* snapshotMissing()
     world.snapshots.set(snapshotId, "")
-    return { hostId: null, sizeBytes: volumeBytes, storedBytes: volumeBytes, pausedMs: 0 }
+    return { hostId: null, sizeBytes: volumeBytes, storedBytes: world.storedBytes, pausedMs: 0 }
   }),
   remove: (snapshotId) =>
     world.intercept("removeSnapshot", snapshotId).pipe(

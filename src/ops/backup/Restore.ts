@@ -214,7 +214,16 @@ const nothingRuns = Layer.succeed(
       remove: () => Effect.never,
       inventory: notStarted
     },
-    images: { pull: () => Effect.never, remove: () => Effect.never, inventory: notStarted },
+    images: {
+      pull: () => Effect.never,
+      receive: () => notStarted,
+      accept: () => Effect.never,
+      discard: () => Effect.never,
+      uploads: notStarted,
+      remove: () => Effect.never,
+      inventory: notStarted,
+      isAble: Effect.never
+    },
     inventory: notStarted,
     guest: () => Effect.fail(new GuestUnavailable({ message: "Nothing was started yet." })),
     connect: () => Effect.fail(new GuestUnavailable({ message: "Nothing was started yet." })),

@@ -12,6 +12,7 @@ import { imageObstacle } from "../../host/namespace/imageObstacle.ts"
 import { networkObstacle, probe as probeNamespaces } from "../../host/namespace/probe.ts"
 import { emulationReason } from "../../host/qemu/Accelerator.ts"
 import { findBaseImage } from "../../host/qemu/image/BaseImage.ts"
+import { diskImageObstacle } from "../../host/qemu/MachineImages.ts"
 import { findQemu } from "../../host/qemu/QemuBuild.ts"
 import { type Finding, fine, limited, missing } from "./Finding.ts"
 import { poolFinding, sharesInPool } from "./poolFinding.ts"
@@ -61,11 +62,12 @@ const volumeFinding = async (isRoot: boolean): Promise<Finding> => {
       )
 }
 
-const imageFinding = async (isRoot: boolean): Promise<Finding> => {
+const imageFinding = async (isRoot: boolean, hasMachines: boolean): Promise<Finding> => {
   const obstacle = await imageObstacle(isRoot && (await isUsable("/dev/loop-control")))
-  return obstacle === null
-    ? fine("images", "Namespace Sandboxes can start from images of registries.")
-    : limited("images", obstacle.found, obstacle.mend)
+  if (obstacle === null) return fine("images", "Sandboxes can start from images of registries.")
+  const byMachines = hasMachines && diskImageObstacle() === null
+  const found = byMachines ? `Only virtual machines can start from images. ${obstacle.found}` : obstacle.found
+  return limited("images", found, obstacle.mend)
 }
 
 /** @param reflinks Null: it cannot be known. */
@@ -165,7 +167,7 @@ export const sandboxFindings = Effect.fnUntraced(function* (settings: SettingsSh
       const shares = async () => (await sharesInPool(settings)) || (await hasReflinks(nearestFolder(dataDir)))
       return snapshotFinding(isRoot, dataDir, isRoot ? await shares() : null)
     }),
-    yield* Effect.promise(() => imageFinding(isRoot)),
+    yield* Effect.promise(() => imageFinding(isRoot, machines === null)),
     networkFinding(),
     viewFinding()
   ]

@@ -1,5 +1,6 @@
 /** The settings of images of Sandboxes. */
 import { registries } from "./addresses.ts"
+import { namedImages } from "./namedImages.ts"
 import { integer } from "./Setting.ts"
 
 export const imageSettings = {
@@ -11,5 +12,9 @@ export const imageSettings = {
   imageRegistries: registries(
     "ATOLL_IMAGE_REGISTRIES",
     "Registries of images that may have private addresses or no TLS, separated by commas. All others must have public addresses and HTTPS."
+  ),
+  operatorImages: namedImages(
+    "ATOLL_IMAGES",
+    "Images that all accounts may use, at no cost. They are pulled at the start, without a password. A tag is looked up once: another tag or digest here makes another image. One that is no longer here takes no new Sandboxes, and stays until no Sandbox and no snapshot has it. The same for all services of a fleet."
   )
 }

@@ -43,6 +43,10 @@ export const HostDescription = Schema.Struct({
   restoresSnapshots: Schema.optionalKey(Schema.Boolean),
   /** Snapshots can have memory there. Absent: it is of a version that does not know them. */
   keepsMemory: Schema.optionalKey(Schema.Boolean),
+  /** The content of snapshots can leave it and come to it. Absent: it is of a version that cannot. */
+  movesSnapshots: Schema.optionalKey(Schema.Boolean),
+  /** It can pull images and give them to Sandboxes as their roots. Absent: it is of a version that does not know the calls for images. */
+  runsImages: Schema.optionalKey(Schema.Boolean),
   networkFiltered: Schema.Boolean,
   networkRefused: NetworkRefused
 })

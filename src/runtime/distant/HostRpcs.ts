@@ -9,6 +9,7 @@ import { Rpc, type RpcClient, type RpcClientError, RpcGroup } from "effect/rpc"
 import { RuntimeRefused, RuntimeUnavailable, RuntimeUnsupported } from "../Runtime.ts"
 import { HostDescription } from "./HostDescription.ts"
 import { FAULT_MAX_CHARS, Generation, Id, Prose } from "./hostTold.ts"
+import { Owner, VolumeBytes } from "./snapshotWire.ts"
 
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 /** With tenths. */
@@ -24,8 +25,27 @@ const Milliseconds = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum:
 
 /** More Sandboxes than a host can run. */
 const INVENTORY_MAX = 65_536
+/** More images than the disk of a host holds. */
+const IMAGES_MAX = 65_536
 /** More snapshots than the disk of a host holds. */
 const SNAPSHOTS_MAX = 262_144
+
+/** Of an image's manifest. */
+const Digest = Schema.String.check(Schema.isPattern(/^sha256:[0-9a-f]{64}$/))
+/** Longer than any variable's name, and than any folder's path. */
+const NAME_MAX_CHARS = 32 * 1024
+const Text = Schema.String.check(Schema.isMaxLength(NAME_MAX_CHARS))
+
+/** The registry's address and tag, with the account's name and password there: only over the fleet's own connections, and in no log. */
+const source = {
+  reference: Schema.String,
+  credentials: Schema.NullOr(
+    Schema.Struct({
+      username: Schema.String,
+      password: Schema.RedactedFromValue(Schema.String)
+    })
+  )
+}
 
 const host = { hostId: Id }
 const sandbox = { ...host, sandboxId: Id }
@@ -71,7 +91,8 @@ export const HostRpcs = RpcGroup.make(
       memoryBytes: Count,
       volumeBytes: Count,
       networkEnabled: Schema.Boolean,
-      snapshotId: Schema.optionalKey(Id)
+      snapshotId: Schema.optionalKey(Id),
+      image: Schema.optionalKey(Schema.Struct({ ...source, digest: Digest }))
     },
     success: Schema.Literal("turn"),
     error: Schema.Union([RuntimeRefused, RuntimeUnavailable]),
@@ -105,11 +126,40 @@ export const HostRpcs = RpcGroup.make(
     payload: { ...runtime, snapshotId: Id },
     error: Schema.Union([RuntimeRefused, RuntimeUnavailable, RuntimeUnsupported])
   }),
+  /** Of a snapshot that is there; its content has a connection of the protocol `atoll-snapshot/1`. */
+  Rpc.make("SnapshotImage", {
+    payload: { ...host, snapshotId: Id },
+    success: Schema.Struct({ sizeBytes: VolumeBytes, owner: Owner }),
+    error: Schema.Union([RuntimeRefused, RuntimeUnavailable, RuntimeUnsupported])
+  }),
+  Rpc.make("AcceptSnapshot", {
+    payload: { ...host, snapshotId: Id },
+    success: Schema.Struct({ sizeBytes: Bytes, storedBytes: Bytes, pausedMs: Milliseconds }),
+    error: Schema.Union([RuntimeRefused, RuntimeUnavailable, RuntimeUnsupported])
+  }),
   Rpc.make("RemoveSnapshot", { payload: { ...host, snapshotId: Id }, error: RuntimeUnavailable }),
   /** The ids of all that it has, whole or unfinished. */
   Rpc.make("Snapshots", {
     payload: host,
     success: Schema.Array(Id).check(Schema.isMaxLength(SNAPSHOTS_MAX)),
+    error: RuntimeUnavailable
+  }),
+  /** Ends once the host has the whole image. An interruption ends the pull. */
+  Rpc.make("PullImage", {
+    payload: { ...host, ...source, digest: Schema.NullOr(Digest) },
+    success: Schema.Struct({
+      digest: Digest,
+      sizeBytes: Bytes,
+      storedBytes: Bytes,
+      config: Schema.Struct({ env: Schema.Record(Text, Text), workingDir: Schema.NullOr(Text) })
+    }),
+    error: Schema.Union([RuntimeRefused, RuntimeUnavailable])
+  }),
+  Rpc.make("RemoveImage", { payload: { ...host, digest: Digest }, error: RuntimeUnavailable }),
+  /** The digests of all that it has, whole or unfinished. */
+  Rpc.make("Images", {
+    payload: host,
+    success: Schema.Array(Digest).check(Schema.isMaxLength(IMAGES_MAX)),
     error: RuntimeUnavailable
   }),
   Rpc.make("Sample", {

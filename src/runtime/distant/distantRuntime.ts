@@ -6,19 +6,19 @@
  */
 
 import { Effect, type Scope, Stream } from "effect"
-import { publicText } from "../../../schemas/PublicText.ts"
 import { connectPeerRpcs } from "../../peer/PeerRpc.ts"
 import { type PeerPlace, PeerSockets } from "../../peer/PeerSockets.ts"
 import { GuestUnavailable } from "../Guest.ts"
-import { noImages } from "../noImages.ts"
 import { Runtime, RuntimeUnavailable } from "../Runtime.ts"
 import { type AgentConnections, agentConnections } from "./AgentConnections.ts"
 import { DescribedHost } from "./DescribedHost.ts"
 import { DistantGuests } from "./DistantGuests.ts"
+import { distantImages, refusesImages } from "./distantImages.ts"
 import { distantSnapshots, olderHost } from "./distantSnapshots.ts"
 import { type HostClient, HostRpcs } from "./HostRpcs.ts"
 import { asked } from "./hostFaults.ts"
 import { hostFeed } from "./hostFeed.ts"
+import { snapshotContents } from "./SnapshotContents.ts"
 
 interface Host {
   readonly hostId: string
@@ -36,6 +36,8 @@ const changes = ({ hostId, calls, connections, guests, scope, described }: Host)
       Effect.suspend(() => {
         // It would start it with an empty volume.
         if (spec.snapshotId !== undefined && !described.said.takesSnapshots) return Effect.fail(olderHost())
+        const refusal = spec.image === undefined ? null : refusesImages(described)
+        if (refusal !== null) return Effect.fail(refusal)
         connections.prepare()
         const { sandboxId, generation } = spec
         return asked(Stream.runForEach(calls.Provision({ hostId, ...spec }), () => Effect.sync(() => turn?.()))).pipe(
@@ -102,12 +104,14 @@ export const distantRuntime = Effect.fnUntraced(function* (hostId: string, to: P
   const guests = new DistantGuests(connections)
   yield* Effect.addFinalizer(() => Effect.sync(() => guests.endAll()))
 
+  const contents = yield* snapshotContents(hostId, to)
   const described = yield* DescribedHost.make(hostId)
   const calls = yield* connectPeerRpcs(HostRpcs, to, "atoll-host/1", {
     connected: described.describeAgain,
     // Calls that wait for an agent there would wait for ever.
     silent: Effect.sync(() => {
       connections.discard()
+      contents.discard()
       guests.endAll()
     })
   })
@@ -128,8 +132,8 @@ export const distantRuntime = Effect.fnUntraced(function* (hostId: string, to: P
     capabilities: capabilitiesOf(described),
     ...changes(host),
     ...guestsOf(host),
-    snapshots: distantSnapshots(host),
-    images: noImages(publicText`Hosts of a fleet run no images yet.`),
+    snapshots: distantSnapshots({ hostId, calls, described, contents }),
+    images: distantImages(host),
     inventory: asked(calls.Inventory({ hostId })),
     sample: (sandboxId, generation) => asked(calls.Sample({ hostId, sandboxId, generation })),
     downs: hostFeed(source, "downs", (by) => by.Downs({ hostId }, { streamBufferSize: 1024 })),

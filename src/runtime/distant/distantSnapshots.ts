@@ -5,6 +5,7 @@ import { RuntimeUnavailable, RuntimeUnsupported, type Snapshots } from "../Runti
 import type { DescribedHost } from "./DescribedHost.ts"
 import type { HostClient } from "./HostRpcs.ts"
 import { asked } from "./hostFaults.ts"
+import type { SnapshotContents } from "./SnapshotContents.ts"
 
 const ofOlderVersion = publicText`The host of the Sandbox runs an older version of Atoll, which has no snapshots. Its operator can update it.`
 
@@ -13,24 +14,28 @@ const restoresNothing = publicText`The host of the Sandbox runs an older version
 /** The host may have snapshots of a time when it ran this version. */
 export const olderHost = (): RuntimeUnavailable => RuntimeUnavailable.known(ofOlderVersion)
 
-/** Of a fleet. */
-export const notBetweenHosts = Effect.fail(
-  new RuntimeUnsupported({ message: "Snapshots of a fleet of hosts cannot be exported or imported yet." })
-)
+const carriesNothing = publicText`The host of the snapshot runs an older version of Atoll, which exports and imports none. Its operator can update it.`
 
 export const distantSnapshots = ({
   hostId,
   calls,
-  described
+  described,
+  contents
 }: {
   readonly hostId: string
   readonly calls: HostClient
   readonly described: DescribedHost
+  readonly contents: SnapshotContents
 }): Snapshots => {
   /** An older host would break off on a call that it does not know. */
   const ofThisVersion = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, E | RuntimeUnavailable> =>
     Effect.suspend(
       (): Effect.Effect<A, E | RuntimeUnavailable> => (described.said.takesSnapshots ? call : Effect.fail(olderHost()))
+    )
+  const carrying = <A, E>(call: Effect.Effect<A, E>): Effect.Effect<A, E | RuntimeUnsupported> =>
+    Effect.suspend(
+      (): Effect.Effect<A, E | RuntimeUnsupported> =>
+        described.said.movesSnapshots ? call : Effect.fail(new RuntimeUnsupported({ message: carriesNothing }))
     )
   return {
     capture: (snapshotId, sandboxId, memory = false) =>
@@ -49,9 +54,18 @@ export const distantSnapshots = ({
           ? asked(calls.RestoreSnapshot({ hostId, sandboxId, generation, snapshotId }))
           : Effect.fail(new RuntimeUnsupported({ message: restoresNothing }))
       ),
-    read: () => notBetweenHosts,
-    receive: () => notBetweenHosts,
-    accept: () => notBetweenHosts,
+    read: (snapshotId) =>
+      carrying(
+        Effect.map(asked(calls.SnapshotImage({ hostId, snapshotId })), ({ sizeBytes, owner }) => ({
+          ...{ sizeBytes, owner },
+          pieces: contents.pieces(snapshotId, sizeBytes)
+        }))
+      ),
+    receive: (snapshotId, image) => carrying(Effect.as(contents.send(snapshotId, image), { hostId })),
+    accept: (snapshotId) =>
+      carrying(
+        Effect.map(asked(calls.AcceptSnapshot({ hostId, snapshotId })), (accepted) => ({ hostId, ...accepted }))
+      ),
     remove: (snapshotId) => ofThisVersion(asked(calls.RemoveSnapshot({ hostId, snapshotId }))),
     inventory: ofThisVersion(asked(calls.Snapshots({ hostId })))
   }

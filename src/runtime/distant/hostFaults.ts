@@ -9,7 +9,8 @@ type HostError = RuntimeRefused | RuntimeUnavailable | RuntimeUnsupported
 
 const cut = <T extends string>(text: T): T => shownProse(text, FAULT_MAX_CHARS) as T
 
-const held = <E>(error: E): E =>
+/** With messages of bounded length. */
+export const held = <E>(error: E): E =>
   (error instanceof RuntimeRefused
     ? new RuntimeRefused({ code: error.code, message: cut(error.message) })
     : error instanceof RuntimeUnavailable

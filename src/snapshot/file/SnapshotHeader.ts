@@ -5,8 +5,7 @@
  *     u32le      the length of the header
  *     header     JSON, `SnapshotHeader`
  *     the rest is compressed with zstd:
- *     piece      u64le offset, u32le length, that many bytes of the image; in ascending order; all other ranges are zeros
- *     end        u64le the size of the image, u32le 0, the SHA-256 of all before it, uncompressed
+ *     content    the pieces of the image and their end (`imageFrames.ts`); the SHA-256 is of all before it, uncompressed
  *
  * The same snapshot gives the same bytes again, as long as its name and the version of zstd stay: `offset` of a download relies on it.
  */
@@ -16,11 +15,6 @@ import { SandboxMetadata, SandboxName } from "../../../schemas/Sandbox.ts"
 export const magic = Buffer.from("atoll snapshot 1\n")
 /** Metadata of the largest size takes a fraction of it. */
 export const headerMaxBytes = 256 * 1024
-export const pieceMaxBytes = 1024 ** 2
-export const pieceHeadBytes = 12
-export const digestBytes = 32
-/** Each piece but the last begins and ends at such a multiple, so that tiny ones cannot multiply the work. */
-export const alignBytes = 4096
 
 const count = (maximum: number) => Schema.Int.check(Schema.isBetween({ minimum: 1, maximum }))
 

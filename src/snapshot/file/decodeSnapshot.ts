@@ -3,17 +3,10 @@ import { createHash } from "node:crypto"
 import { pipeline, Readable } from "node:stream"
 import { constants, createZstdDecompress } from "node:zlib"
 import { Schema } from "effect"
+import { ByteQueue } from "../../runtime/ByteQueue.ts"
+import { digestBytes, faultOfPiece, pieceHeadBytes } from "../../runtime/imageFrames.ts"
 import type { ImagePiece } from "../../runtime/Runtime.ts"
-import { ByteQueue } from "./ByteQueue.ts"
-import {
-  alignBytes,
-  digestBytes,
-  headerMaxBytes,
-  magic,
-  pieceHeadBytes,
-  pieceMaxBytes,
-  SnapshotHeader
-} from "./SnapshotHeader.ts"
+import { headerMaxBytes, magic, SnapshotHeader } from "./SnapshotHeader.ts"
 
 /** The file is not whole, or no snapshot's. The message is a part of a sentence for the client. */
 export class SnapshotFileFault extends Error {}
@@ -84,11 +77,9 @@ const taken = async (input: ByteQueue, length: number): Promise<Buffer> => {
 
 /** Throws where the next piece must not be as its head says. */
 const requirePlausible = (offset: number, length: number, from: number, sizeBytes: number): void => {
-  const end = offset + length
-  const isAligned = offset % alignBytes === 0 && (length % alignBytes === 0 || end === sizeBytes)
-  if (offset < from || end > sizeBytes)
-    throw new SnapshotFileFault("its content is out of order, or outside of the volume")
-  if (length > pieceMaxBytes || !isAligned) throw new SnapshotFileFault("it has an invalid piece")
+  const fault = faultOfPiece({ offset, length }, from, sizeBytes)
+  if (fault === "order") throw new SnapshotFileFault("its content is out of order, or outside of the volume")
+  if (fault === "shape") throw new SnapshotFileFault("it has an invalid piece")
 }
 
 async function* piecesOf(

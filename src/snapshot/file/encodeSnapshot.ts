@@ -2,31 +2,8 @@
 import { createHash } from "node:crypto"
 import { pipeline, Readable } from "node:stream"
 import { constants, createZstdCompress } from "node:zlib"
+import { imageFrames } from "../../runtime/imageFrames.ts"
 import type { ImagePiece } from "../../runtime/Runtime.ts"
-import { pieceHeadBytes } from "./SnapshotHeader.ts"
-
-const headOfPiece = (offset: number, length: number): Buffer => {
-  const head = Buffer.alloc(pieceHeadBytes)
-  head.writeBigUInt64LE(BigInt(offset))
-  head.writeUInt32LE(length, 8)
-  return head
-}
-
-async function* framesOf(
-  head: Buffer,
-  sizeBytes: number,
-  pieces: AsyncIterable<ImagePiece>
-): AsyncGenerator<Uint8Array> {
-  const digest = createHash("sha256").update(head)
-  for await (const { offset, bytes } of pieces) {
-    const pieceHead = headOfPiece(offset, bytes.length)
-    digest.update(pieceHead).update(bytes)
-    yield pieceHead
-    yield bytes
-  }
-  const end = headOfPiece(sizeBytes, 0)
-  yield Buffer.concat([end, digest.update(end).digest()])
-}
 
 async function* after(offset: number, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let left = offset
@@ -46,7 +23,11 @@ export const encodeSnapshot = (
   async function* whole() {
     yield head
     // Its fault destroys `zstd`, which throws here.
-    pipeline(Readable.from(framesOf(head, sizeBytes, pieces), { objectMode: false }), zstd, () => {})
+    pipeline(
+      Readable.from(imageFrames(sizeBytes, pieces, createHash("sha256").update(head)), { objectMode: false }),
+      zstd,
+      () => {}
+    )
     try {
       yield* zstd as AsyncIterable<Buffer>
     } finally {

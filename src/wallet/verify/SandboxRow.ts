@@ -49,6 +49,6 @@ export const sandboxesStatement = `
       'changedAt', m.changed_at::text, 'runSince', m.run_since::text, 'isRunning', m.is_running, 'hasVolume', m.has_volume,
       'segments', m.segments, 'vcpuSum', m.vcpu_sum::text, 'memorySum', m.memory_sum::text, 'volumeSum', m.volume_sum::text,
       'closedAt', m.closed_at::text) end as meter
-  from (select * from actors where kind in ('sandbox', 'snapshot', 'image') and ($1::text is null or account_id = $1)) a
+  from (select * from actors where kind in ('sandbox', 'snapshot', 'image') and account_id <> '' and ($1::text is null or account_id = $1)) a
     full join (select * from meters where $1::text is null or account_id = $1) m on m.sandbox_id = a.id
   order by 1`

@@ -23,6 +23,7 @@ export interface WorldHost {
   readonly memoryBytes?: number
   readonly diskBytes?: number
   readonly networkRefused?: string
+  readonly runsImages?: boolean
 }
 
 /** Worlds by the ids of their hosts; those in `cut` are unreachable. */
@@ -39,14 +40,15 @@ export class WorldFleet {
     { self: this },
     function* (this: WorldFleet, host: WorldHost, status: string | null = "ready") {
       const sql = yield* SqlClient.SqlClient
+      const { runsImages = true } = host
       const { id, kind = "namespace", vcpus = 1000, memoryBytes = 1e15, diskBytes = 1e15, networkRefused = null } = host
       const now = BigInt(Date.now())
       this.worlds.set(id, yield* SimulatedWorld.make)
       yield* sql`
         insert into hosts (id, label, address_host, address_port, boot, version, driver, kind, vcpus, memory_bytes, disk_bytes, parallel_starts,
-          suspends, network_filtered, network_refused, joined_at, seen_at)
+          suspends, runs_images, network_filtered, network_refused, joined_at, seen_at)
         values (${id}, ${id}, '127.0.0.1', 1, 'boot', '0', 'simulated', ${kind}, ${vcpus}, ${BigInt(memoryBytes)}, ${BigInt(diskBytes)}, 4,
-          false, true, ${networkRefused}, ${now}, ${now})`
+          false, ${runsImages}, true, ${networkRefused}, ${now}, ${now})`
       if (status !== null) yield* this.becomes(id, status)
     }
   )

@@ -1,14 +1,17 @@
-/** Snapshots in a fleet: they stay on their host, and so do the Sandboxes that start from them. */
+/** Snapshots in a fleet: on which hosts they and the Sandboxes from them are, and how their images travel. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { publicText } from "../../../schemas/PublicText.ts"
+import { removeHost } from "../../../src/fleet/askHost.ts"
 import { FleetPlacement } from "../../../src/fleet/FleetPlacement.ts"
 import { FleetRuntime } from "../../../src/fleet/FleetRuntime.ts"
 import { HostFeeds } from "../../../src/fleet/HostFeeds.ts"
+import { Hosts } from "../../../src/fleet/Hosts.ts"
 import { Reservations } from "../../../src/fleet/Reservations.ts"
-import { Runtime, RuntimeRefused, type SandboxSpec } from "../../../src/runtime/Runtime.ts"
-import { Placement } from "../../../src/sandbox/Placement.ts"
+import { snapshotCopyStatements } from "../../../src/fleet/snapshotCopyStatements.ts"
+import { Runtime, RuntimeRefused, RuntimeUnavailable, type SandboxSpec } from "../../../src/runtime/Runtime.ts"
+import { Placement, type Wanted } from "../../../src/sandbox/Placement.ts"
 import { fresh as emptied } from "../../support/fleet/fresh.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { testSettings } from "../../support/TestSettings.ts"
@@ -21,15 +24,23 @@ const spec = (sandboxId: string, changes: Partial<SandboxSpec> = {}): SandboxSpe
   ...changes
 })
 
-const placed = (sandboxId: string, hostId: string | null = null) =>
+const placed = (sandboxId: string, wanted: Partial<Wanted> = {}) =>
   Effect.flatMap(Placement, (placement) =>
-    placement.place({ sandboxId, runtime: "namespace", diskBytes: 2 ** 26, hostId, ...size })
+    placement.place({
+      sandboxId,
+      runtime: "namespace",
+      diskBytes: 2 ** 26,
+      isBound: wanted.snapshotId === undefined,
+      ...wanted,
+      ...size
+    })
   )
 
 const fresh = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* emptied
   yield* sql`delete from actors where kind = 'snapshot'`
+  yield* sql`delete from snapshot_copies`
   return new WorldFleet()
 })
 
@@ -60,7 +71,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("snapshots in a fleet",
       yield* fleet.add({ id: "host_b" })
       yield* Effect.gen(function* () {
         const runtime = yield* Runtime
-        yield* placed("source", "host_b")
+        yield* placed("source", { hostId: "host_b" })
         yield* runtime.provision(spec("source"))
         assert.deepInclude(yield* runtime.snapshots.capture("snap", "source"), { hostId: "host_b" })
         assert.isTrue(fleet.worlds.get("host_b")!.snapshots.has("snap"))
@@ -82,67 +93,178 @@ layer(TestDatabase.layer, { excludeTestServices: true })("snapshots in a fleet",
     })
   )
 
-  it.effect("give their Sandboxes a place on their host only, and none while it is full or draining", () =>
+  it.effect(
+    "give their Sandboxes a place on their host, and on another one of their kind while it is full or draining",
+    () =>
+      Effect.gen(function* () {
+        const fleet = yield* fresh
+        yield* fleet.add({ id: "host_a" })
+        yield* fleet.add({ id: "host_b", vcpus: 3 })
+        yield* fleet.add({ id: "host_vm", kind: "vm" })
+        yield* Effect.gen(function* () {
+          const runtime = yield* Runtime
+          yield* placed("source", { hostId: "host_b" })
+          yield* runtime.provision(spec("source"))
+          yield* runtime.snapshots.capture("snap", "source")
+          yield* actor("snap", "snapshot", { hostId: "host_b", runtime: "namespace", memory: "false" })
+          const ofSnap = { snapshotId: "snap", hostId: "host_b" }
+          for (const id of ["one", "two"]) assert.deepInclude(yield* placed(id, ofSnap), { hostId: "host_b" })
+          yield* runtime.provision(spec("one", { snapshotId: "snap" }))
+          assert.strictEqual(fleet.worlds.get("host_b")!.origins.get("one"), "snap")
+          assert.isFalse(fleet.worlds.get("host_a")!.snapshots.has("snap"))
+
+          // It is full.
+          assert.deepInclude(yield* placed("three", ofSnap), { hostId: "host_a" })
+          yield* Effect.all([runtime.provision(spec("three", { snapshotId: "snap" })), placed("four", ofSnap)], {
+            concurrency: "unbounded"
+          })
+          assert.strictEqual(fleet.worlds.get("host_a")!.origins.get("three"), "snap")
+          const [piece] = fleet.worlds.get("host_a")!.imported.get("snap")!
+          assert.strictEqual(Buffer.from(piece!.bytes.subarray(0, 6)).toString(), "source")
+
+          // A copy serves while the snapshot's own host is away.
+          yield* fleet.becomes("host_b", "draining")
+          fleet.cut.add("host_b")
+          yield* runtime.provision(spec("four", { snapshotId: "snap" }))
+          assert.deepStrictEqual(fleet.aliveOn("four"), ["host_a"])
+          fleet.cut.delete("host_b")
+
+          // One whose host refuses the first boot goes elsewhere, where the image is.
+          fleet.worlds.get("host_b")!.intercept = (call) =>
+            call === "provision"
+              ? Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: publicText`No room.` }))
+              : Effect.void
+          yield* actor("two", "sandbox", { runtime: "namespace" })
+          yield* runtime.provision(spec("two", { snapshotId: "snap" }))
+          assert.deepStrictEqual(fleet.aliveOn("two"), ["host_a"])
+
+          // Without a place its first boot looks for one.
+          yield* fleet.becomes("host_a", "cordoned")
+          assert.deepInclude(yield* placed("five", ofSnap), { hostId: null })
+          yield* actor("five", "sandbox", { runtime: "namespace" })
+          const five = runtime.provision(spec("five", { snapshotId: "snap" }))
+          assert.deepInclude(yield* Effect.flip(five), { _tag: "RuntimeRefused", code: "HOST_FULL" })
+          yield* fleet.becomes("host_a", "ready")
+          yield* five
+          assert.strictEqual(fleet.worlds.get("host_a")!.origins.get("five"), "snap")
+
+          yield* runtime.snapshots.remove("snap", "host_b")
+          for (const { snapshots } of fleet.worlds.values()) assert.isFalse(snapshots.has("snap"))
+          const sql = yield* SqlClient.SqlClient
+          assert.deepStrictEqual(yield* sql`select 1 from snapshot_copies`, [])
+        }).pipe(Effect.provide(callsOf(fleet)))
+      })
+  )
+
+  it.effect("with memory keep their Sandboxes on their host", () =>
     Effect.gen(function* () {
       const fleet = yield* fresh
       yield* fleet.add({ id: "host_a" })
-      yield* fleet.add({ id: "host_b", vcpus: 4 })
+      yield* fleet.add({ id: "host_b", vcpus: 1 })
       yield* Effect.gen(function* () {
         const runtime = yield* Runtime
-        yield* placed("source", "host_b")
+        yield* placed("source", { hostId: "host_b" })
         yield* runtime.provision(spec("source"))
         yield* runtime.snapshots.capture("snap", "source")
-        for (const id of ["one", "two"]) assert.deepInclude(yield* placed(id, "host_b"), { hostId: "host_b" })
-        yield* runtime.provision(spec("one", { snapshotId: "snap" }))
-        assert.deepStrictEqual(fleet.worlds.get("host_b")!.origins.get("one"), "snap")
-
-        yield* fleet.becomes("host_b", "cordoned")
-        assert.deepInclude(yield* placed("three", "host_b"), { hostId: null })
-        // The one that has its place is booted.
-        yield* runtime.provision(spec("two", { snapshotId: "snap" }))
-        assert.deepStrictEqual(fleet.aliveOn("two"), ["host_b"])
-
-        yield* fleet.becomes("host_b", "ready")
-        assert.deepInclude(yield* placed("three", "host_b"), { hostId: "host_b" })
-        assert.deepInclude(yield* placed("four", "host_b"), { hostId: null })
-        // Without a place its first boot looks for one, on the snapshot's host.
-        yield* actor("four", "sandbox", { runtime: "namespace" })
-        const boot = runtime.provision(spec("four", { snapshotId: "snap" }))
-        assert.deepInclude(yield* Effect.flip(boot), { _tag: "RuntimeRefused", code: "HOST_FULL" })
-        yield* actor("snap", "snapshot", { hostId: "host_b" })
-        assert.deepInclude(yield* Effect.flip(boot), { _tag: "RuntimeRefused", code: "HOST_FULL" })
-        yield* runtime.destroy("three")
-        yield* boot
-        assert.deepStrictEqual(fleet.aliveOn("four"), ["host_b"])
+        yield* actor("snap", "snapshot", { hostId: "host_b", runtime: "namespace", memory: "true" })
+        assert.deepInclude(yield* placed("child", { snapshotId: "snap", hostId: "host_b", isBound: true }), {
+          hostId: null
+        })
+        yield* actor("child", "sandbox", { runtime: "namespace" })
+        const child = runtime.provision(spec("child", { snapshotId: "snap" }))
+        assert.deepInclude(yield* Effect.flip(child), { _tag: "RuntimeRefused", code: "HOST_FULL" })
+        yield* runtime.destroy("source")
+        yield* child
+        assert.deepStrictEqual(fleet.aliveOn("child"), ["host_b"])
       }).pipe(Effect.provide(callsOf(fleet)))
     })
   )
 
-  it.effect("keep their Sandboxes from a move when their host refuses the first boot", () =>
+  it.effect("travel again where the transfer breaks, and leave nothing where it fails", () =>
     Effect.gen(function* () {
       const fleet = yield* fresh
       yield* fleet.add({ id: "host_a" })
       yield* fleet.add({ id: "host_b" })
       yield* Effect.gen(function* () {
         const runtime = yield* Runtime
-        yield* placed("source", "host_b")
+        yield* placed("source", { hostId: "host_b" })
         yield* runtime.provision(spec("source"))
         yield* runtime.snapshots.capture("snap", "source")
-        yield* placed("child", "host_b")
-        fleet.worlds.get("host_b")!.intercept = (call) =>
-          call === "provision"
+        yield* actor("snap", "snapshot", { hostId: "host_b", runtime: "namespace", memory: "false" })
+        yield* fleet.becomes("host_b", "cordoned")
+        const broken = new RuntimeUnavailable({ message: "The connection broke." })
+        let breaks = 2
+        const there = fleet.worlds.get("host_a")!
+        there.intercept = (call) => (call === "receive" && breaks-- > 0 ? Effect.fail(broken) : Effect.void)
+        yield* placed("one", { snapshotId: "snap", hostId: "host_b" })
+        yield* runtime.provision(spec("one", { snapshotId: "snap" }))
+        assert.strictEqual(there.origins.get("one"), "snap")
+
+        // A copy that the host has no more is forgotten, but none that may be newer than the host's list.
+        const copies = yield* snapshotCopyStatements
+        const known = Effect.map(copies.places("snap"), (places) => places!.copies)
+        yield* copies.keepOnly("host_a", [])
+        assert.deepStrictEqual(yield* known, ["host_a"])
+        const sql = yield* SqlClient.SqlClient
+        yield* sql`update snapshot_copies set made_at = 0`
+        yield* copies.keepOnly("host_a", ["snap"])
+        assert.deepStrictEqual(yield* known, ["host_a"])
+        yield* copies.keepOnly("host_a", [])
+        assert.deepStrictEqual(yield* known, [])
+
+        // Its only host refuses it: its Sandbox has nowhere to go.
+        yield* actor("other", "snapshot", { hostId: "host_b", runtime: "namespace", memory: "false" })
+        yield* runtime.snapshots.capture("other", "source")
+        there.intercept = (call) =>
+          call === "receive"
             ? Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: publicText`No room.` }))
             : Effect.void
-        const child = runtime.provision(spec("child", { snapshotId: "snap" }))
-        assert.deepInclude(yield* Effect.flip(child), { _tag: "RuntimeRefused", code: "HOST_FULL" })
-        assert.deepStrictEqual(fleet.aliveOn("child"), [])
-        fleet.worlds.get("host_b")!.intercept = () => Effect.void
-        yield* child
-        assert.deepStrictEqual(fleet.aliveOn("child"), ["host_b"])
-        yield* runtime.snapshots.remove("snap", "host_b")
-        yield* placed("late", "host_b")
-        const late = runtime.provision(spec("late", { snapshotId: "snap" }))
-        assert.deepInclude(yield* Effect.flip(late), { _tag: "RuntimeRefused", code: "SNAPSHOT_MISSING" })
+        yield* placed("two", { snapshotId: "other", hostId: "host_b" })
+        yield* actor("two", "sandbox", { runtime: "namespace" })
+        const two = runtime.provision(spec("two", { snapshotId: "other" }))
+        assert.deepInclude(yield* Effect.flip(two), { _tag: "RuntimeRefused", code: "HOST_FULL" })
+        assert.isFalse(there.imported.has("other"))
+        there.intercept = () => Effect.void
+        yield* fleet.becomes("host_b", "gone")
+        assert.deepInclude(yield* Effect.flip(two), { _tag: "RuntimeRefused", code: "SNAPSHOT_MISSING" })
+      }).pipe(Effect.provide(callsOf(fleet)))
+    })
+  )
+
+  it.effect("are lost with their host, whose removal says so and needs force", () =>
+    Effect.gen(function* () {
+      const fleet = yield* fresh
+      yield* fleet.add({ id: "host_b" }, "lost")
+      yield* actor("snap", "snapshot", { hostId: "host_b", runtime: "namespace", memory: "false" })
+      const removal = yield* Effect.gen(function* () {
+        const host = yield* (yield* Hosts).find("host_b")
+        return yield* Effect.flip(removeHost(host!, false))
+      }).pipe(Effect.provide(Hosts.layer))
+      assert.deepInclude(removal, { _tag: "HostRefused", why: "used" })
+      assert.include(removal.message, "host_b has 1 snapshot, which is lost with it")
+    })
+  )
+
+  it.effect("travel to the host of the Sandbox that is rolled back", () =>
+    Effect.gen(function* () {
+      const fleet = yield* fresh
+      yield* fleet.add({ id: "host_a" })
+      yield* fleet.add({ id: "host_b" })
+      yield* Effect.gen(function* () {
+        const runtime = yield* Runtime
+        yield* placed("source", { hostId: "host_b" })
+        yield* runtime.provision(spec("source"))
+        yield* runtime.snapshots.capture("snap", "source")
+        yield* actor("snap", "snapshot", { hostId: "host_b", runtime: "namespace", memory: "false" })
+        yield* placed("other", { hostId: "host_a" })
+        yield* runtime.provision(spec("other"))
+        yield* runtime.stop("other", 1)
+        fleet.cut.add("host_b")
+        const restore = runtime.snapshots.restore("snap", "other", 1)
+        assert.deepInclude(yield* Effect.flip(restore), { _tag: "RuntimeRefused", code: "SNAPSHOT_MISSING" })
+        fleet.cut.delete("host_b")
+        yield* restore
+        assert.deepStrictEqual(fleet.worlds.get("host_a")!.restored.get("other"), { snapshotId: "snap", generation: 1 })
       }).pipe(Effect.provide(callsOf(fleet)))
     })
   )

@@ -34,6 +34,7 @@ const unkept = new Set([
   "application/octet-stream",
   "application/x-tar",
   "application/x-atoll-snapshot",
+  "application/vnd.oci.image.layout.v1.tar",
   "text/event-stream"
 ])
 

@@ -58,6 +58,7 @@ export class WorldHost {
       suspends: true,
       takesSnapshots: true,
       restoresSnapshots: true,
+      runsImages: this.world.runsImages,
       networkFiltered: true,
       networkRefused: null
     }

@@ -137,7 +137,10 @@ export const inProcess: Readonly<Record<string, string>> = {
     "crashes simulated machines between any two steps, and counts in the service what is open",
   "test/service/access/serviceAccess/tunnel.test.ts":
     "the gateway alone: simulated programs that hold or break off, whose connections it counts",
-  "test/service/image/images.test.ts": "pulls simulated images, and looks at machines in its process",
+  "test/service/image/images.test.ts":
+    "pulls simulated images, and looks at machines in its process; test/system/fleet/images.test.ts pulls one over a fleet",
+  "test/service/image/uploads.test.ts": "uploads to a simulated host, and looks at it in its process",
+  "test/service/image/operatorImages.test.ts": "pulls simulated images, and starts the service with other settings",
   "test/service/image/imageCosts.test.ts": "pulls simulated images, and reads the books in its process",
   "test/service/clients/cli/images.test.ts": "pulls simulated images",
   "test/system/console/pages/images.test.ts": "pulls simulated images",

@@ -3,7 +3,7 @@
 import { Effect } from "effect"
 import { publicText } from "../../../schemas/PublicText.ts"
 import { simulatedRuntime } from "../../../src/host/simulated/SimulatedRuntime.ts"
-import type { SimulatedCall, SimulatedMachine, SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
+import type { SimulatedMachine, SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
 import { GuestUnavailable } from "../../../src/runtime/Guest.ts"
 import { type Runtime, RuntimeRefused, RuntimeUnavailable, type SandboxSpec } from "../../../src/runtime/Runtime.ts"
 import type { GateCall, GateFault, Gates } from "./Gates.ts"
@@ -29,20 +29,8 @@ export class GatedRuntime {
 
   constructor(world: SimulatedWorld, gates: Gates) {
     this.#world = world
-    const ungated = [
-      "guest",
-      "capture",
-      "restore",
-      "removeSnapshot",
-      "receive",
-      "accept",
-      "pullImage",
-      "removeImage"
-    ] as const
-    const isUngated = (call: SimulatedCall): call is (typeof ungated)[number] =>
-      (ungated as ReadonlyArray<SimulatedCall>).includes(call)
     world.intercept = (call) =>
-      isUngated(call) ? Effect.void : gates.arrive(call, "before").pipe(Effect.mapError(faultOf))
+      call === "guest" ? Effect.void : gates.arrive(call, "before").pipe(Effect.mapError(faultOf))
     const runtime = simulatedRuntime(world)
     const after =
       (call: GateCall) =>
@@ -50,6 +38,21 @@ export class GatedRuntime {
         Effect.tap(effect, () => gates.arrive(call, "after").pipe(Effect.mapError(unavailable)))
     this.service = {
       ...runtime,
+      snapshots: {
+        ...runtime.snapshots,
+        capture: (...given) => after("capture")(runtime.snapshots.capture(...given)),
+        restore: (...given) => after("restore")(runtime.snapshots.restore(...given)),
+        receive: (...given) => after("receive")(runtime.snapshots.receive(...given)),
+        accept: (...given) => after("accept")(runtime.snapshots.accept(...given)),
+        remove: (...given) => after("removeSnapshot")(runtime.snapshots.remove(...given))
+      },
+      images: {
+        ...runtime.images,
+        pull: (...given) => after("pullImage")(runtime.images.pull(...given)),
+        receive: (...given) => after("receiveImage")(runtime.images.receive(...given)),
+        accept: (...given) => after("acceptImage")(runtime.images.accept(...given)),
+        remove: (...given) => after("removeImage")(runtime.images.remove(...given))
+      },
       provision: (spec, turn) =>
         runtime.provision(spec, turn).pipe(
           Effect.onInterrupt(() => Effect.sync(() => void this.unfinishedBoots.push(spec))),

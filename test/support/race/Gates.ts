@@ -15,7 +15,16 @@ export const runtimeCalls = [
   "start",
   "attach",
   "kill",
-  "turn"
+  "turn",
+  "capture",
+  "restore",
+  "removeSnapshot",
+  "receive",
+  "accept",
+  "pullImage",
+  "receiveImage",
+  "acceptImage",
+  "removeImage"
 ] as const
 export const databaseCalls = ["commit", "insert", "claim"] as const
 

@@ -7,32 +7,43 @@ import { operationMachine } from "../../../machines/operation.ts"
 import { sandboxMachine } from "../../../machines/sandbox.ts"
 import type { OperationContext } from "../../../schemas/contexts/Operation.ts"
 import type { SandboxContext } from "../../../schemas/contexts/Sandbox.ts"
+import type { SnapshotContext } from "../../../schemas/contexts/Snapshot.ts"
 import { publicText } from "../../../schemas/PublicText.ts"
 import type { AnyEvent } from "../../../src/engine/ActorDefinition.ts"
 import { ActorHost } from "../../../src/engine/ActorHost.ts"
 import type { SimulatedMachine, SimulatedProcess } from "../../../src/host/simulated/SimulatedWorld.ts"
 import { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
+import { Images } from "../../../src/image/Images.ts"
 import { Operations } from "../../../src/operation/Operations.ts"
 import { Sandboxes } from "../../../src/sandbox/Sandboxes.ts"
+import { Snapshots } from "../../../src/snapshot/Snapshots.ts"
 import { logFaults } from "../ActorLogs.ts"
 import { recordHistories } from "../histories/recordHistories.ts"
-import { storedBooks, storedLogs } from "../wallet/storedBooks.ts"
 import { check } from "../wallet/Witness.ts"
 import type { Connections, DatabaseContext } from "./Connections.ts"
+import { copyErrors, copyExchange, isCopyStep, keyOfCopy, rollbackFault, strayCopies, unsettledCopy } from "./copies.ts"
 import { GatedRuntime } from "./GatedRuntime.ts"
 import { Gates } from "./Gates.ts"
 import { ManualClock } from "./ManualClock.ts"
-import { limits, ServiceLife } from "./ServiceLife.ts"
+import { limits, type ServiceCalls, ServiceLife } from "./ServiceLife.ts"
 import { Stillness, turn } from "./Stillness.ts"
 import { type ClientStep, changes, programs, type Step, type WorldStep } from "./steps.ts"
+import {
+  accountId,
+  actorRows,
+  clear,
+  keyedStarts,
+  loggedStates,
+  money,
+  unsettledWallets,
+  workspaces
+} from "./storedRun.ts"
 import { type ActorFact, isTerminal, Witness } from "./Witness.ts"
 
 const epochMs = 1_700_000_000_000
 const settleWithinMs = 150_000
 /** Real time: a step takes some milliseconds. */
 const stuckAfterMs = 60_000
-const accountId = "acc_race"
-const workspaces = ["wsp_race0", "wsp_race1"]
 const request = { requestId: "req_race", exhaustedAt: null }
 const runtimeEvents = ["RUNTIME_UP", "RUNTIME_REFUSED", "RUNTIME_FAILED", "RUNTIME_DOWN", "RUNTIME_STOPPED"]
 
@@ -74,6 +85,7 @@ export class RaceRun {
   #lives: Array<ServiceLife> = []
   #facts: ReadonlyArray<ActorFact> = []
   #had2Lives = false
+  #hadCrash = false
 
   private constructor(database: DatabaseContext, connections: Connections, world: SimulatedWorld) {
     this.#connections = connections
@@ -83,6 +95,7 @@ export class RaceRun {
       Context.add(References.MinimumLogLevel, "None")
     )
     this.#world = world
+    world.storedBytes = limits.copyBytes
     this.#runtime = new GatedRuntime(world, this.#gates)
   }
 
@@ -205,6 +218,7 @@ export class RaceRun {
 
   async #crash(index: number, meanwhile: ReadonlyArray<WorldStep>) {
     const life = this.#lives[index % this.#lives.length]!
+    this.#hadCrash = true
     this.#lives = this.#lives.filter((other) => other !== life)
     await life.crash()
     // The database finishes the statements that it has.
@@ -282,7 +296,7 @@ export class RaceRun {
 
   // --- clients ------------------------------------------------------------------------------------------------------
 
-  #request(step: ClientStep): Effect.Effect<void, never, ActorHost | Operations | Sandboxes> {
+  #request(step: ClientStep): Effect.Effect<void, never, ServiceCalls> {
     const expected: ReadonlyArray<string> = expectedErrors[step.type]
     return this.#exchange(step).pipe(
       Effect.onExit((exit) =>
@@ -302,8 +316,10 @@ export class RaceRun {
     )
   }
 
-  #exchange(step: ClientStep): Effect.Effect<void, unknown, ActorHost | Operations | Sandboxes> {
+  #exchange(step: ClientStep): Effect.Effect<void, unknown, ServiceCalls> {
     const witness = this.#witness
+    const idOf = (kind: string, key: string) => this.#idOf(kind, key)
+    if (isCopyStep(step)) return copyExchange(step, { accountId, idOf, witness })
     const sandboxId = "sandbox" in step ? this.#idOf("sandbox", `k${step.sandbox}`) : undefined
     const operationId =
       "operation" in step && step.type !== "operation" ? this.#idOf("operation", `o${step.operation}`) : undefined
@@ -457,18 +473,23 @@ export class RaceRun {
       return {
         ...row,
         generation: operation.generation,
-        hasStarted: !isSandbox && operation.startedAt !== null,
-        key: isSandbox ? sandbox.name! : (row.cwd?.slice("/workspace/".length) ?? ""),
+        hasStarted: row.kind === "operation" && operation.startedAt !== null,
+        key: isSandbox
+          ? sandbox.name!
+          : row.kind === "operation"
+            ? (row.cwd?.slice("/workspace/".length) ?? "")
+            : keyOfCopy(row.id, row.context as SnapshotContext),
         workspaceId: isSandbox ? sandbox.workspaceId : null,
-        result: isSandbox
-          ? null
-          : JSON.stringify([
-              row.status,
-              operation.exitCode,
-              operation.signal,
-              operation.reason?.code ?? null,
-              operation.finishedAt
-            ])
+        result:
+          row.kind !== "operation"
+            ? null
+            : JSON.stringify([
+                row.status,
+                operation.exitCode,
+                operation.signal,
+                operation.reason?.code ?? null,
+                operation.finishedAt
+              ])
       }
     })
     this.#witness.observe(this.#facts)
@@ -499,6 +520,8 @@ export class RaceRun {
         witness.fault(`${row.key} is deleted, but the host has ${id}`)
       }
     }
+    // A crash leaves the work of the host as it is until a reconciler looks.
+    for (const stray of strayCopies(this.#facts, this.#world, this.#had2Lives || this.#hadCrash)) witness.fault(stray)
     for (const { spec, starts, lateStarts, processes } of this.#runtime.machines) {
       const running = [...processes.values()].filter(({ exited, spec }) => !exited && spec.turnsMax !== undefined)
       if (running.length > limits.operations) witness.fault(`${running.length} operations run in ${spec.sandboxId}`)
@@ -541,6 +564,11 @@ export class RaceRun {
         if (isGone && volumes.has(fact.id)) says("has a volume")
         // Any other deadline waits for idleness, or for the end of its lifetime.
         if (fact.due_at !== null && isGone) says("waits for a deadline")
+        const wrong = rollbackFault(fact, this.#facts, this.#world)
+        if (wrong !== null) says(wrong)
+      } else if (fact.kind !== "operation") {
+        const why = unsettledCopy(fact)
+        if (why !== null) says(why)
       } else if (isTerminal(fact.status)) {
         if (fact.pending > 0 && !isAsleep) says("has commands to do")
         if (fact.due_at !== null) says("waits for a deadline")
@@ -575,30 +603,17 @@ export class RaceRun {
     // No deletion goes smoothly.
     this.#gates.add({ call: "destroy", phase: "before", action: "fail", left: 1 })
     this.#gates.add({ call: "destroy", phase: "after", action: "fail", left: 1 })
-    for (const { kind, id } of this.#facts) {
-      if (kind !== "sandbox") continue
-      this.#lives[0]!.call(
-        Effect.flatMap(Sandboxes, (sandboxes) => sandboxes.remove(accountId, id, request)).pipe(Effect.ignoreCause)
-      )
-    }
+    for (const { kind, id } of this.#facts) this.#lives[0]!.call(Effect.ignoreCause(removal(kind, id)))
     await this.#settle("everything was deleted", () => [
       ...this.#unsettled(),
       ...this.#facts.flatMap(({ kind, key, status }) =>
-        kind === "sandbox"
-          ? status === "deleted"
-            ? []
-            : [`${key} is ${status}`]
-          : isTerminal(status)
-            ? []
-            : [`${key} is ${status}`]
+        (kind === "operation" ? isTerminal(status) : status === "deleted") ? [] : [`${key} is ${status}`]
       ),
-      ...[...this.#world.machines.keys(), ...this.#world.volumes].map((id) => `the host still has ${id}`)
+      ...this.#left()
     ])
     // A boot that the host continues for a dead service comes up now, and must go again.
     while (this.#runtime.unfinishedBoots.length > 0) await Effect.runPromise(this.#runtime.finishBoot(0))
-    await this.#settle("late boots were finished", () =>
-      [...this.#world.machines.keys(), ...this.#world.volumes].map((id) => `the host still has ${id}`)
-    )
+    await this.#settle("late boots were finished", () => this.#left())
     await this.#checkMoney()
     for (const fault of await this.#query(logFaults)) this.#witness.fault(fault)
     await this.#query(Effect.flatMap(SqlClient.SqlClient, recordHistories))
@@ -610,6 +625,11 @@ export class RaceRun {
       if (!logged.has(told)) this.#witness.fault(`a client was told ${told}, which never was`)
     }
     this.#raise("the end")
+  }
+
+  #left(): ReadonlyArray<string> {
+    const { machines, volumes, snapshots, images } = this.#world
+    return [...machines.keys(), ...volumes, ...snapshots.keys(), ...images].map((id) => `the host still has ${id}`)
   }
 
   /** Every Sandbox's meter is closed, and the wallet's debits are those of its log. */
@@ -672,67 +692,12 @@ const expectedErrors: Record<ClientStep["type"], ReadonlyArray<string>> = {
   cancel: [],
   get: [],
   wait: [],
-  output: []
+  output: [],
+  ...copyErrors
 }
 
-/** Deleted in one statement: to truncate would make the server forget each connection's statements. */
-const cleared = [
-  ...["meters", "segments", "wallets", "grants", "ledger_entries", "allocations", "wallet_nudges"],
-  ...["actors", "transitions", "declined_events", "idempotency_keys", "outputs", "output_chunks", "output_totals"],
-  ...["executions", "sandbox_envs", "sandbox_uses", "usage_hours", "api_keys", "workspaces", "accounts"]
-]
-
-const clear = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql.unsafe(
-    `with ${cleared.map((table) => `of_${table} as (delete from ${table})`).join(", ")} update heartbeat set at = 0`
-  )
-  yield* sql`insert into accounts (id, name, created_at) values (${accountId}, 'race', 0)`
-  for (const id of workspaces)
-    yield* sql`insert into workspaces ${sql.insert({ id, account_id: accountId, name: id, created_at: 0n })}`
-})
-
-const actorRows = Effect.flatMap(
-  SqlClient.SqlClient,
-  (sql) => sql<{
-    readonly id: string
-    readonly kind: string
-    readonly status: string
-    readonly revision: number
-    readonly sandbox_id: string
-    readonly pending: number
-    readonly due_at: number | null
-    readonly context: OperationContext | SandboxContext
-    readonly cwd: string | null
-    readonly argv: ReadonlyArray<string> | null
-  }>`
-    select id, kind, status, revision::int4 as revision, sandbox_id, jsonb_array_length(pending) as pending,
-           due_at::float8 as due_at, snapshot -> 'context' as context, payload ->> 'cwd' as cwd, payload -> 'argv' as argv
-    from actors where kind <> 'wallet' order by created_at, id`
-)
-
-const unsettledWallets = Effect.flatMap(
-  SqlClient.SqlClient,
-  (sql) => sql<{ readonly status: string }>`
-    select status from actors
-    where kind = 'wallet' and (pending <> '[]'::jsonb or (snapshot -> 'context' ->> 'isReckoning')::bool
-      or (snapshot -> 'context' ->> 'isStale')::bool)`
-)
-
-/** The ledger's figures of the account beside those of its Sandboxes' logs. */
-const money = Effect.flatMap(SqlClient.SqlClient, (sql) =>
-  Effect.all({ books: storedBooks(sql, accountId), logs: storedLogs(sql) })
-)
-
-/** A start with a key names it as its request. */
-const keyedStarts = Effect.flatMap(
-  SqlClient.SqlClient,
-  (sql) => sql<{ readonly request_id: string; readonly times: number }>`
-    select request_id, count(*)::int4 as times from transitions
-    where event ->> 'type' = 'START' and request_id like 's%' group by actor_id, request_id`
-)
-
-const loggedStates = Effect.flatMap(
-  SqlClient.SqlClient,
-  (sql) => sql<{ readonly actor_id: string; readonly to_state: string }>`select actor_id, to_state from transitions`
-)
+const removal = (kind: string, id: string): Effect.Effect<void, unknown, ServiceCalls> => {
+  if (kind === "sandbox") return Effect.flatMap(Sandboxes, (sandboxes) => sandboxes.remove(accountId, id, request))
+  if (kind === "snapshot") return Effect.flatMap(Snapshots, (snapshots) => snapshots.remove(accountId, id, request))
+  return kind === "image" ? Effect.flatMap(Images, (images) => images.remove(accountId, id, request)) : Effect.void
+}

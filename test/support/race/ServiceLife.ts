@@ -4,9 +4,11 @@ import { SqlClient } from "effect/sql"
 import { Atoll } from "../../../src/app/Atoll.ts"
 import { ActorCluster } from "../../../src/engine/ActorCluster.ts"
 import type { ActorHost } from "../../../src/engine/ActorHost.ts"
+import type { Images } from "../../../src/image/Images.ts"
 import type { Operations } from "../../../src/operation/Operations.ts"
 import { Runtime } from "../../../src/runtime/Runtime.ts"
 import type { Sandboxes } from "../../../src/sandbox/Sandboxes.ts"
+import type { Snapshots } from "../../../src/snapshot/Snapshots.ts"
 import { JournalDatabase } from "../../../src/store/Database.ts"
 import { pacedEnvironment, pacedHost } from "../simulatedPace.ts"
 import { testSettings } from "../TestSettings.ts"
@@ -14,7 +16,8 @@ import type { Connections, DatabaseContext, Pools } from "./Connections.ts"
 import type { Gates } from "./Gates.ts"
 import { gatedClient, gatedJournal } from "./gatedDatabase.ts"
 
-export const limits = { sandboxes: 3, volumeBytes: 1024, workspaceBytes: 2048, operations: 2 }
+/** Two volumes of a workspace leave room for its snapshots. */
+export const limits = { sandboxes: 3, volumeBytes: 1024, workspaceBytes: 2560, copyBytes: 16, operations: 2 }
 
 const environment = {
   ATOLL_SANDBOXES_PER_ACCOUNT: String(limits.sandboxes),
@@ -27,7 +30,8 @@ const environment = {
 /** Read once, for all runs. */
 const settings = Layer.succeedContext(await Effect.runPromise(Effect.scoped(Layer.build(testSettings(environment)))))
 
-export type ServiceContext = Context.Context<ActorHost | Operations | Sandboxes>
+export type ServiceCalls = ActorHost | Images | Operations | Sandboxes | Snapshots
+export type ServiceContext = Context.Context<ServiceCalls>
 
 export class ServiceLife {
   readonly #context: DatabaseContext
@@ -86,7 +90,7 @@ export class ServiceLife {
   }
 
   /** A request of a client; a crash cuts it off. */
-  call(request: Effect.Effect<void, never, ActorHost | Operations | Sandboxes>): void {
+  call(request: Effect.Effect<void, never, ServiceCalls>): void {
     const fiber = Effect.runForkWith(Context.merge(this.#context, this.#service))(request)
     this.#calls.add(fiber)
     fiber.addObserver(() => void this.#calls.delete(fiber))

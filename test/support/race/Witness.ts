@@ -3,10 +3,14 @@
  * @source design.md "Races that must hold"
  */
 import type { AnyStateMachine } from "xstate"
+import { imageMachine } from "../../../machines/image.ts"
 import { operationMachine } from "../../../machines/operation.ts"
 import { sandboxMachine } from "../../../machines/sandbox.ts"
+import { snapshotMachine } from "../../../machines/snapshot.ts"
+import type { ImageContext } from "../../../schemas/contexts/Image.ts"
 import type { OperationContext } from "../../../schemas/contexts/Operation.ts"
 import type { SandboxContext } from "../../../schemas/contexts/Sandbox.ts"
+import type { SnapshotContext } from "../../../schemas/contexts/Snapshot.ts"
 import type { Operation } from "../../../schemas/Operation.ts"
 import type { Sandbox } from "../../../schemas/Sandbox.ts"
 import { everyChange } from "../../invariants/changes.ts"
@@ -31,10 +35,15 @@ export interface ActorFact {
   readonly hasStarted: boolean
   /** Of an operation: the parts of its result that may not change once it is terminal. */
   readonly result: string | null
-  readonly context: OperationContext | SandboxContext
+  readonly context: OperationContext | SandboxContext | SnapshotContext | ImageContext
 }
 
-const machines: Readonly<Record<string, AnyStateMachine>> = { operation: operationMachine, sandbox: sandboxMachine }
+const machines: Readonly<Record<string, AnyStateMachine>> = {
+  operation: operationMachine,
+  sandbox: sandboxMachine,
+  snapshot: snapshotMachine,
+  image: imageMachine
+}
 
 /** The rows as invariants see them, which the exploration of the machines shares. */
 const momentOf = (facts: Iterable<ActorFact>): Moment => ({

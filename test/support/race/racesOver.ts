@@ -30,8 +30,11 @@ export const racesOver = ({ runs }: { readonly runs: number }) => {
 
   const run = (list: ReadonlyArray<Step>) => RaceRun.of(database, connections, list)
 
-  /** @param title Of the test in test/system/race that repeats a failure. */
-  const check = async (title: string, arbitrary: fc.Arbitrary<ReadonlyArray<Step>>) => {
+  /**
+   * @param title Of the test in test/system/race that repeats a failure.
+   * @param ownRuns How many sequences of this one.
+   */
+  const check = async (title: string, arbitrary: fc.Arbitrary<ReadonlyArray<Step>>, ownRuns = runs) => {
     let firstFailureAt: number | null = null
     const property = fc.asyncProperty(arbitrary, async (list) => {
       if (firstFailureAt !== null && Date.now() - firstFailureAt > shrinkWithinMs) return
@@ -46,7 +49,7 @@ export const racesOver = ({ runs }: { readonly runs: number }) => {
       }
     })
     const details = await fc.check(property, {
-      numRuns: runsAsked ?? runs,
+      numRuns: runsAsked ?? ownRuns,
       ...asked
     })
     if (!details.failed) return

@@ -27,6 +27,15 @@ export const changes: ReadonlyArray<UpdateSandboxRequest> = [
   { metadata: { team: null }, env: null }
 ]
 
+/** What clients do with copies of volumes, and with images. */
+export type CopyStep = { readonly life: number } & (
+  | { readonly type: "snapshot"; readonly snapshot: number; readonly sandbox: number }
+  | { readonly type: "deleteSnapshot"; readonly snapshot: number }
+  | { readonly type: "rollback"; readonly sandbox: number; readonly snapshot: number; readonly keep: boolean }
+  | { readonly type: "fork"; readonly fork: number; readonly sandbox: number; readonly count: number }
+  | { readonly type: "pull" | "deleteImage"; readonly image: number }
+)
+
 export type ClientStep = { readonly life: number } & (
   | { readonly type: "create"; readonly sandbox: number; readonly body: number }
   | { readonly type: "start"; readonly sandbox: number; readonly key: number | null }
@@ -42,6 +51,7 @@ export type ClientStep = { readonly life: number } & (
   | { readonly type: "cancel" | "get" | "output"; readonly operation: number }
   | { readonly type: "wait"; readonly operation: number; readonly timeoutSeconds: number }
   | { readonly type: "execute"; readonly sandbox: number; readonly program: number; readonly timeoutSeconds: number }
+  | CopyStep
 )
 
 /** Needs no service: the machines go on while it is down. */
@@ -74,10 +84,23 @@ export type Step =
 const life = fc.nat(1)
 const sandbox = fc.nat(4)
 const operation = fc.nat(5)
+const snapshot = fc.nat(2)
 const program = fc.nat(programs.length - 1)
 
 const of = (type: string, fields: Record<string, fc.Arbitrary<unknown>>) =>
   fc.record({ type: fc.constant(type), ...fields }) as fc.Arbitrary<unknown> as fc.Arbitrary<never>
+
+const copyStep: fc.Arbitrary<CopyStep> = fc.oneof(
+  { weight: 3, arbitrary: of("snapshot", { life, snapshot, sandbox: fc.nat(1) }) },
+  { weight: 2, arbitrary: of("deleteSnapshot", { life, snapshot }) },
+  { weight: 3, arbitrary: of("rollback", { life, sandbox: fc.nat(1), snapshot, keep: fc.boolean() }) },
+  {
+    weight: 2,
+    arbitrary: of("fork", { life, fork: fc.nat(1), sandbox: fc.nat(1), count: fc.integer({ min: 1, max: 2 }) })
+  },
+  { weight: 1, arbitrary: of("pull", { life, image: fc.nat(1) }) },
+  { weight: 1, arbitrary: of("deleteImage", { life, image: fc.nat(1) }) }
+)
 
 const clientStep: fc.Arbitrary<ClientStep> = fc.oneof(
   { weight: 5, arbitrary: of("create", { life, sandbox, body: fc.nat(1) }) },
@@ -100,6 +123,7 @@ const clientStep: fc.Arbitrary<ClientStep> = fc.oneof(
   { weight: 1, arbitrary: of("get", { life, operation }) },
   { weight: 1, arbitrary: of("output", { life, operation }) },
   { weight: 1, arbitrary: of("wait", { life, operation, timeoutSeconds: fc.constantFrom(0, 1, 30) }) },
+  { weight: 12, arbitrary: copyStep },
   { weight: 1, arbitrary: of("execute", { life, sandbox: fc.nat(1), program, timeoutSeconds: fc.constantFrom(1, 5) }) }
 )
 
@@ -110,20 +134,21 @@ const worldStep: fc.Arbitrary<WorldStep> = fc.oneof(
   { weight: 1, arbitrary: of("finishBoot", { index: fc.nat(3) }) }
 )
 
-const rule: fc.Arbitrary<Rule> = fc
-  .oneof(
-    fc.record({
-      call: fc.constantFrom(...runtimeCalls),
-      phase: fc.constantFrom("before" as const, "after" as const),
-      action: fc.oneof({ weight: 3, arbitrary: fc.constant("hold" as const) }, fc.constantFrom("fail", "refuse"))
-    }),
-    fc.record({
-      call: fc.constantFrom(...databaseCalls),
-      phase: fc.constantFrom("before" as const, "after" as const),
-      action: fc.constantFrom("hold" as const, "hold" as const, "fail" as const)
-    })
-  )
-  .chain((base) => fc.nat(3).map((more) => ({ ...base, left: more + 1 }) as Rule))
+const ruleOf = (calls: ReadonlyArray<(typeof runtimeCalls)[number]>): fc.Arbitrary<Rule> =>
+  fc
+    .oneof(
+      fc.record({
+        call: fc.constantFrom(...calls),
+        phase: fc.constantFrom("before" as const, "after" as const),
+        action: fc.oneof({ weight: 3, arbitrary: fc.constant("hold" as const) }, fc.constantFrom("fail", "refuse"))
+      }),
+      fc.record({
+        call: fc.constantFrom(...databaseCalls),
+        phase: fc.constantFrom("before" as const, "after" as const),
+        action: fc.constantFrom("hold" as const, "hold" as const, "fail" as const)
+      })
+    )
+    .chain((base) => fc.nat(3).map((more) => ({ ...base, left: more + 1 }) as Rule))
 
 const together = of("together", {
   steps: fc.array(fc.oneof({ weight: 5, arbitrary: clientStep }, { weight: 1, arbitrary: worldStep }), {
@@ -143,7 +168,7 @@ const common: ReadonlyArray<fc.WeightedArbitrary<Step>> = [
   },
   { weight: 1, arbitrary: of("repeatEvent", { life, sandbox, index: fc.nat(5) }) },
   { weight: 2, arbitrary: of("lateOutcome", { life, operation }) },
-  { weight: 5, arbitrary: of("disturb", { rule }) },
+  { weight: 5, arbitrary: of("disturb", { rule: ruleOf(runtimeCalls) }) },
   { weight: 3, arbitrary: of("release", { index: fc.nat(3) }) },
   { weight: 1, arbitrary: of("releaseAll", {}) },
   { weight: 3, arbitrary: of("advance", { ms: fc.constantFrom(20, 600, 2500, 12_000, 35_000) }) }
@@ -161,5 +186,46 @@ export const steps = listOf(fc.oneof(...common))
 export const stepsOfTwo = listOf(fc.oneof(...common, { weight: 3, arbitrary: of("twin", {}) })).map((list) => [
   ...list.slice(0, 1),
   { type: "twin" } as Step,
+  ...list.slice(1)
+])
+
+const copyCalls = [
+  "capture",
+  "restore",
+  "removeSnapshot",
+  "pullImage",
+  "removeImage",
+  "provision",
+  "stop",
+  "destroy"
+] as const
+
+/** Copies above all: two Sandboxes of one workspace, and a snapshot. A snapshot, its Sandbox and its children meet in each of their ways. */
+export const stepsOfCopies = listOf(
+  fc.oneof(
+    { weight: 30, arbitrary: copyStep },
+    { weight: 8, arbitrary: of("disturb", { rule: ruleOf(copyCalls) }) },
+    { weight: 4, arbitrary: of("stop", { life, sandbox: fc.nat(1) }) },
+    { weight: 4, arbitrary: of("start", { life, sandbox: fc.nat(1), key: fc.constant(null) }) },
+    { weight: 3, arbitrary: of("remove", { life, sandbox: fc.nat(1) }) },
+    { weight: 2, arbitrary: of("sleep", { life, sandbox: fc.nat(1) }) },
+    { weight: 1, arbitrary: of("twin", {}) },
+    {
+      weight: 6,
+      arbitrary: of("together", {
+        steps: fc.array(fc.oneof({ weight: 3, arbitrary: copyStep }, { weight: 1, arbitrary: clientStep }), {
+          minLength: 2,
+          maxLength: 4
+        }),
+        crashAfterTurns: fc.option(fc.nat(40), { freq: 2 })
+      })
+    },
+    ...common.slice(-3),
+    { weight: 2, arbitrary: of("crash", { life, meanwhile: fc.constant([]) }) }
+  )
+).map((list) => [
+  ...list.slice(0, 1),
+  { type: "snapshot", life: 0, snapshot: 0, sandbox: 0 } as Step,
+  { type: "create", life: 0, sandbox: 1, body: 0 } as Step,
   ...list.slice(1)
 ])

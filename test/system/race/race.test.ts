@@ -9,11 +9,12 @@
 import { describe, it } from "vitest"
 import { onceFailed } from "../../support/race/onceFailed.ts"
 import { racesOver } from "../../support/race/racesOver.ts"
-import { steps, stepsOfTwo } from "../../support/race/steps.ts"
+import { steps, stepsOfCopies, stepsOfTwo } from "../../support/race/steps.ts"
 
 describe("races", () => {
   const { check, run } = racesOver({ runs: 500 })
   it.each(onceFailed)("%s", (_, list) => run(list), 300_000)
   it("one service", () => check("one service", steps), 3_600_000)
+  it("copies of volumes", () => check("copies of volumes", stepsOfCopies, 100), 3_600_000)
   it("two services", () => check("two services", stepsOfTwo), 3_600_000)
 })

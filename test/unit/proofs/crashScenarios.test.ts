@@ -17,9 +17,7 @@ const unswept: Readonly<Record<string, string>> = {
   "POST /console/api/operator/doctor": "changes nothing: a separate process looks at the machine",
   "POST /console/api/operator/usage/verify": "changes nothing: it reads the books",
   "POST /console/api/operator/backups":
-    "a separate process writes a file, which is whole or not there (test/system/ops/backup)",
-  "POST /api/v2/snapshots":
-    "its body is a file, which the sweep cannot send (test/service/snapshot/snapshotFiles.test.ts has what is left behind)"
+    "a separate process writes a file, which is whole or not there (test/system/ops/backup)"
 }
 
 const changing: Array<string> = []

@@ -38,8 +38,8 @@ and digest, the tag is `latest`.
 """
 
 ImageStatus = Literal["pulling", "ready", "failed", "deleting", "deleted"]
-"""What it is now. Sandboxes can be made with it while it is ready. failed: it could not be pulled, and statusReason
-says why.
+"""What it is now. Sandboxes can be made with it while it is ready. pulling: a host pulls it, or unpacks the archive
+that was uploaded. failed: it could not be made, and statusReason says why.
 """
 
 LogSource = Literal["workload", "execute", "process"]
@@ -647,12 +647,18 @@ class ForkResponse:
 
 @dataclass(frozen=True)
 class Image:
-    """A root file system for Sandboxes, pulled from a registry."""
+    """A root file system for Sandboxes, pulled from a registry or uploaded."""
 
     id: ImageId
     name: Optional[str]
     """As it was given; null: none was."""
-    reference: ImageReference
+    reference: Optional[ImageReference]
+    """Where it was pulled from, as it was asked for; null: it was uploaded as an archive."""
+    operator: bool
+    """Whether the operator of the service gives it to all accounts. Such an image costs nothing, counts toward no limit
+    of the account, and no account can delete it. One that the operator gives no longer is `deleting` while a Sandbox
+    or a snapshot has it.
+    """
     digest: Optional[str]
     """sha256:… of the manifest for the architecture of the hosts; null until it is ready. Sandboxes have this one for
     good: a tag that moves later changes nothing.
@@ -661,7 +667,7 @@ class Image:
     status_reason: Optional[Reason]
     """Why it has that status; null where nothing is to be said. Of a failed one the code is IMAGE_NOT_FOUND,
     IMAGE_UNAUTHORIZED, IMAGE_TOO_LARGE, IMAGE_UNSUPPORTED, IMAGE_INVALID, IMAGE_NO_ROOM, IMAGE_ADDRESS_FORBIDDEN, or
-    PULL_FAILED where the registry did not answer for too long.
+    PULL_FAILED where the registry or the host did not answer for too long.
     """
     size_bytes: Optional[int]
     """Bytes of its files, unpacked. null until it is ready."""
@@ -679,7 +685,8 @@ class Image:
         return cls(
             id=data["id"],
             name=data.get("name"),
-            reference=data["reference"],
+            reference=data.get("reference"),
+            operator=data["operator"],
             digest=data.get("digest"),
             status=data["status"],
             status_reason=None if data.get("statusReason") is None else Reason.from_json(data.get("statusReason")),
@@ -693,7 +700,7 @@ class Image:
 
 @dataclass(frozen=True)
 class ImageList:
-    """Newest first, deleted ones included."""
+    """Newest first, those of the operator and deleted ones included; but deleted ones of the operator are not."""
 
     images: List[Image]
     """One page."""
@@ -2669,6 +2676,20 @@ class ImageInUseErrorDetails:
 
 
 @dataclass(frozen=True)
+class ImageUploadsReachedErrorDetails:
+    """What a program needs beside the code."""
+
+    limit: int
+    """How many it may upload at a time."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ImageUploadsReachedErrorDetails":
+        return cls(
+            limit=data["limit"],
+        )
+
+
+@dataclass(frozen=True)
 class ImageLimitReachedErrorDetails:
     """What a program needs beside the code."""
 
@@ -2729,7 +2750,9 @@ class SnapshotDoesNotFitErrorDetails:
     """What a program needs beside the code."""
 
     differs: Literal["workspace", "runtime", "disk", "host"]
-    """Where the snapshot differs from the Sandbox; disk: the snapshot's is larger."""
+    """Where the snapshot differs from the Sandbox; disk: the snapshot's is larger; host: only earlier versions of Atoll
+    answer that.
+    """
 
     @classmethod
     def from_json(cls, data: Any) -> "SnapshotDoesNotFitErrorDetails":
@@ -3086,6 +3109,7 @@ __all__ = [
     "ImageReference",
     "ImageResponse",
     "ImageStatus",
+    "ImageUploadsReachedErrorDetails",
     "InnerTransition",
     "InnerTransitionCommand",
     "InnerTransitionStillPending",

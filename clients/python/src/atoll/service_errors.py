@@ -12,6 +12,7 @@ from .schemas import (
     ImageInUseErrorDetails,
     ImageLimitReachedErrorDetails,
     ImageNotReadyErrorDetails,
+    ImageUploadsReachedErrorDetails,
     InternalErrorDetails,
     InvalidRequestErrorDetails,
     MemoryInUseErrorDetails,
@@ -135,11 +136,25 @@ class ImageInUseError(AtollError):
     details: ImageInUseErrorDetails
 
 
+class ImageUploadsReachedError(AtollError):
+    """`IMAGE_UPLOADS_REACHED`"""
+
+    code: Literal["IMAGE_UPLOADS_REACHED"]
+    details: ImageUploadsReachedErrorDetails
+
+
 class ImageLimitReachedError(AtollError):
     """`IMAGE_LIMIT_REACHED`"""
 
     code: Literal["IMAGE_LIMIT_REACHED"]
     details: ImageLimitReachedErrorDetails
+
+
+class ImageOfOperatorError(AtollError):
+    """`IMAGE_OF_OPERATOR`"""
+
+    code: Literal["IMAGE_OF_OPERATOR"]
+    details: None
 
 
 class SnapshotNotReadyError(AtollError):
@@ -395,7 +410,9 @@ BY_CODE: Dict[str, Tuple[Type[AtollError], Callable[[Any], Any]]] = {
     "IDEMPOTENCY_CONFLICT": (IdempotencyConflictError, lambda details: None),
     "IMAGE_NOT_READY": (ImageNotReadyError, lambda details: ImageNotReadyErrorDetails.from_json(details)),
     "IMAGE_IN_USE": (ImageInUseError, lambda details: ImageInUseErrorDetails.from_json(details)),
+    "IMAGE_UPLOADS_REACHED": (ImageUploadsReachedError, lambda details: ImageUploadsReachedErrorDetails.from_json(details)),
     "IMAGE_LIMIT_REACHED": (ImageLimitReachedError, lambda details: ImageLimitReachedErrorDetails.from_json(details)),
+    "IMAGE_OF_OPERATOR": (ImageOfOperatorError, lambda details: None),
     "SNAPSHOT_NOT_READY": (SnapshotNotReadyError, lambda details: SnapshotNotReadyErrorDetails.from_json(details)),
     "SANDBOX_NOT_CAPTURABLE": (SandboxNotCapturableError, lambda details: SandboxNotCapturableErrorDetails.from_json(details)),
     "SANDBOX_CANNOT_ROLL_BACK": (SandboxCannotRollBackError, lambda details: SandboxCannotRollBackErrorDetails.from_json(details)),
@@ -448,6 +465,8 @@ __all__ = [
     "ImageInUseError",
     "ImageLimitReachedError",
     "ImageNotReadyError",
+    "ImageOfOperatorError",
+    "ImageUploadsReachedError",
     "InternalError",
     "InvalidPathError",
     "InvalidRequestError",

@@ -1,6 +1,6 @@
 /** `atoll fork` */
 import { command } from "./Command.ts"
-import { exitCodes } from "./failure.ts"
+import { exitCodes, WrongUsage } from "./failure.ts"
 import { namedSandbox } from "./namedSandbox.ts"
 import { answer, remark } from "./standardStreams.ts"
 import { duration, later, pairs, whole } from "./values.ts"
@@ -28,6 +28,10 @@ export const fork = command({
       type: "string",
       value: "N",
       description: "Begin from the newest snapshot at or before this revision of its log, and take none"
+    },
+    memory: {
+      type: "boolean",
+      description: "With the running processes: only of a virtual machine that runs or sleeps, and of now"
     },
     name: {
       type: "string",
@@ -69,11 +73,14 @@ export const fork = command({
   examples: [
     ["fork dev --count 5 -m try=1", "Five copies, with a mark by which they are found again"],
     ["sandbox delete $(atoll sandbox list -q --metadata try=1)", "Deletes them"],
+    ["fork dev --memory", "A copy of a virtual machine that goes on with its processes"],
     ["fork dev --at-revision 14", "As it was then, or at the last snapshot before"],
     ["fork dev --json | jq -r '.sandboxes[0].id'", "For a program"]
   ],
   run: async (given) => {
     const { options } = given
+    if (options.memory === true && options["at-revision"] !== undefined)
+      throw new WrongUsage("Say either --memory, which is of now, or --at-revision.")
     const lifetime = {
       stopAfterSeconds: seconds("--stop-after", options["stop-after"]),
       stopAfterIdleSeconds: seconds("--stop-after-idle", options["stop-after-idle"]),
@@ -82,6 +89,7 @@ export const fork = command({
     const asked = {
       count: options.count === undefined ? 1 : whole("--count", options.count, 1, countMax),
       names: options.name,
+      memory: options.memory,
       atRevision:
         options["at-revision"] === undefined
           ? undefined

@@ -13,7 +13,8 @@ export const rollback = command({
   usage: "SANDBOX SNAPSHOT [OPTIONS]",
   details: [
     "What runs in the Sandbox is lost, and all files that were written since. They are kept as a snapshot for 24 hours, which",
-    "leads back. The Sandbox runs again if it ran or slept, and stays stopped if it was."
+    "leads back. The Sandbox runs again if it ran or slept, and stays stopped if it was. By a snapshot with memory, the",
+    "processes of then go on, if the Sandbox has the same sizes as then."
   ].join("\n"),
   options: {
     "no-keep": { type: "boolean", description: "Give the present files up: there is no way back" },

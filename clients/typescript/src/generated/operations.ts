@@ -414,6 +414,23 @@ export interface Operations {
     }
     readonly answer: ImageList
   }
+  /** Make an image of an archive. Scope: sandbox:create. */
+  readonly uploadImage: {
+    readonly query: {
+      /** For people; names need not be unique. Absent: none. */
+      readonly name?: string | undefined
+    }
+    readonly headers: {
+      /**
+       * Names this request. A repeated key with the same query and the same body gives the original image, with another
+       * one 409; the body is read whole before either. Without one, a repetition uploads another image. A key lives as
+       * long as what it made, and at least 24 hours.
+       */
+      readonly "Idempotency-Key"?: string | undefined
+    }
+    readonly body: Uint8Array
+    readonly answer: ImageResponse
+  }
   /** Get an image. Scope: sandbox:read. */
   readonly getImage: {
     readonly path: {
@@ -990,6 +1007,7 @@ export const operations = {
   readSandboxLineage: { method: "GET", path: "/api/v2/sandboxes/{id}/lineage", carries: "json" },
   pullImage: { method: "POST", path: "/api/v2/images", carries: "json" },
   listImages: { method: "GET", path: "/api/v2/images", carries: "json" },
+  uploadImage: { method: "POST", path: "/api/v2/images/upload", sends: "application/vnd.oci.image.layout.v1.tar", carries: "json" },
   getImage: { method: "GET", path: "/api/v2/images/{id}", carries: "json" },
   deleteImage: { method: "DELETE", path: "/api/v2/images/{id}", carries: "nothing" },
   listImageTransitions: { method: "GET", path: "/api/v2/images/{id}/transitions", carries: "json" },

@@ -366,10 +366,11 @@ export interface CreateSandboxRequest {
    */
   readonly snapshotId?: SnapshotId | null | undefined
   /**
-   * An own image that is ready: it is the root file system, for good, read-only but for what is mounted there. Its
-   * variables become the Sandbox's; those of `env` win by name. Its working directory, user, entry point and ports mean
-   * nothing: commands begin in /workspace. Not together with snapshotId: a snapshot brings the image of its Sandbox
-   * along. Absent or null: the host's own root.
+   * An own image that is ready: it is the root file system, for good, read-only in a namespace but for what is mounted
+   * there; in a virtual machine, what commands write there is gone with the next start. Its variables become the
+   * Sandbox's; those of `env` win by name. Its working directory, user, entry point and ports mean nothing: commands
+   * begin in /workspace. Not together with snapshotId: a snapshot brings the image of its Sandbox along. Absent or
+   * null: the host's own root.
    */
   readonly imageId?: ImageId | null | undefined
 }
@@ -588,7 +589,9 @@ export type EndpointId = string
  * | `IDEMPOTENCY_CONFLICT` | 409 |  |
  * | `IMAGE_NOT_READY` | 409 | status |
  * | `IMAGE_IN_USE` | 409 | sandboxes, snapshots |
+ * | `IMAGE_UPLOADS_REACHED` | 429 | limit |
  * | `IMAGE_LIMIT_REACHED` | 429 | limit |
+ * | `IMAGE_OF_OPERATOR` | 403 |  |
  * | `SNAPSHOT_NOT_READY` | 409 | status |
  * | `SANDBOX_NOT_CAPTURABLE` | 409 | status |
  * | `SANDBOX_CANNOT_ROLL_BACK` | 409 | status |
@@ -624,7 +627,7 @@ export type EndpointId = string
  * | `PREVIEW_TRANSPORT_UNAVAILABLE` | 503 |  |
  * | `CLEANUP_PENDING` | 503 |  |
  */
-export type Error = InvalidRequestError | InvalidPathError | NetworkDisabledError | UnauthenticatedError | CreditExhaustedError | ScopeRequiredError | AccountSuspendedError | CrossSiteRequestError | NotFoundError | MethodNotAllowedError | ExecutionTimeoutError | IdempotencyConflictError | ImageNotReadyError | ImageInUseError | ImageLimitReachedError | SnapshotNotReadyError | SandboxNotCapturableError | SandboxCannotRollBackError | SnapshotDoesNotFitError | NoSnapshotAtRevisionError | MemoryNotSupportedError | SnapshotLimitReachedError | WorkspaceQuotaExceededError | WorkspaceNotEmptyError | MemoryInUseError | PreviewExistsError | CursorStaleError | TextNotFoundError | TextAmbiguousError | DestinationExistsError | DirectoryNotEmptyError | NotADirectoryError | IsADirectoryError | AlreadyExistsError | ArchiveIncompleteError | PreconditionFailedError | PayloadTooLargeError | StorageFullError | UnsupportedMediaTypeError | SandboxLimitReachedError | StorageLimitReachedError | RateLimitedError | InternalError | UnsupportedByRuntimeError | SandboxUnavailableError | ServiceUnavailableError | RuntimeUnavailableError | PreviewTransportUnavailableError | CleanupPendingError
+export type Error = InvalidRequestError | InvalidPathError | NetworkDisabledError | UnauthenticatedError | CreditExhaustedError | ScopeRequiredError | AccountSuspendedError | CrossSiteRequestError | NotFoundError | MethodNotAllowedError | ExecutionTimeoutError | IdempotencyConflictError | ImageNotReadyError | ImageInUseError | ImageUploadsReachedError | ImageLimitReachedError | ImageOfOperatorError | SnapshotNotReadyError | SandboxNotCapturableError | SandboxCannotRollBackError | SnapshotDoesNotFitError | NoSnapshotAtRevisionError | MemoryNotSupportedError | SnapshotLimitReachedError | WorkspaceQuotaExceededError | WorkspaceNotEmptyError | MemoryInUseError | PreviewExistsError | CursorStaleError | TextNotFoundError | TextAmbiguousError | DestinationExistsError | DirectoryNotEmptyError | NotADirectoryError | IsADirectoryError | AlreadyExistsError | ArchiveIncompleteError | PreconditionFailedError | PayloadTooLargeError | StorageFullError | UnsupportedMediaTypeError | SandboxLimitReachedError | StorageLimitReachedError | RateLimitedError | InternalError | UnsupportedByRuntimeError | SandboxUnavailableError | ServiceUnavailableError | RuntimeUnavailableError | PreviewTransportUnavailableError | CleanupPendingError
 
 /** A command to run and to wait for. */
 export interface ExecuteRequest {
@@ -815,12 +818,19 @@ export interface IdempotencyConflictError {
   readonly details: null
 }
 
-/** A root file system for Sandboxes, pulled from a registry. */
+/** A root file system for Sandboxes, pulled from a registry or uploaded. */
 export interface Image {
   readonly id: ImageId
   /** As it was given; null: none was. */
   readonly name: string | null
-  readonly reference: ImageReference
+  /** Where it was pulled from, as it was asked for; null: it was uploaded as an archive. */
+  readonly reference: ImageReference | null
+  /**
+   * Whether the operator of the service gives it to all accounts. Such an image costs nothing, counts toward no limit
+   * of the account, and no account can delete it. One that the operator gives no longer is `deleting` while a Sandbox
+   * or a snapshot has it.
+   */
+  readonly operator: boolean
   /**
    * sha256:… of the manifest for the architecture of the hosts; null until it is ready. Sandboxes have this one for
    * good: a tag that moves later changes nothing.
@@ -830,7 +840,7 @@ export interface Image {
   /**
    * Why it has that status; null where nothing is to be said. Of a failed one the code is IMAGE_NOT_FOUND,
    * IMAGE_UNAUTHORIZED, IMAGE_TOO_LARGE, IMAGE_UNSUPPORTED, IMAGE_INVALID, IMAGE_NO_ROOM, IMAGE_ADDRESS_FORBIDDEN, or
-   * PULL_FAILED where the registry did not answer for too long.
+   * PULL_FAILED where the registry or the host did not answer for too long.
    */
   readonly statusReason: Reason | null
   /** Bytes of its files, unpacked. null until it is ready. */
@@ -892,7 +902,7 @@ export interface ImageLimitReachedError {
   }
 }
 
-/** Newest first, deleted ones included. */
+/** Newest first, those of the operator and deleted ones included; but deleted ones of the operator are not. */
 export interface ImageList {
   /** One page. */
   readonly images: ReadonlyArray<Image>
@@ -923,6 +933,25 @@ export interface ImageNotReadyError {
 }
 
 /**
+ * 403. The operator of this service gives this image to all accounts. No account can delete it.
+ *
+ * Cause: The image is one of those that the operator gives to all accounts. Its `operator` is true.
+ *
+ * Next step: Leave it: it costs the account nothing. To pull the same reference for the account alone, call POST
+ * /images.
+ */
+export interface ImageOfOperatorError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "IMAGE_OF_OPERATOR"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+/**
  * Registry, repository, and a tag or a digest of it. The registry is always named: there is no default one. Without tag
  * and digest, the tag is `latest`.
  */
@@ -934,10 +963,31 @@ export interface ImageResponse {
 }
 
 /**
- * What it is now. Sandboxes can be made with it while it is ready. failed: it could not be pulled, and statusReason
- * says why.
+ * What it is now. Sandboxes can be made with it while it is ready. pulling: a host pulls it, or unpacks the archive
+ * that was uploaded. failed: it could not be made, and statusReason says why.
  */
 export type ImageStatus = "pulling" | "ready" | "failed" | "deleting" | "deleted"
+
+/**
+ * 429. The account uploads as many images as it may at a time. Wait until one of them has ended.
+ *
+ * Cause: The account already uploads as many images as it may at a time.
+ *
+ * Next step: Wait until one of the uploads has been answered, then send the archive again.
+ */
+export interface ImageUploadsReachedError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "IMAGE_UPLOADS_REACHED"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** How many it may upload at a time. */
+    readonly limit: number
+  }
+}
 
 /** A Transition and whose it is, as the event streams tell it. */
 export interface InnerTransition {
@@ -1782,8 +1832,8 @@ export interface ResourceSample {
 }
 
 /**
- * Whose volume a Sandbox shall have: an own snapshot that is ready, of the Sandbox's workspace, runtime and host, and
- * not larger than its volume. It need not be of this Sandbox.
+ * Whose volume, and memory where it has that, a Sandbox shall have: an own snapshot that is ready, of the Sandbox's
+ * workspace and runtime, and not larger than its volume. It need not be of this Sandbox.
  */
 export interface RollbackRequest {
   readonly snapshotId: SnapshotId
@@ -2278,8 +2328,8 @@ export interface Snapshot {
 /**
  * 409. The Sandbox cannot get the volume of this snapshot; the message says why.
  *
- * Cause: A Sandbox keeps its workspace, runtime, host and the size of its volume in a rollback, and the snapshot's
- * differs. `details.differs` says which.
+ * Cause: A Sandbox keeps its workspace, runtime and the size of its volume in a rollback, and the snapshot's differs.
+ * `details.differs` says which.
  *
  * Next step: Choose another snapshot, give the Sandbox a volume as large as the snapshot's, or create a new Sandbox
  * with `snapshotId`.
@@ -2293,7 +2343,10 @@ export interface SnapshotDoesNotFitError {
   readonly requestId: string
   /** What a program needs beside the code. */
   readonly details: {
-    /** Where the snapshot differs from the Sandbox; disk: the snapshot's is larger. */
+    /**
+     * Where the snapshot differs from the Sandbox; disk: the snapshot's is larger; host: only earlier versions of Atoll
+     * answer that.
+     */
     readonly differs: "workspace" | "runtime" | "disk" | "host"
   }
 }
@@ -2859,7 +2912,9 @@ export interface ErrorByCode {
   readonly IDEMPOTENCY_CONFLICT: IdempotencyConflictError
   readonly IMAGE_NOT_READY: ImageNotReadyError
   readonly IMAGE_IN_USE: ImageInUseError
+  readonly IMAGE_UPLOADS_REACHED: ImageUploadsReachedError
   readonly IMAGE_LIMIT_REACHED: ImageLimitReachedError
+  readonly IMAGE_OF_OPERATOR: ImageOfOperatorError
   readonly SNAPSHOT_NOT_READY: SnapshotNotReadyError
   readonly SANDBOX_NOT_CAPTURABLE: SandboxNotCapturableError
   readonly SANDBOX_CANNOT_ROLL_BACK: SandboxCannotRollBackError

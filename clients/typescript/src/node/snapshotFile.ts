@@ -1,11 +1,10 @@
 /// <reference types="node" />
 /** Files of snapshots on this machine. */
-import { open, rename, rm, stat } from "node:fs/promises"
+import { open, rename, rm } from "node:fs/promises"
 import { ConnectionError } from "../errors.ts"
 import { readAhead } from "../http/readAhead.ts"
 import type { Transport } from "../http/Transport.ts"
 
-const pieceBytes = 1024 * 1024
 /** How often a download that brings nothing is continued. */
 const fruitlessMax = 5
 
@@ -67,44 +66,5 @@ async function* connected(body: ReadableStream<Uint8Array> | null): AsyncGenerat
     yield* readAhead(body)
   } catch (cause) {
     throw new ConnectionError("The connection was lost.", "notApplied", cause)
-  }
-}
-
-/** The file for one attempt each time. What this machine fails with is in `failure`. */
-export const snapshotContent = async (path: string) => {
-  if (!(await stat(path)).isFile()) throw new TypeError(`${path} is not a file.`)
-  const read: { failure: unknown } = { failure: null }
-  const body = () => {
-    const pieces = piecesOf(path)
-    return new ReadableStream<Uint8Array>(
-      {
-        async pull(controller) {
-          try {
-            const { done, value } = await pieces.next()
-            if (done === true) controller.close()
-            else controller.enqueue(value)
-          } catch (thrown) {
-            read.failure = thrown
-            controller.error(thrown)
-          }
-        },
-        cancel: async () => void (await pieces.return())
-      },
-      { highWaterMark: 0 }
-    )
-  }
-  return { body, read }
-}
-
-async function* piecesOf(path: string): AsyncGenerator<Uint8Array, void, undefined> {
-  const file = await open(path, "r")
-  try {
-    while (true) {
-      const { bytesRead, buffer } = await file.read(new Uint8Array(pieceBytes), 0, pieceBytes)
-      if (bytesRead === 0) return
-      yield buffer.subarray(0, bytesRead)
-    }
-  } finally {
-    await file.close()
   }
 }

@@ -23,7 +23,7 @@ export const ChooseImage = () => {
       name="imageId"
       options={[
         [ownRoot, "None: the root of its host"] as const,
-        ...images.map(({ id, name, reference }) => [id, name ?? reference] as const)
+        ...images.map(({ id, name, reference }) => [id, name ?? reference ?? id] as const)
       ]}
     />
   )

@@ -10,6 +10,7 @@ import { Check, Field, Select } from "../ui/Field.tsx"
 import { FieldFaults, readAll } from "../ui/fieldFaults.ts"
 import { useKeys } from "../useKeys.ts"
 import { NameField, SandboxFields } from "./SandboxFields.tsx"
+import { SizeFields } from "./SizeFields.tsx"
 import { givenOf, newOf } from "./sandboxForm.ts"
 import { sizesIn } from "./sizes.ts"
 
@@ -94,13 +95,7 @@ export const CreateSandbox = ({ workspaces, within, close, made }: Asked) => {
               defaultChecked
               hint="Access to the internet, without the host's networks and private networks."
             />
-            <fieldset>
-              <legend>Sizes</legend>
-              <p class="hint">Empty: as the operator has chosen.</p>
-              <Field label="vCPUs, such as 0.5" name="vcpus" autocomplete="off" />
-              <Field label="Memory, MiB" name="memoryMib" autocomplete="off" />
-              <Field label="Disk, MiB" name="diskMib" autocomplete="off" />
-            </fieldset>
+            <SizeFields sandbox={null} />
             <SandboxFields sandbox={null} />
           </div>
         </details>

@@ -1,10 +1,13 @@
-/** The sizes of a new Sandbox, as typed: vCPUs, and MiB of memory and disk. */
+/** The sizes of a Sandbox, as typed: vCPUs, and MiB of memory and disk. The fields have the names of the API's. */
 import type { CreateSandboxRequest } from "../../../../schemas/Sandbox.ts"
-import { readAll } from "../ui/fieldFaults.ts"
+import type { SandboxProfile } from "../../../../schemas/SandboxProfile.ts"
+import { FieldFaults, readAll } from "../ui/fieldFaults.ts"
 
 const mebibyte = 1024 * 1024
 
-/** Null: as the operator has chosen. */
+type Typed = Readonly<Record<keyof SandboxProfile, number | null>>
+
+/** Null: nothing is written. */
 const numberIn = (label: string, text: string, pattern: RegExp, example: string): number | null => {
   if (text === "") return null
   if (pattern.test(text)) return Number(text)
@@ -17,12 +20,26 @@ const bytesIn = (label: string, text: string): number | null => {
 }
 
 /** Throws all mistakes together, each under the name of its field. */
-export const sizesIn = (data: FormData): NonNullable<CreateSandboxRequest["profile"]> => {
-  const text = (name: string) => String(data.get(name) ?? "").trim()
-  const { vcpus, memoryMib, diskMib } = readAll({
+export const sizesIn = (data: FormData): Typed & NonNullable<CreateSandboxRequest["profile"]> => {
+  const text = (name: keyof SandboxProfile) => String(data.get(name) ?? "").trim()
+  return readAll<Typed>({
     vcpus: () => numberIn("vCPUs", text("vcpus"), /^\d{1,4}(\.\d)?$/, "0.5"),
-    memoryMib: () => bytesIn("Memory", text("memoryMib")),
-    diskMib: () => bytesIn("Disk", text("diskMib"))
+    memoryBytes: () => bytesIn("Memory", text("memoryBytes")),
+    diskBytes: () => bytesIn("Disk", text("diskBytes"))
   })
-  return { vcpus, memoryBytes: memoryMib, diskBytes: diskMib }
+}
+
+/** A size that is not in whole MiB has no text, and stays unless one is written. */
+export const shownMib = (bytes: number): string => (bytes % mebibyte === 0 ? String(bytes / mebibyte) : "")
+
+/** Only the sizes that differ from those shown; an empty field keeps its own. Null: all stay. */
+export const sizeChangesIn = (shown: SandboxProfile, data: FormData): Partial<SandboxProfile> | null => {
+  const typed = sizesIn(data)
+  if (typed.diskBytes !== null && typed.diskBytes < shown.diskBytes) {
+    throw new FieldFaults({ diskBytes: `A volume never shrinks: this one has ${shown.diskBytes / mebibyte} MiB.` })
+  }
+  const changed = (["vcpus", "memoryBytes", "diskBytes"] as const).flatMap((name) =>
+    typed[name] === null || typed[name] === shown[name] ? [] : [[name, typed[name]] as const]
+  )
+  return changed.length === 0 ? null : Object.fromEntries(changed)
 }

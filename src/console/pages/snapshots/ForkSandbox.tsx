@@ -9,6 +9,7 @@ import { Field } from "../ui/Field.tsx"
 import { FieldFaults } from "../ui/fieldFaults.ts"
 import { Link } from "../ui/Link.tsx"
 import { useKeys } from "../useKeys.ts"
+import { MemoryChoice, withMemory } from "./MemoryChoice.tsx"
 
 const countMax = 100
 
@@ -65,10 +66,10 @@ interface Asked {
   readonly done: () => void
 }
 
-export const ForkSandbox = ({ sandbox: { id }, atRevision, close, done }: Asked) => {
+export const ForkSandbox = ({ sandbox, atRevision, close, done }: Asked) => {
   const keyOf = useKeys()
   const [fork, setFork] = useState<ForkResponse | null>(null)
-  const path = `/api/v2/sandboxes/${id}/fork`
+  const path = `/api/v2/sandboxes/${sandbox.id}/fork`
   return (
     <Dialog title={atRevision === undefined ? "Fork this Sandbox" : `Fork revision ${atRevision}`} close={close}>
       {fork !== null ? (
@@ -79,7 +80,8 @@ export const ForkSandbox = ({ sandbox: { id }, atRevision, close, done }: Asked)
           busyLabel="Forking …"
           cancel={close}
           submit={async (data) => {
-            const body = { count: countIn(data), ...(atRevision === undefined ? {} : { atRevision }) }
+            const of = atRevision === undefined ? { memory: withMemory(data) } : { atRevision }
+            const body = { count: countIn(data), ...of }
             const headers = { "idempotency-key": keyOf(path, body) }
             setFork(await ask<ForkResponse>("POST", path, { body, headers }))
             done()
@@ -93,6 +95,9 @@ export const ForkSandbox = ({ sandbox: { id }, atRevision, close, done }: Asked)
             autocomplete="off"
             hint={`At most ${countMax}. Each is a Sandbox that begins with the same files, variables and lifetime.`}
           />
+          {atRevision === undefined ? (
+            <MemoryChoice sandbox={sandbox} hint="Each goes on with the running processes." />
+          ) : null}
         </Form>
       )}
     </Dialog>

@@ -22,6 +22,7 @@ export const RollBack = ({ sandbox: { id }, snapshot, close, done }: Asked) => {
         It gets the files of <strong class="break">{snapshot.name ?? snapshot.id}</strong>. Its commands, terminals,
         previews and connections end. Its present files become a snapshot, which is deleted after 24 hours: until then
         you can roll back to them.
+        {snapshot.memory ? " The processes of then go on, if the Sandbox has the same sizes as then." : ""}
       </p>
       <Form
         label="Roll back"

@@ -13,8 +13,21 @@ case $cmdline in
   *atoll.emulated*) compiling="--no-opt --no-maglev --no-sparkplug --single-threaded" ;;
   *) compiling= ;;
 esac
+# In the root of an image, the agent and its programs are in one folder with their loader and libraries (imageRoot.sh).
+case $cmdline in
+  *atoll.image*)
+    own=/.atoll
+    export ATOLL_AGENT_PROGRAMS=$own ATOLL_AGENT_SPAWNER=$own/spawner
+    node="$bb chroot /run/atoll/image $own/ld.so --library-path $own/lib $own/node"
+    agent=$own/agent.cjs
+    ;;
+  *)
+    node=/usr/local/bin/node
+    agent="/run/atoll/agent.*js"
+    ;;
+esac
 /run/atoll/relay <&3 | {
   # When memory runs out, a command must die and not the agent. The agent resets this for the commands that it starts.
   echo -1000 > /proc/self/oom_score_adj
-  exec /usr/local/bin/node --max-old-space-size=64 --v8-pool-size=0 --no-warnings $compiling /run/atoll/agent.*js
+  exec $node --max-old-space-size=64 --v8-pool-size=0 --no-warnings $compiling $agent
 }

@@ -36,3 +36,5 @@ echo 1 > /proc/sys/kernel/unprivileged_bpf_disabled
 echo 0 > /proc/sys/net/ipv4/ip_unprivileged_port_start
 # Allows `ping` without a capability.
 echo "0 2147483647" > /proc/sys/net/ipv4/ping_group_range
+read -r cmdline < /proc/cmdline
+case $cmdline in *atoll.image*) $bb sh /run/atoll/imageRoot.sh ;; esac

@@ -19,6 +19,9 @@ export const imagesFolder = (vmFolder: string): string => `${vmFolder}/images`
 
 export const prepareScript = fileURLToPath(new URL("./prepare.sh", import.meta.url))
 
+/** Runs inside the new root, once Node is there. */
+export const agentProgramsScript = fileURLToPath(new URL("./agentPrograms.sh", import.meta.url))
+
 /** The guest's own programs, one C file each, and the header that they share. */
 export const programSources: ReadonlyArray<string> = [
   "../guest/boot.c",
@@ -40,7 +43,7 @@ const digest = (parts: ReadonlyArray<string | Buffer>): string => {
 export const recipeDigest = async (nodeVersion: string): Promise<string> =>
   digest([
     JSON.stringify(recipe),
-    ...(await Promise.all([prepareScript, ...programSources].map((path) => readFile(path)))),
+    ...(await Promise.all([prepareScript, agentProgramsScript, ...programSources].map((path) => readFile(path)))),
     nodeVersion
   ])
 

@@ -12,6 +12,7 @@ import { tmpdir } from "node:os"
 import { dirname } from "node:path"
 import { pipeline } from "node:stream/promises"
 import {
+  agentProgramsScript,
   type BaseImage,
   findBaseImage,
   imagesFolder,
@@ -100,6 +101,7 @@ const buildInto = async (folder: string, work: string, nodeVersion: string): Pro
       '--customize-hook=rm -rf "$1/atoll"',
       `--customize-hook=upload '${process.execPath}' /usr/local/bin/node`,
       '--customize-hook=chmod 755 "$1/usr/local/bin/node"',
+      `--customize-hook=chroot "$1" sh -eu < '${agentProgramsScript}'`,
       '--customize-hook=mkdir -p "$1/usr/local/lib/node_modules"',
       `--customize-hook=copy-in '${npmFolder()}' /usr/local/lib/node_modules`,
       '--customize-hook=ln -s ../lib/node_modules/npm/bin/npm-cli.js "$1/usr/local/bin/npm"',

@@ -31,7 +31,7 @@ export const makeInitramfs = async (
   const modules = await parts("modules", (name, content) => plainFile(`modules/${name}`, content))
   const programs = await parts("programs", (name, content) => executable(`atoll/${name}`, content))
   const scripts: Array<CpioEntry> = []
-  for (const name of ["sysinit.sh", "boot.sh", "agent.sh"])
+  for (const name of ["sysinit.sh", "imageRoot.sh", "boot.sh", "agent.sh"])
     scripts.push(executable(`atoll/${name}`, await guestFile(name)))
   return cpioArchive([
     ...["bin", "dev", "proc", "root", "modules", "atoll"].map(directory),

@@ -55,7 +55,7 @@ export const recipe = {
   excludedPaths: ["/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*"],
   kernelPackage: "linux-image-cloud-amd64",
   /** Loaded by the initramfs in this order. Everything else that the guest needs is built into the kernel. */
-  modules: ["virtio_blk", "failover", "net_failover", "virtio_net", "pvpanic", "pvpanic-pci"],
+  modules: ["virtio_blk", "failover", "net_failover", "virtio_net", "pvpanic", "pvpanic-pci", "squashfs", "overlay"],
   /** Unprivileged owner of everything in /workspace. */
   user: { name: "sandbox", uid: 1000, gid: 1000 },
   /** Size of the root disk: what a guest can write outside its volume is bounded by it. */

@@ -6,6 +6,7 @@ import { randomUUID } from "node:crypto"
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { scopes } from "../../../../schemas/Access.ts"
+import { imageArchiveMediaType } from "../../../../schemas/ImageUpload.ts"
 import { snapshotMediaType } from "../../../../schemas/SnapshotFile.ts"
 import type { SimulatedCall } from "../../../../src/host/simulated/SimulatedWorld.ts"
 import { RuntimeUnavailable } from "../../../../src/runtime/Runtime.ts"
@@ -35,6 +36,8 @@ const failing: Readonly<Record<SimulatedCall, number>> = {
   removeSnapshot: 2,
   pullImage: 2,
   removeImage: 2,
+  receiveImage: 1,
+  acceptImage: 2,
   receive: 1,
   accept: 9,
   guest: 9,
@@ -104,6 +107,17 @@ const told = async (api: TestApi["Service"], call: keyof typeof failing) => {
     await untilFound(() => is("ready"))
     await send("DELETE", `/images/${image.id}`)
     await untilFound(() => is("deleted"))
+    await send("GET", `/images/${image.id}/transitions`)
+  }
+  if (call === "receiveImage" || call === "acceptImage") {
+    const upload = async () => {
+      const headers = { "idempotency-key": randomUUID(), "content-type": imageArchiveMediaType }
+      const answer = await api.send("POST", "/api/v2/images/upload", { key, headers, body: Buffer.from("an archive") })
+      seen.push(answer.text)
+      return answer.json.image
+    }
+    const image = (await upload()) ?? (await upload())
+    await untilFound(async () => (await send("GET", `/images/${image.id}`)).json.image.status === "ready")
     await send("GET", `/images/${image.id}/transitions`)
   }
   await send("PATCH", path, { profile: { vcpus: 0.5 } })

@@ -80,9 +80,12 @@ layer(TestApi.layer(settings), { excludeTestServices: true })("a Sandbox's sizes
             { path: ["profile", "vcpus"], message: "Must be from 0.2 to 2.5 on this server." },
             {
               path: ["profile", "memoryBytes"],
-              message: `Must be from ${256 * MiB} to ${GiB} on this server.`
+              message: `Must be from ${256 * MiB} to ${GiB} bytes (256 to 1024 MiB) on this server.`
             },
-            { path: ["profile", "diskBytes"], message: `Must be from ${256 * MiB} to ${4 * GiB} on this server.` }
+            {
+              path: ["profile", "diskBytes"],
+              message: `Must be from ${256 * MiB} to ${4 * GiB} bytes (256 to 4096 MiB) on this server.`
+            }
           ]
         ]
       )

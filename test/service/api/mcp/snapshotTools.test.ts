@@ -11,7 +11,7 @@ const settings = { ATOLL_SANDBOXES_PER_ACCOUNT: "4", ATOLL_VOLUME_BYTES: "104857
 describe.skipIf(isOverAFleet)("the tools of snapshots", () => {
   layer(TestApi.layer(settings), { excludeTestServices: true })((it) => {
     it.effect("keep files, make Sandboxes of them, fork, repeat nothing, and refuse what is another account's", () =>
-      Effect.flatMap(TestApi, ({ newKey, port }) =>
+      Effect.flatMap(TestApi, ({ newKey, port, world }) =>
         Effect.promise(async () => {
           const url = `http://127.0.0.1:${port}`
           const clientOf = async () => presentClient(url, (await newKey(scopes, crypto.randomUUID())).secret)
@@ -28,6 +28,17 @@ describe.skipIf(isOverAFleet)("the tools of snapshots", () => {
           assert.strictEqual((await call("create_snapshot", taking)).snapshot.id, snapshot.id)
           const made = await call("create_sandbox", { snapshotId: snapshot.id })
           assert.strictEqual(made.sandbox.status, "running")
+
+          const remembering = { sandboxId, memory: true }
+          for (const name of ["create_snapshot", "fork_sandbox"]) {
+            const { isError, answer, text } = await client.call(name, remembering)
+            assert.deepStrictEqual([isError, (answer ?? JSON.parse(text)).code], [true, "MEMORY_NOT_SUPPORTED"], name)
+          }
+          world.keepsMemory = true
+          const remembered = await call("create_snapshot", remembering)
+          world.keepsMemory = false
+          assert.isTrue(remembered.snapshot.memory)
+          await call("delete_snapshot", { snapshotId: remembered.snapshot.id })
 
           const forking = { sandboxId, count: 3, names: ["first"], idempotencyKey: "two" }
           const fork = await call("fork_sandbox", forking)

@@ -1,6 +1,9 @@
 /** `atoll images`, `atoll sandbox create --image` and `atoll run --image`, as a customer types them, on simulated machines. */
 import { execFile } from "node:child_process"
-import { resolve } from "node:path"
+import { createHash } from "node:crypto"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { scopes } from "../../../../schemas/Access.ts"
@@ -59,7 +62,7 @@ describe.skipIf(isOverAFleet)("the customer's command line", () => {
           const { image } = JSON.parse((await atoll(["images", "show", "tools", "--json"])).stdout)
           assert.deepInclude(image, { id, name: "tools", status: "ready", reference })
           const listed = await atoll(["images", "list", "--status", "ready"])
-          assert.match(listed.stdout, /^ID +NAME +STATUS +STORED +AGE +REFERENCE\nimg_\w+ +tools +ready +4/)
+          assert.match(listed.stdout, /^ID +NAME +STATUS +STORED +AGE +OF +REFERENCE\nimg_\w+ +tools +ready +4/)
           const made = JSON.parse((await atoll(["sandbox", "create", "--image", "tools", "--json"])).stdout)
           assert.deepInclude(made.sandbox, { imageId: id, status: "running" })
           const ran = await atoll(["run", "--image", "tools", "--", "env", "IMAGE_REFERENCE"])
@@ -69,6 +72,28 @@ describe.skipIf(isOverAFleet)("the customer's command line", () => {
           assert.strictEqual((await atoll(["sandbox", "delete", made.sandbox.id])).code, 0)
           const removed = await atoll(["images", "delete", "tools"])
           assert.deepStrictEqual([removed.code, removed.stdout], [0, `${id} (tools) is deleted.\n`])
+        }),
+      withinMs
+    )
+
+    it.effect(
+      "loads an image of a file, once for each key",
+      () =>
+        withCustomer(async (atoll) => {
+          const folder = mkdtempSync(join(tmpdir(), "atoll-load-"))
+          const file = join(folder, "image.tar")
+          writeFileSync(file, "an archive")
+          const words = ["images", "load", file, "--name", "loaded", "--idempotency-key", "loaded once"]
+          const loaded = await atoll(words)
+          assert.deepStrictEqual([loaded.code, loaded.stderr], [0, ""])
+          assert.strictEqual((await atoll(words)).stdout, loaded.stdout)
+          const { image } = JSON.parse((await atoll(["images", "show", "loaded", "--json"])).stdout)
+          const digest = `sha256:${createHash("sha256").update("an archive").digest("hex")}`
+          assert.deepInclude(image, { id: loaded.stdout.trim(), status: "ready", reference: null, digest })
+          const missing = await atoll(["images", "load", join(folder, "none.tar")])
+          assert.deepStrictEqual([missing.code, missing.stdout], [1, ""])
+          assert.include(missing.stderr, "none.tar")
+          rmSync(folder, { recursive: true })
         }),
       withinMs
     )

@@ -6,6 +6,7 @@ import { join, resolve } from "node:path"
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { scopes } from "../../../../schemas/Access.ts"
+import type { SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts"
 import { withinMs } from "../../../support/commandLine.ts"
 import { compiledOnce } from "../../../support/compiledOnce.ts"
 import { isOverAFleet } from "../../../support/fleet/isOverAFleet.ts"
@@ -22,8 +23,8 @@ type Customer = (...words: ReadonlyArray<string>) => Promise<Ended>
 const main = resolve("clients/typescript/src/cli/main.ts")
 
 /** The command line of a new account. */
-const withCustomer = (use: (atoll: Customer) => Promise<void>) =>
-  Effect.flatMap(TestApi, ({ newKey, port }) =>
+const withCustomer = (use: (atoll: Customer, world: SimulatedWorld) => Promise<void>) =>
+  Effect.flatMap(TestApi, ({ newKey, port, world }) =>
     Effect.promise(async () => {
       const { secret } = await newKey(scopes, crypto.randomUUID())
       const login = { ATOLL_URL: `http://127.0.0.1:${port}`, ATOLL_API_KEY: secret }
@@ -34,7 +35,8 @@ const withCustomer = (use: (atoll: Customer) => Promise<void>) =>
             const child = execFile(process.execPath, [main, ...words], { env }, (_, stdout, stderr) =>
               done({ code: child.exitCode, stdout, stderr })
             )
-          })
+          }),
+        world
       )
     })
   )
@@ -109,6 +111,32 @@ describe.skipIf(isOverAFleet)("the customer's command line", () => {
     )
 
     it.effect(
+      "keeps memory if it is asked for, in a snapshot and in a fork, and passes the refusal on where it cannot be kept",
+      () =>
+        withCustomer(async (atoll, world) => {
+          await atoll("sandbox", "create", "--name", "dev")
+          for (const words of [["snapshots", "create"], ["fork"]]) {
+            const { code, stderr } = await atoll(...words, "dev", "--memory")
+            assert.strictEqual(code, 1, words[0])
+            assert.include(stderr, "cannot keep memory", words[0])
+          }
+          world.keepsMemory = true
+          try {
+            const id = (await atoll("snapshots", "create", "dev", "--memory")).stdout.trim()
+            assert.match((await atoll("snapshots", "show", id)).stdout, /^memory +with its running processes$/m)
+            const { snapshot, sandboxes } = JSON.parse((await atoll("fork", "dev", "--memory", "--json")).stdout)
+            assert.isTrue(snapshot.memory)
+            assert.strictEqual(sandboxes[0].status, "running")
+            const without = (await atoll("snapshots", "create", "dev")).stdout.trim()
+            assert.notMatch((await atoll("snapshots", "show", without)).stdout, /^memory/m)
+          } finally {
+            world.keepsMemory = false
+          }
+        }),
+      withinMs
+    )
+
+    it.effect(
       "forks a Sandbox: ids on stdout, refusals on stderr and in the exit code; wrong words are refused before",
       () =>
         withCustomer(async (atoll) => {
@@ -129,7 +157,8 @@ describe.skipIf(isOverAFleet)("the customer's command line", () => {
           assert.match(more.stderr, /^atoll: Copy 2 was refused: .+\natoll: Copy 3 was refused: .+\n$/)
           for (const wrong of [
             ["fork", source, "--count", "101"],
-            ["fork", source, "--expires", "soon"]
+            ["fork", source, "--expires", "soon"],
+            ["fork", source, "--memory", "--at-revision", "1"]
           ])
             assert.strictEqual((await atoll(...wrong)).code, 2, wrong.join(" "))
         }),

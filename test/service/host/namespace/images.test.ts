@@ -3,10 +3,11 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { join } from "node:path"
 import { afterAll, describe, expect, it } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Stream } from "effect"
+import { Deferred, Effect, Fiber } from "effect"
 import { missingPackages } from "../../../../src/host/linux/programs.ts"
-import type { ProcessChannel } from "../../../../src/runtime/Guest.ts"
 import { Runtime } from "../../../../src/runtime/Runtime.ts"
+import { busybox, withShell } from "../../../support/host/image/busyboxImage.ts"
+import { layoutArchive } from "../../../support/host/image/layoutArchive.ts"
 import { layerOf, TestRegistry } from "../../../support/host/image/TestRegistry.ts"
 import { smallDisk } from "../../../support/host/linux/smallDisk.ts"
 import {
@@ -17,36 +18,17 @@ import {
   skipped,
   unusable
 } from "../../../support/host/namespace/TestHost.ts"
-import { commandSpec, output, run } from "../../../support/runtime/contract/commands.ts"
+import { output } from "../../../support/runtime/contract/commands.ts"
+import { hasOnlyTheImage, runsWithoutShell, withoutShell } from "../../../support/runtime/contract/imageContract.ts"
 import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
 import { upload } from "../../../support/upload.ts"
 
 const MiB = 1024 ** 2
-const busybox = "/bin/busybox"
 const obstacle =
   unusable ??
   (isRoot ? null : "images need root") ??
   (missingPackages({ mksquashfs: "squashfs-tools" }).length > 0 ? "squashfs-tools is not here" : null) ??
   (existsSync(busybox) ? null : "busybox-static is not here")
-
-/** A program for images without a shell: busybox under the name of one of its commands. */
-const program = (name: string) => ({ name, content: readFileSync(busybox), mode: 0o755 })
-
-const withShell = [
-  program("bin/busybox"),
-  ...["sh", "cat", "head", "id", "ls", "stty", "tr", "wc"].map((name) => ({
-    name: `bin/${name}`,
-    type: "2" as const,
-    target: "busybox"
-  })),
-  { name: "etc/passwd", content: "root:x:0:0::/root:/bin/sh\n" },
-  { name: "greeting", content: "hello\n" },
-  // A host that runs programs of an image would run these.
-  { name: "bin/mount", content: "#!/bin/sh\necho run as $(id -u) > /tmp/mount-ran\n", mode: 0o755 },
-  { name: "usr/bin/mount", content: "#!/bin/sh\necho run as $(id -u) > /tmp/mount-ran\n", mode: 0o755 }
-]
-
-const names = ["bin", "dev", "etc", "greeting", "proc", "run", "sys", "tmp", "usr", "workspace"]
 
 /** Whose memory a program may open: a line for each other program. */
 const openMemories = `for it in /proc/[0-9]*; do
@@ -54,13 +36,6 @@ const openMemories = `for it in /proc/[0-9]*; do
   case $name in ""|tr|head) continue ;; esac
   if (: < $it/mem) 2>/dev/null; then echo open $name; else echo closed $name; fi
 done`
-
-const collected = (channel: ProcessChannel) =>
-  Stream.runFold(
-    channel.frames,
-    () => "",
-    (text, frame) => (frame.type === "output" ? text + Buffer.from(frame.bytes).toString() : text)
-  )
 
 describe.skipIf(skipped(obstacle))("a namespace Sandbox from an image", async () => {
   const registry = await TestRegistry.start()
@@ -86,25 +61,8 @@ describe.skipIf(skipped(obstacle))("a namespace Sandbox from an image", async ()
         const image = { ...source("shell"), digest: pulled.digest }
         yield* driver.provision(sandboxSpec("one", { image }))
         const guest = yield* driver.guest("one", 1)
-        expect((yield* output(guest, "ls /")).split("\n")).toEqual(names)
-        expect(yield* output(guest, "cat /greeting; id; cat /etc/hostname; ls -a /tmp | wc -l")).toBe(
-          "hello\nuid=1000(sandbox) gid=1000(sandbox)\nsandbox\n2"
-        )
-        expect((yield* run(guest, commandSpec(["sh", "-c", "echo x > /greeting"]))).stderr).toMatch(/Read-only/)
+        yield* hasOnlyTheImage(guest, "sandbox")
         yield* guest.files.write("/workspace/file", upload([Buffer.from("kept")]))
-        const terminal = yield* Effect.scoped(
-          Effect.flatMap(
-            guest.processes.open({
-              argv: ["/bin/sh", "-c", "stty size; echo $SHELL"],
-              cwd: "/workspace",
-              env: {},
-              terminal: { columns: 101, rows: 37 },
-              purpose: "terminal"
-            }),
-            collected
-          )
-        )
-        expect(terminal).toBe("37 101\r\n/bin/sh\r\n")
         const captured = yield* driver.snapshots.capture("snapshot", "one")
         expect(captured.sizeBytes).toBeGreaterThan(0)
         yield* driver.provision(sandboxSpec("child", { image, snapshotId: "snapshot" }))
@@ -122,23 +80,14 @@ describe.skipIf(skipped(obstacle))("a namespace Sandbox from an image", async ()
 
   it.live("runs programs of an image without a shell, and refuses a terminal there with the reason", () =>
     Effect.gen(function* () {
-      registry.image("bare", { layers: [layerOf([program("app/cat"), { name: "text", content: "bare" }])] })
+      registry.image("bare", { layers: [layerOf(withoutShell)] })
       const driver = yield* Runtime
       // The host has not pulled it: the boot does.
       const { digest } = yield* driver.images.pull(source("bare"))
       yield* driver.images.remove(digest)
       expect(yield* driver.images.inventory).toEqual([])
       yield* driver.provision(sandboxSpec("bare", { image: { ...source("bare"), digest } }))
-      const guest = yield* driver.guest("bare", 1)
-      expect((yield* run(guest, commandSpec(["/app/cat", "/text"]))).stdout).toBe("bare")
-      const terminal = guest.processes.open({
-        argv: ["/app/cat"],
-        cwd: "/workspace",
-        env: {},
-        terminal: { columns: 80, rows: 24 },
-        purpose: "terminal"
-      })
-      expect(yield* Effect.flip(Effect.scoped(terminal))).toMatchObject({ _tag: "SpawnRefused", code: "SHELL_MISSING" })
+      yield* runsWithoutShell(yield* driver.guest("bare", 1))
     }).pipe(Effect.provide(freshDriver(allowed)))
   )
 
@@ -178,6 +127,42 @@ describe.skipIf(skipped(obstacle))("a namespace Sandbox from an image", async ()
             for (const { sandboxId } of yield* driver.inventory) yield* driver.destroy(sandboxId)
           }).pipe(Effect.provide(driverOn(folder, allowed)))
           expect(mounts()).toEqual([])
+        })
+      )
+  )
+
+  it.live(
+    "comes as an archive, also over a restart, is there for a Sandbox, and is reported lost where it is not",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const folder = yield* Effect.acquireRelease(Effect.sync(dataFolder), (path) =>
+            Effect.promise(() => rm(path, { recursive: true, force: true }))
+          )
+          const { archive, digest } = layoutArchive({ layers: [layerOf(withShell)], config: { Env: ["COLOUR=blue"] } })
+          const image = { reference: digest, digest, credentials: null }
+          const files = () => readdirSync(join(folder, "runtime", "namespace", ".images")).toSorted()
+          yield* Effect.gen(function* () {
+            const driver = yield* Runtime
+            yield* driver.images.receive("img_1", upload([archive.subarray(0, 1000), archive.subarray(1000)]).bytes)
+            expect(files()).toEqual(["img_1.upload"])
+          }).pipe(Effect.provide(driverOn(folder)))
+          yield* Effect.gen(function* () {
+            const driver = yield* Runtime
+            const made = yield* driver.images.accept("img_1")
+            expect(made).toMatchObject({ digest, config: { env: { COLOUR: "blue" } } })
+            expect(yield* driver.images.accept("img_1")).toEqual(made)
+            expect(files()).toEqual([`${digest.slice(7)}.json`, `${digest.slice(7)}.sqfs`, "img_1.taken"])
+            yield* driver.images.discard("img_1")
+            expect(files().length).toBe(2)
+            yield* driver.provision(sandboxSpec("one", { image }))
+            expect(yield* output(yield* driver.guest("one", 1), "cat /greeting")).toBe("hello")
+            yield* driver.destroy("one")
+            yield* driver.images.remove(digest)
+            const lost = yield* Effect.flip(driver.provision(sandboxSpec("two", { image })))
+            expect(lost).toMatchObject({ code: "IMAGE_NOT_FOUND", message: expect.stringMatching(/Upload it again/) })
+            yield* driver.destroy("two")
+          }).pipe(Effect.provide(driverOn(folder)))
         })
       )
   )

@@ -57,9 +57,14 @@ const holderOf = (place: VolumePlace) => {
   })
 }
 
+const IOCTL = 16
+
+/** Whether this process freezes a volume now. */
 const isFreeze = (pid: number): boolean => {
   try {
-    return readFileSync(`/proc/${pid}/comm`, "utf8") === "fsfreeze\n"
+    const name = readFileSync(`/proc/${pid}/comm`, "utf8")
+    if (name.startsWith("freezevolume")) return readFileSync(`/proc/${pid}/syscall`, "utf8").startsWith(`${IOCTL} `)
+    return name === "fsfreeze\n"
   } catch {
     return false
   }
@@ -245,7 +250,8 @@ describe("volumes of a backup", () => {
           try {
             for (let round = 0; round < 5; round++) {
               const holder = holderOf(place)
-              await untilFound(() => childrenOf(holder.pid!).flatMap(childrenOf).some(isFreeze), { everyMs: 1 })
+              const below = () => childrenOf(holder.pid!).flatMap((pid) => [pid, ...childrenOf(pid)])
+              await untilFound(() => below().some(isFreeze), { everyMs: 1 })
               holder.kill("SIGKILL")
               const before = counted()
               await untilFound(() => counted() > before + 2)

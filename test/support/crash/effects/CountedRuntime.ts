@@ -80,6 +80,9 @@ const countedSnapshots = (snapshots: Snapshots, volumes: ModelVolumes, pass: Pas
 const countedImages = (images: Images, pass: Pass): Images => ({
   ...images,
   pull: (source) => around(pass, "pull")(images.pull(source)),
+  receive: (imageId, pieces) => around(pass, "receive")(images.receive(imageId, pieces)),
+  accept: (imageId) => around(pass, "accept")(images.accept(imageId)),
+  discard: (imageId) => around(pass, "discard")(images.discard(imageId)),
   remove: (digest) => around(pass, "removal of a root")(images.remove(digest))
 })
 

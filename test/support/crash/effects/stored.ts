@@ -129,7 +129,10 @@ export const endOf = (world: SimulatedWorld, volumes: ModelVolumes, told: Readon
       ...(yield* workspaces).map(({ name }) => `workspace ${name}`),
       ...(yield* keys).map(
         ({ kind, key }) =>
-          `key ${kind.replace(/:.*/, "")} ${key.replace(/snp_\w+/, "of a snapshot").replace(/^unnamed .+/, "unnamed")}`
+          `key ${kind.replace(/:.*/, "")} ${key
+            .replace(/snp_\w+/, "of a snapshot")
+            .replace(/^sbx_\w+ [\d.]+$/, "of a Sandbox's checkpoint")
+            .replace(/^unnamed .+/, "unnamed")}`
       ),
       ...[...world.machines.values()].map(
         ({ spec, state }) => `machine of ${nameOf(spec.sandboxId)} ${state} in generation ${spec.generation}`

@@ -54,6 +54,7 @@ export class HostAgent {
         suspends: false,
         takesSnapshots: true,
         restoresSnapshots: true,
+        runsImages: true,
         networkFiltered: false,
         networkRefused: null
       }

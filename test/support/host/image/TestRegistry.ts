@@ -70,16 +70,21 @@ export class TestRegistry {
     this.#server = server
   }
 
-  static async start(): Promise<TestRegistry> {
+  /** @param address Where it listens; all: also at addresses that this machine does not have yet. */
+  static async start(address: "127.0.0.1" | "0.0.0.0" = "127.0.0.1"): Promise<TestRegistry> {
     const server = createServer()
     const registry = new TestRegistry(server)
     server.on("request", (request, response) => registry.#answer(request, response))
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+    await new Promise<void>((resolve) => server.listen(0, address, resolve))
     return registry
   }
 
   get host(): string {
-    return `127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+    return `127.0.0.1:${this.port}`
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
   }
 
   async close(): Promise<void> {

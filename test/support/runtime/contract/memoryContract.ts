@@ -87,5 +87,37 @@ export const memoryContract = (
         }).pipe(Effect.provide(runtime)),
       timeout
     )
+
+    it.live(
+      "a Sandbox that is rolled back to one goes on with its processes and files of then; with other sizes it boots from the volume",
+      () =>
+        Effect.gen(function* () {
+          const driver = yield* Runtime
+          const source = yield* booted("source")
+          const pid = yield* output(source, counter)
+          yield* output(source, "echo then > file; echo then > /tmp/root-disk")
+          yield* eventually(Effect.map(number(source), (n) => n > 3))
+          yield* driver.snapshots.capture("then", "source", true)
+          yield* output(source, `kill ${pid}; rm /dev/shm/n; echo now > file; echo now > /tmp/root-disk`)
+          yield* driver.stop("source", 1)
+          yield* driver.snapshots.restore("then", "source", 1)
+          // The memory is the Sandbox's own from here on.
+          yield* driver.snapshots.restore("then", "source", 1)
+          const again = yield* booted("source", { generation: 2 })
+          const n = yield* number(again)
+          yield* eventually(Effect.map(number(again), (next) => next > n))
+          expect(yield* output(again, `cat /proc/${pid}/comm file /tmp/root-disk; hostname`)).toBe(
+            "sh\nthen\nthen\nsource"
+          )
+          const clock = Number(yield* output(again, "date +%s%3N"))
+          expect(Math.abs(clock - Date.now())).toBeLessThan(CLOCK_ERROR_MS)
+          yield* driver.stop("source", 2)
+          yield* driver.snapshots.restore("then", "source", 2)
+          yield* driver.snapshots.remove("then", null)
+          const larger = yield* booted("source", { generation: 3, memoryBytes: 384 * MiB })
+          expect(yield* output(larger, "cat file; ls /dev/shm")).toBe("then")
+        }).pipe(Effect.provide(runtime)),
+      timeout
+    )
   })
 }

@@ -215,55 +215,54 @@ export const snapshotContract = (
       })
     )
 
-    if (hostId === null)
-      test(
-        "an image that leaves the host and comes back makes Sandboxes with the same files; one that is damaged is refused",
-        Effect.gen(function* () {
-          const driver = yield* Runtime
-          const source = yield* booted("source")
-          const sum = yield* output(
-            source,
-            "mkdir a; head -c 3000000 /dev/urandom > a/bytes; ln -s a/bytes link; chmod 640 a/bytes; sha256sum < link"
-          )
-          yield* driver.snapshots.capture("one", "source")
-          const image = yield* driver.snapshots.read("one", null)
-          const pieces: Array<ImagePiece> = []
-          yield* Effect.promise(async () => {
-            for await (const piece of image.pieces) pieces.push(piece)
-          })
-          const kept = pieces.reduce((sum, { bytes }) => sum + bytes.length, 0)
-          expect(kept).toBeGreaterThan(3_000_000)
-          expect(kept).toBeLessThan(32 * MiB)
-          yield* driver.snapshots.receive("two", { ...image, pieces: Readable.from(pieces) })
-          // Until its snapshot is inserted, no reconciler sees it.
-          expect(yield* driver.snapshots.inventory).toEqual(["one"])
-          const accepted = yield* driver.snapshots.accept("two", null)
-          expect(accepted).toMatchObject({ sizeBytes: 64 * MiB, pausedMs: 0 })
-          expect(yield* driver.snapshots.accept("two", null)).toEqual(accepted)
-          yield* driver.destroy("source")
-          yield* driver.snapshots.remove("one", null)
-          const child = yield* booted("child", { snapshotId: "two" })
-          expect(yield* output(child, "sha256sum < link; find . ! -user $(id -u); stat -c %a a/bytes")).toBe(
-            `${sum}\n640`
-          )
-          const damaged = pieces.map(({ offset, bytes }) => ({ offset, bytes: bytes.toReversed() }))
-          yield* driver.snapshots.receive("bad", { ...image, pieces: Readable.from(damaged) })
-          const refused = yield* Effect.flip(driver.snapshots.accept("bad", null))
-          expect(refused).toMatchObject({ _tag: "RuntimeRefused", code: "SNAPSHOT_UNUSABLE" })
-          const missing = yield* Effect.flip(driver.provision(sandboxSpec("other", { snapshotId: "bad" })))
-          expect(missing).toMatchObject({ code: "SNAPSHOT_MISSING" })
-          yield* driver.snapshots.remove("bad", null)
-          const broken = Readable.from(
-            (async function* () {
-              yield pieces[0]!
-              throw new Error("broken off")
-            })()
-          )
-          yield* Effect.flip(driver.snapshots.receive("half", { ...image, pieces: broken }))
-          expect(yield* Effect.flip(driver.snapshots.accept("half", null))).toMatchObject({ code: "SNAPSHOT_MISSING" })
-          expect(yield* driver.snapshots.inventory).toEqual(["two"])
+    test(
+      "an image that leaves the host and comes back makes Sandboxes with the same files; one that is damaged is refused",
+      Effect.gen(function* () {
+        const driver = yield* Runtime
+        const source = yield* booted("source")
+        const sum = yield* output(
+          source,
+          "mkdir a; head -c 3000000 /dev/urandom > a/bytes; ln -s a/bytes link; chmod 640 a/bytes; sha256sum < link"
+        )
+        yield* driver.snapshots.capture("one", "source")
+        const image = yield* driver.snapshots.read("one", null)
+        const pieces: Array<ImagePiece> = []
+        yield* Effect.promise(async () => {
+          for await (const piece of image.pieces) pieces.push(piece)
         })
-      )
+        const kept = pieces.reduce((sum, { bytes }) => sum + bytes.length, 0)
+        expect(kept).toBeGreaterThan(3_000_000)
+        expect(kept).toBeLessThan(32 * MiB)
+        yield* driver.snapshots.receive("two", { ...image, pieces: Readable.from(pieces) }, driver.kind)
+        // Until its snapshot is inserted, no reconciler sees it.
+        expect(yield* driver.snapshots.inventory).toEqual(["one"])
+        const accepted = yield* driver.snapshots.accept("two", null)
+        expect(accepted).toMatchObject({ sizeBytes: 64 * MiB, pausedMs: 0 })
+        expect(yield* driver.snapshots.accept("two", null)).toEqual(accepted)
+        yield* driver.destroy("source")
+        yield* driver.snapshots.remove("one", null)
+        const child = yield* booted("child", { snapshotId: "two" })
+        expect(yield* output(child, "sha256sum < link; find . ! -user $(id -u); stat -c %a a/bytes")).toBe(
+          `${sum}\n640`
+        )
+        const damaged = pieces.map(({ offset, bytes }) => ({ offset, bytes: bytes.toReversed() }))
+        yield* driver.snapshots.receive("bad", { ...image, pieces: Readable.from(damaged) }, driver.kind)
+        const refused = yield* Effect.flip(driver.snapshots.accept("bad", null))
+        expect(refused).toMatchObject({ _tag: "RuntimeRefused", code: "SNAPSHOT_UNUSABLE" })
+        const missing = yield* Effect.flip(driver.provision(sandboxSpec("other", { snapshotId: "bad" })))
+        expect(missing).toMatchObject({ code: "SNAPSHOT_MISSING" })
+        yield* driver.snapshots.remove("bad", null)
+        const broken = Readable.from(
+          (async function* () {
+            yield pieces[0]!
+            throw new Error("broken off")
+          })()
+        )
+        yield* Effect.flip(driver.snapshots.receive("half", { ...image, pieces: broken }, driver.kind))
+        expect(yield* Effect.flip(driver.snapshots.accept("half", null))).toMatchObject({ code: "SNAPSHOT_MISSING" })
+        expect(yield* driver.snapshots.inventory).toEqual(["two"])
+      })
+    )
 
     test(
       "a Sandbox without a volume, or from a snapshot that is not here, is refused and leaves nothing",

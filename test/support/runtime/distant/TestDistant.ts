@@ -45,6 +45,8 @@ export const describedBy = (runtime: Runtime["Service"], changes: Partial<HostDe
   suspends: runtime.capabilities.suspend,
   takesSnapshots: true,
   restoresSnapshots: true,
+  movesSnapshots: true,
+  runsImages: true,
   keepsMemory: runtime.capabilities.memorySnapshots,
   networkFiltered: runtime.capabilities.networkFiltered,
   networkRefused: runtime.capabilities.networkRefused(),

@@ -110,7 +110,7 @@ const granted = grantedIn(false)
 const linesOf = (child: ChildProcess): AsyncIterator<string> =>
   createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
 
-/** Sends numbers, each when the one before has come back, until it is told to end. Returns how many came. */
+/** Sends numbers, each when the one before has come back, until `end`, which returns how many came. */
 const echoed = (write: (line: string) => unknown, lines: AsyncIterator<string>) => {
   let ends = false
   const done = (async () => {

@@ -11,6 +11,7 @@ import { scopes } from "../../../../schemas/Access.ts"
 import { exit } from "../../../support/http/commands.ts"
 import { EventClient } from "../../../support/http/EventClient.ts"
 import { TestApi } from "../../../support/http/TestApi.ts"
+import { anyReference } from "../../../support/image/anyReference.ts"
 import { untilFound } from "../../../support/until.ts"
 
 /** The same list with other filters. */
@@ -92,8 +93,8 @@ layer(TestApi.layer({ ATOLL_VOLUME_BYTES: "67108864" }), { excludeTestServices: 
             }
             const imageIds: Array<string> = []
             for (let times = 0; times < 2; times++) {
-              const { image } = await made("POST", "/images", { reference: "registry.test/tools:1", name: "tools" })
-              await untilFound(() => made("GET", `/images/${image.id}`).then((it) => it.image.status === "ready"))
+              const { image } = await made("POST", "/images", { reference: anyReference, name: "tools" })
+              await untilFound(() => made("GET", `/images/${image.id}`).then((it) => it.image.status !== "pulling"))
               imageIds.push(image.id)
             }
             sandboxes.push({ id, operationIds, snapshotId: snapshotIds[0]!, imageId: imageIds[0]! })

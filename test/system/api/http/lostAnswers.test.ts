@@ -5,10 +5,12 @@ import { Context, Effect, Fiber, Layer } from "effect"
 import { HttpApi } from "effect/http-api"
 import { ReadOnly, scopes } from "../../../../schemas/Access.ts"
 import { Api } from "../../../../schemas/Api.ts"
+import { imageArchiveMediaType } from "../../../../schemas/ImageUpload.ts"
 import { snapshotMediaType } from "../../../../schemas/SnapshotFile.ts"
 import { CutDatabase } from "../../../support/CutDatabase.ts"
 import { hang } from "../../../support/http/commands.ts"
 import { type Answer, type Ask, TestApi } from "../../../support/http/TestApi.ts"
+import { anyReference } from "../../../support/image/anyReference.ts"
 import { snapshotFile } from "../../../support/snapshot/snapshotFile.ts"
 
 type Call = readonly [method: string, path: string, ask?: Ask]
@@ -36,8 +38,8 @@ const newSnapshot = async (sandbox: string, send: Tenant["send"]): Promise<strin
 
 /** The same of an image. */
 const newImage = async (send: Tenant["send"]): Promise<string> => {
-  const { id } = (await send("POST", "/api/v2/images", { body: { reference: "registry.test/tools:1" } })).json.image
-  while ((await send("GET", `/api/v2/images/${id}`)).json.image.status !== "ready");
+  const { id } = (await send("POST", "/api/v2/images", { body: { reference: anyReference } })).json.image
+  while ((await send("GET", `/api/v2/images/${id}`)).json.image.status === "pulling");
   return id
 }
 
@@ -70,7 +72,12 @@ const committed: Readonly<Record<string, Change>> = {
     { body: await snapshotFile(), headers: { ...keyed(), "content-type": snapshotMediaType } }
   ],
   forkSandbox: (sandbox) => ["POST", `${sandbox}/fork`, { body: {}, headers: keyed() }],
-  pullImage: () => ["POST", "/images", { body: { reference: "registry.test/tools:1" }, headers: keyed() }],
+  pullImage: () => ["POST", "/images", { body: { reference: anyReference }, headers: keyed() }],
+  uploadImage: () => [
+    "POST",
+    "/images/upload",
+    { body: Buffer.from("an archive"), headers: { ...keyed(), "content-type": imageArchiveMediaType } }
+  ],
   deleteImage: async (_sandbox, { send }) => ["DELETE", `/images/${await newImage(send)}`],
   stopSandbox: (sandbox) => ["POST", `${sandbox}/stop`],
   startSandbox: async (sandbox, { send }) => {

@@ -10,6 +10,7 @@ import { SqlClient } from "effect/sql"
 import { scopes } from "../../../../schemas/Access.ts"
 import { exit } from "../../../support/http/commands.ts"
 import { TestApi } from "../../../support/http/TestApi.ts"
+import { anyReference } from "../../../support/image/anyReference.ts"
 import { untilFound } from "../../../support/until.ts"
 
 /**
@@ -112,10 +113,10 @@ layer(
       for (let count = 0; count < 4; count++) await snap()
       await untilFound(async () => (await made(send("GET", `/snapshots/${snapshotId}`))).snapshot.status === "ready")
       const pullOne = async (): Promise<string> =>
-        (await made(send("POST", "/images", { reference: "registry.test/tools:1" }))).image.id
+        (await made(send("POST", "/images", { reference: anyReference }))).image.id
       const imageId = await pullOne()
       for (let count = 0; count < 4; count++) await pullOne()
-      await untilFound(async () => (await made(send("GET", `/images/${imageId}`))).image.status === "ready")
+      await untilFound(async () => (await made(send("GET", `/images/${imageId}`))).image.status !== "pulling")
       const copy = () => made(send("POST", "/sandboxes", { workspaceId: workspace.id, snapshotId }))
       for (let count = 0; count < 5; count++) await copy()
       // Nothing is charged, so no posting comes between.

@@ -1,4 +1,6 @@
 /** The commands of images, for `killed.test.ts`. */
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { assert } from "@effect/vitest"
 import { untilFound } from "../../../support/until.ts"
 import { type Case, gathered, isDone, lostAndUnheard } from "./killedCase.ts"
@@ -18,6 +20,24 @@ export const imageCases: Readonly<Record<string, Case>> = {
     )
     await pulled[0]!.delete()
   }),
+  // No image comes of it: that decides nothing here.
+  ...lostAndUnheard(
+    "images load",
+    /^POST \/api\/v2\/images\/upload\?/,
+    async ({ atoll, begin, folder, mark, restart }, hold) => {
+      const file = join(folder, "image.tar")
+      writeFileSync(file, "no archive")
+      const command = await begin(["images", "load", file, "--name", mark, "--no-wait"], hold)
+      await restart()
+      const id = isDone(await command.ended).trim()
+      const loaded = await gathered(atoll.images.list({ name: mark }))
+      assert.deepStrictEqual(
+        loaded.map((image) => image.id),
+        [id]
+      )
+      await loaded[0]!.delete()
+    }
+  ),
   "images list": async ({ atoll, begin, mark, restart }) => {
     const image = await atoll.images.pull(reference, { name: mark, untilReady: false })
     const command = await begin(["images", "list", "-q"], { line: /^GET \/api\/v2\/images\?/ })

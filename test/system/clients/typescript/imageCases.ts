@@ -1,4 +1,7 @@
 /** The cases of killed.test.ts for images. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { assert } from "vitest"
 import { type Atoll, type ImageHandle, WaitTimeout } from "../../../../clients/typescript/src/index.ts"
 
@@ -42,6 +45,21 @@ export const imageCases: Readonly<Record<string, (world: World) => Promise<void>
       [made.id]
     )
     await made.delete()
+  },
+  "Images.upload": async ({ atoll, round, now }) => {
+    const folder = mkdtempSync(join(tmpdir(), "atoll-killed-"))
+    const file = join(folder, "image.tar")
+    writeFileSync(file, "no archive")
+    const name = `uploaded-${round}`
+    await now()
+    const made = await atoll.images.upload(file, { name, untilReady: false })
+    const all = await gathered(atoll.images.list({ name }))
+    assert.deepStrictEqual(
+      all.map(({ id }) => id),
+      [made.id]
+    )
+    await made.delete()
+    rmSync(folder, { recursive: true })
   },
   "Images.get": same(async ({ id }, { atoll }) => (await atoll.images.get(id)).record),
   "Images.list": same(async (image, { atoll }) =>

@@ -49,3 +49,26 @@ layer(TestApi.layer({ ATOLL_VOLUME_BYTES: "1048576" }), { excludeTestServices: t
     })
   )
 })
+
+layer(TestApi.layer({ ATOLL_IMAGES: "base=registry.test/base:1" }), { excludeTestServices: true })(
+  "an image of the operator in a browser",
+  (it) => {
+    it.effect.skipIf(noChromium !== null)("is listed and chosen as the account's own, and cannot be deleted", () =>
+      asOwner(async ({ page }, api) => {
+        await api.newWorkspace()
+        await page.goto("/console/images")
+        const row = page.locator("[data-image]").filter({ hasText: "base" })
+        await row.locator('[data-status="ready"]').waitFor()
+        await row.getByText("of the operator").waitFor()
+        assert.strictEqual(await row.getByRole("button").count(), 0)
+        await atRest(page)
+        assert.deepStrictEqual(await violations(page), [], "the page")
+        await goTo(page, "Sandboxes")
+        await page.getByRole("button", { name: "Create a Sandbox" }).click()
+        const dialog = page.getByRole("dialog")
+        await dialog.getByText("More: network").click()
+        await dialog.getByLabel("Image").selectOption({ label: "base" })
+      })
+    )
+  }
+)

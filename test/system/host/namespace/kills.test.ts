@@ -6,7 +6,7 @@ import { rmSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Runtime } from "../../../../src/runtime/Runtime.ts"
+import { Runtime, type SandboxSpec } from "../../../../src/runtime/Runtime.ts"
 import { KillRounds } from "../../../support/host/KillRounds.ts"
 import { dataFolder, driverOn, skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
 import { lastingTracesOf } from "../../../support/host/namespace/traces.ts"
@@ -16,11 +16,11 @@ import { untilKilled } from "../../../support/untilKilled.ts"
 import { openHost } from "./openHost.ts"
 
 const everyNth = 12
-const actions = ["start", "spare", "take", "close", "stop", "destroy"] as const
+const actions = ["start", "spare", "take", "copy", "close", "stop", "destroy"] as const
 
 /** A spare is handed over in few effects: at each of them. It is made and ended in some more. */
 const stepOf = (action: (typeof actions)[number]): number =>
-  action === "take" ? 1 : action === "spare" || action === "close" ? 6 : everyNth
+  action === "take" ? 1 : ["copy", "spare", "close"].includes(action) ? 6 : everyNth
 
 const program = join(import.meta.dirname, "fixtures/killedAt.ts")
 
@@ -36,8 +36,16 @@ describe.skipIf(skipped(unusable))("a service of namespaces that is killed", () 
           Effect.provide(Effect.flatMap(Runtime, body), driverOn(folder))
         const acted = (action: string, generation: number, at: number) =>
           Effect.promise(() => untilKilled(program, [folder, action, String(generation), String(at)]))
+        const snapshotted = on((driver) =>
+          Effect.gen(function* () {
+            yield* driver.provision(sandboxSpec("source"))
+            yield* output(yield* driver.guest("source", 1), "echo copied > /workspace/kept")
+            yield* driver.snapshots.capture("snap", "source")
+            yield* driver.destroy("source")
+          })
+        )
         const destroyed = Effect.gen(function* () {
-          yield* on((driver) => driver.destroy("victim"))
+          yield* on((driver) => Effect.andThen(driver.destroy("victim"), driver.snapshots.remove("snap", null)))
           yield* Effect.promise(async () => {
             const host = await openHost(folder)
             await host.spares.endOrphans()
@@ -46,10 +54,10 @@ describe.skipIf(skipped(unusable))("a service of namespaces that is killed", () 
           assert.deepStrictEqual(yield* on((driver) => driver.inventory), [])
           assert.deepStrictEqual(yield* Effect.promise(() => lastingTracesOf(folder)), [])
         })
-        const running = (generation: number) =>
+        const running = (generation: number, changes: Partial<SandboxSpec> = {}) =>
           on((driver) =>
             Effect.gen(function* () {
-              yield* driver.provision(sandboxSpec("victim", { generation }))
+              yield* driver.provision(sandboxSpec("victim", { generation, ...changes }))
               return yield* output(
                 yield* driver.guest("victim", generation),
                 "cat /workspace/kept 2>/dev/null || echo kept > /workspace/kept"
@@ -63,6 +71,7 @@ describe.skipIf(skipped(unusable))("a service of namespaces that is killed", () 
           const { action, at } = next.value
           // A start of the first generation, which makes the volume; of a later one for the others.
           if (action === "stop" || action === "destroy") yield* running(1)
+          if (action === "copy") yield* snapshotted
           effects = yield* acted(action, 1, at)
           const what = `${action}, killed at ${at}`
           if (action === "stop") {
@@ -73,6 +82,8 @@ describe.skipIf(skipped(unusable))("a service of namespaces that is killed", () 
           } else if (action === "start" || action === "take") {
             yield* running(1)
             assert.strictEqual(yield* running(1), "kept", what)
+          } else if (action === "copy") {
+            assert.strictEqual(yield* running(1, { snapshotId: "snap" }), "copied", what)
           }
           yield* destroyed
           rounds.note(context, actions)

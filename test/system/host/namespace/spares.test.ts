@@ -1,4 +1,5 @@
 /** Sandboxes that are started ahead: what a new Sandbox gets, when they give way, and what becomes of them. */
+import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
@@ -230,7 +231,10 @@ describe.skipIf(skipped(unusable))("a Sandbox that was started ahead", () => {
       const [spare] = await untilReady(folder)
       const init = initOf(folder, spare!)!
       await host.provision(sandboxSpec("first"))
-      rmSync(host.layout.state("first").folder, { recursive: true })
+      const lost = host.layout.state("first").folder
+      // The console of a Sandbox that was started ahead is mounted there: see ownConsole.ts.
+      if (existsSync(join(lost, "console"))) execFileSync("umount", ["-l", join(lost, "console")])
+      rmSync(lost, { recursive: true })
       expect(host.inventory()).toEqual([{ sandboxId: spare, state: "running", generation: 1 }])
       await host.destroy(spare!)
       expect(isAlive(init)).toBe(false)

@@ -240,7 +240,7 @@ describe.skipIf(unusable !== null)("the clock of a virtual machine", () => {
           stalls: yield* Queue.unbounded<RuntimeStall>()
         }
         const fork = Effect.runForkWith(yield* Effect.context<never>())
-        const machines = new Machines(wrong, settings, news, fork)
+        const machines = new Machines(wrong, settings, news, { fork, run: Effect.runPromise })
         yield* Effect.gen(function* () {
           yield* machines.provision(sandboxSpec("racing"))
           const before = yield* counted("atoll_guest_clocks_mended_total")

@@ -170,7 +170,8 @@ describe.skipIf(unusable !== null)("machines started ahead", () => {
             downs: yield* Queue.unbounded<RuntimeDown>(),
             stalls: yield* Queue.unbounded<RuntimeStall>()
           }
-          const machinesHere = new Machines(host, settings, news, Effect.runForkWith(yield* Effect.context<never>()))
+          const fork = Effect.runForkWith(yield* Effect.context<never>())
+          const machinesHere = new Machines(host, settings, news, { fork, run: Effect.runPromise })
           yield* Effect.flatten(machinesHere.settle)
           for (const { ended } of [machines.old, machines.orphan]) {
             expect(yield* Effect.promise(() => ended)).toEqual([null, "SIGKILL"])

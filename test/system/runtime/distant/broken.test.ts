@@ -14,9 +14,9 @@ import { Runtime } from "../../../../src/runtime/Runtime.ts"
 import { dataFolder, driverOn, skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
 import { eventually, freshKey, gather, output, run, shell } from "../../../support/runtime/contract/commands.ts"
 import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
+import { Link } from "../../../support/runtime/distant/Link.ts"
 import { hostId, peers, served } from "../../../support/runtime/distant/TestDistant.ts"
 import { upload } from "../../../support/upload.ts"
-import { Link } from "./Link.ts"
 
 const MiB = 1024 ** 2
 

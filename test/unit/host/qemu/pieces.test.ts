@@ -12,6 +12,7 @@ import type { GuestImage } from "../../../../src/host/qemu/GuestImage.ts"
 import { cpioArchive, directory, executable, plainFile } from "../../../../src/host/qemu/image/cpio.ts"
 import { vmlinuxToElf } from "../../../../src/host/qemu/image/vmlinux.ts"
 import { type MachineShape, machineArguments } from "../../../../src/host/qemu/machineArguments.ts"
+import { machineKey } from "../../../../src/host/qemu/memoryCapture.ts"
 import { Qmp } from "../../../../src/host/qemu/Qmp.ts"
 import { noteImageUse, removeUnused } from "../../../../src/host/qemu/removeUnused.ts"
 import { SandboxFolder } from "../../../../src/host/qemu/SandboxFolder.ts"
@@ -133,6 +134,23 @@ describe("templates", () => {
     expect(line(false)).not.toMatch(/netdev|virtio-net/)
     expect(line(true)).toContain("virtio-net-pci")
     expect(line(false)).toContain("elevateprivileges=deny,spawn=deny,resourcecontrol=deny")
+  })
+})
+
+describe("a machine's image", () => {
+  const other = (imageDigest: string) => machineKey("10.0", { ...shape, imageDigest })
+
+  it("is one of the devices that a saved memory belongs to", () => {
+    const keys = [machineKey("10.0", shape), other("sha256:a"), other("sha256:b")]
+    expect(new Set(keys).size).toBe(keys.length)
+  })
+
+  it("is a disk that the machine cannot write, and that QEMU gets open", () => {
+    const start = { type: "boot", kernel: "k", initramfs: "i", memoryFile: null, tscKhz: null } as const
+    const line = machineArguments({ ...shape, imageDigest: "sha256:a" }, { uuid: "u", start }).join(" ")
+    expect(line).toMatch(/node-name=image,read-only=on,\S*filename=\/dev\/fdset\//)
+    expect(line).toContain("atoll.image")
+    expect(machineArguments(shape, { uuid: "u", start }).join(" ")).not.toMatch(/atoll\.image|fdset/)
   })
 })
 

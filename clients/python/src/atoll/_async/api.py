@@ -229,10 +229,11 @@ class AsyncApi:
         snapshot_id: An own snapshot that is ready: the volume begins as a copy of it, as large as it was, on its
         host. Its variables come along; those of `env` win by name. The runtime is the snapshot's. Absent or null:
         the volume starts empty.
-        image_id: An own image that is ready: it is the root file system, for good, read-only but for what is mounted
-        there. Its variables become the Sandbox's; those of `env` win by name. Its working directory, user, entry
-        point and ports mean nothing: commands begin in /workspace. Not together with snapshotId: a snapshot brings
-        the image of its Sandbox along. Absent or null: the host's own root.
+        image_id: An own image that is ready: it is the root file system, for good, read-only in a namespace but for
+        what is mounted there; in a virtual machine, what commands write there is gone with the next start. Its
+        variables become the Sandbox's; those of `env` win by name. Its working directory, user, entry point and
+        ports mean nothing: commands begin in /workspace. Not together with snapshotId: a snapshot brings the image
+        of its Sandbox along. Absent or null: the host's own root.
         """
         request = Request(
             "createSandbox",
@@ -680,6 +681,32 @@ class AsyncApi:
             query={"name": name, "status": status, "limit": limit, "cursor": cursor},
         )
         return await self.transport.json(request, ImageList.from_json, attempt_seconds)
+
+    async def upload_image(
+        self,
+        *,
+        content: AsyncBody,
+        name: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        attempt_seconds: Optional[float] = None,
+    ) -> ImageResponse:
+        """Make an image of an archive. Scope: sandbox:create.
+
+        name: For people; names need not be unique. Absent: none.
+        idempotency_key: Names this request. A repeated key with the same query and the same body gives the original
+        image, with another one 409; the body is read whole before either. Without one, a repetition uploads another
+        image. A key lives as long as what it made, and at least 24 hours.
+        """
+        request = Request(
+            "uploadImage",
+            "POST",
+            "/api/v2/images/upload",
+            query={"name": name},
+            headers={"Idempotency-Key": idempotency_key},
+            content=content,
+            content_type="application/vnd.oci.image.layout.v1.tar",
+        )
+        return await self.transport.json(request, ImageResponse.from_json, attempt_seconds)
 
     async def get_image(self, id: ImageId, *, attempt_seconds: Optional[float] = None) -> ImageResponse:
         """Get an image. Scope: sandbox:read."""

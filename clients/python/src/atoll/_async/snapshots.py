@@ -7,11 +7,12 @@ import time
 import uuid
 from os import PathLike, fspath, remove, replace
 from os.path import exists
-from typing import AsyncIterator, Iterator, Optional, Sequence, Union
+from typing import AsyncIterator, Optional, Sequence, Union
 
 import httpx
 
 from .._blocking import AsyncBlocking, AsyncPieces
+from .._file_pieces import file_pieces
 from .._given import UNSET, Given
 from .._random_key import random_key
 from .._unpack import append
@@ -27,13 +28,6 @@ _FRUITLESS_MAX = 5
 """How often a download that brings nothing is continued."""
 _IMPORT_SECONDS = 300.0
 """The service answers once the whole file is on the disk."""
-_PIECE_BYTES = 1024 * 1024
-
-
-def _pieces(path: str) -> Iterator[bytes]:
-    with open(path, "rb") as file:
-        while piece := file.read(_PIECE_BYTES):
-            yield piece
 
 
 class AsyncSnapshot:
@@ -164,7 +158,7 @@ class AsyncSnapshots:
         local = fspath(path)
 
         def body() -> AsyncPieces:
-            return AsyncPieces(_pieces(local))
+            return AsyncPieces(file_pieces(local))
 
         answer = await self._api.import_snapshot(
             workspace_id=workspace_id or (await self._workspaces.first()).id,

@@ -1,11 +1,14 @@
 # Made by `npm run clients` from _async/images.py. Not to be edited.
-"""Images of an account: root file systems for Sandboxes, pulled from registries."""
+"""Images of an account: root file systems for Sandboxes, pulled from registries or uploaded."""
 
 from __future__ import annotations
 
 import time
-from typing import Iterator, Optional, Sequence
+from os import PathLike, fspath
+from typing import Iterator, Optional, Sequence, Union
 
+from .._blocking import Pieces
+from .._file_pieces import file_pieces
 from .._given import unless_none
 from .._random_key import random_key
 from ..errors import WaitTimeout
@@ -15,6 +18,8 @@ from .api import Api
 from .paged import paged
 
 _LOOK_EVERY_SECONDS = 0.2
+_UPLOAD_SECONDS = 300.0
+"""The service answers once the whole archive is on the disk."""
 
 
 class Image:
@@ -40,7 +45,7 @@ class Image:
         return self
 
     def until_ready(self, *, within_seconds: float = 600) -> Image:
-        """Waits while a host pulls it. Fails with WaitTimeout, and with its status if it will not be ready."""
+        """Waits while a host pulls or unpacks it. Fails with WaitTimeout, and with its status if it will not be ready."""
         until = time.monotonic() + within_seconds
         while self.status == "pulling":
             if time.monotonic() > until:
@@ -94,6 +99,35 @@ class Images:
             name=unless_none(name),
             username=unless_none(username),
             password=unless_none(password),
+        )
+        image = Image(self._api, answer.image)
+        return image.until_ready(within_seconds=within_seconds) if until_ready else image
+
+    def upload(
+        self,
+        path: Union[str, PathLike[str]],
+        *,
+        name: Optional[str] = None,
+        until_ready: bool = True,
+        within_seconds: float = 600,
+        idempotency_key: Optional[str] = None,
+    ) -> Image:
+        """Makes one of a file that `docker save` has written, or of another OCI image layout in a tar, and waits until it is ready.
+
+        until_ready: False returns an image that a host may still be unpacking.
+        within_seconds: how long to wait until it is ready; then it fails with WaitTimeout.
+        idempotency_key: names this upload: the same key and file return the same image. By default a new key.
+        """
+        local = fspath(path)
+
+        def body() -> Pieces:
+            return Pieces(file_pieces(local))
+
+        answer = self._api.upload_image(
+            name=name,
+            content=body,
+            idempotency_key=idempotency_key or random_key(),
+            attempt_seconds=_UPLOAD_SECONDS,
         )
         image = Image(self._api, answer.image)
         return image.until_ready(within_seconds=within_seconds) if until_ready else image

@@ -8,11 +8,12 @@ import uuid
 import time
 from os import PathLike, fspath, remove, replace
 from os.path import exists
-from typing import Iterator, Iterator, Optional, Sequence, Union
+from typing import Iterator, Optional, Sequence, Union
 
 import httpx
 
 from .._blocking import Blocking, Pieces
+from .._file_pieces import file_pieces
 from .._given import UNSET, Given
 from .._random_key import random_key
 from .._unpack import append
@@ -28,13 +29,6 @@ _FRUITLESS_MAX = 5
 """How often a download that brings nothing is continued."""
 _IMPORT_SECONDS = 300.0
 """The service answers once the whole file is on the disk."""
-_PIECE_BYTES = 1024 * 1024
-
-
-def _pieces(path: str) -> Iterator[bytes]:
-    with open(path, "rb") as file:
-        while piece := file.read(_PIECE_BYTES):
-            yield piece
 
 
 class Snapshot:
@@ -165,7 +159,7 @@ class Snapshots:
         local = fspath(path)
 
         def body() -> Pieces:
-            return Pieces(_pieces(local))
+            return Pieces(file_pieces(local))
 
         answer = self._api.import_snapshot(
             workspace_id=workspace_id or self._workspaces.first().id,

@@ -2,11 +2,12 @@
 import type { CommandGroup } from "../Command.ts"
 import { remove } from "./deleteImages.ts"
 import { list } from "./listImages.ts"
+import { load } from "./loadImage.ts"
 import { pull } from "./pullImage.ts"
 import { show } from "./showImage.ts"
 
 export const images: CommandGroup = {
   name: "images",
-  summary: "Pull, see and delete images for Sandboxes' roots",
-  commands: [pull, list, show, remove]
+  summary: "Pull, load, see and delete images for Sandboxes' roots",
+  commands: [pull, load, list, show, remove]
 }

@@ -15,16 +15,18 @@ const columns = [
   { name: "STATUS", isWhole: true },
   { name: "STORED", isWhole: true },
   { name: "AGE", isWhole: true },
+  { name: "OF", isWhole: true },
   { name: "REFERENCE" }
 ]
 
-const rowOf = ({ id, name, status, storedBytes, createdAt, reference }: Image) => [
+const rowOf = ({ id, name, status, storedBytes, createdAt, operator, reference }: Image) => [
   id,
   name ?? "-",
   status,
   storedBytes === null ? "-" : shownBytes(storedBytes),
   shownAge(createdAt),
-  reference
+  operator ? "operator" : "account",
+  reference ?? "uploaded"
 ]
 
 export const list = command({
@@ -45,7 +47,7 @@ export const list = command({
   },
   words: { least: 0, most: 0, completes: [] },
   examples: [
-    ["images list", "Lists the account's images"],
+    ["images list", "Lists the account's images, and those of the operator"],
     ["images list --json | jq -r '.images[].digest'", "For a program"]
   ],
   run: async (given) => {

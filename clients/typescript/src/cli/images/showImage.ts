@@ -15,7 +15,7 @@ const rowsOf = (image: Image): ReadonlyArray<readonly [string, string]> => {
     ["id", image.id],
     ["name", image.name],
     ["status", image.status + (statusReason === null ? "" : `: ${statusReason.message}`)],
-    ["reference", image.reference],
+    ["reference", image.reference ?? "uploaded"],
     ["digest", image.digest],
     ["unpacked", bytes(image.sizeBytes)],
     ["stored", bytes(image.storedBytes)],

@@ -10,7 +10,7 @@ const bytes = (count: number | null): string | null => (count === null ? null : 
 const time = (instant: string | null): string | null => (instant === null ? null : shownTime(instant))
 
 const rowsOf = (snapshot: Snapshot): ReadonlyArray<readonly [string, string]> => {
-  const { profile, statusReason, metadata, pausedMs } = snapshot
+  const { profile, statusReason, metadata, pausedMs, memory } = snapshot
   const rows: ReadonlyArray<readonly [string, string | null]> = [
     ["id", snapshot.id],
     ["name", snapshot.name],
@@ -24,6 +24,7 @@ const rowsOf = (snapshot: Snapshot): ReadonlyArray<readonly [string, string]> =>
     ["workspace", snapshot.workspaceId],
     ["runtime", `${snapshot.runtime}, ${profile.vcpus} vCPU, ${shownBytes(profile.memoryBytes)} of memory`],
     ["volume", bytes(snapshot.sizeBytes)],
+    ["memory", memory ? "with its running processes" : null],
     ["stored", bytes(snapshot.storedBytes)],
     ["writers waited", pausedMs === null ? null : `${pausedMs} ms`],
     ["variables", snapshot.envNames.join(" ") || null],

@@ -35,7 +35,7 @@ const Tree = ({ label, parents: [parent, ...nearer], self, made }: TreeProps) =>
   if (parent !== undefined) {
     return (
       <ul aria-label={label}>
-        <li>
+        <li class="break">
           <To id={parent.sandboxId} /> <span class="soft">by {parent.snapshotId}</span>
           <Tree parents={nearer} self={self} made={made} />
         </li>
@@ -44,12 +44,12 @@ const Tree = ({ label, parents: [parent, ...nearer], self, made }: TreeProps) =>
   }
   return (
     <ul aria-label={label}>
-      <li>
+      <li class="break">
         <strong>{self}</strong> <span class="soft">this one</span>
         {made.length === 0 ? null : (
           <ul>
             {made.map(({ snapshotId, sandboxId: child, createdAt }) => (
-              <li key={child}>
+              <li key={child} class="break">
                 <To id={child} />{" "}
                 <span class="soft">
                   by {snapshotId}, <Instant at={createdAt} />

@@ -46,7 +46,7 @@ export const SandboxSnapshots = ({ sandbox }: TabProps) => {
       <Lineage sandboxId={sandbox.id} turn={turn} />
       {asked === "take" ? (
         <TakeSnapshot
-          sandboxId={sandbox.id}
+          sandbox={sandbox}
           close={close}
           done={() => {
             close()

@@ -1,4 +1,5 @@
-/** An image, and a Sandbox that has it for its root. */
+/** Images, and a Sandbox that has it for its root. */
+import { imageArchiveMediaType } from "../../../../../schemas/ImageUpload.ts"
 import type { Scenario } from "./Scenario.ts"
 import { make, pass, remove, workspace } from "./steps.ts"
 
@@ -24,6 +25,26 @@ export const imageScenarios: ReadonlyArray<Scenario> = [
         imageId: "{image}"
       }),
       { ...remove("delete in use", "/images/{image}"), status: 409 },
+      remove("delete the Sandbox", "/sandboxes/{create}"),
+      remove("delete", "/images/{image}"),
+      pass(2000)
+    ]
+  },
+  {
+    name: "upload",
+    steps: [
+      workspace,
+      {
+        ...make("image", "/images/upload?name=tools"),
+        bytes: { type: imageArchiveMediaType, bytes: Buffer.from("one") }
+      },
+      pulled,
+      make("create", "/sandboxes?wait=running", {
+        workspaceId: "{workspace}",
+        name: "rooted",
+        networkEnabled: false,
+        imageId: "{image}"
+      }),
       remove("delete the Sandbox", "/sandboxes/{create}"),
       remove("delete", "/images/{image}"),
       pass(2000)

@@ -1,6 +1,8 @@
-/** Snapshots, Sandboxes of them, and forks. */
+/** Snapshots, Sandboxes of them, checkpoints, and forks. */
+import { snapshotMediaType } from "../../../../../schemas/SnapshotFile.ts"
+import { snapshotFile } from "../../../snapshot/snapshotFile.ts"
 import { epochMs, type Scenario } from "./Scenario.ts"
-import { make, pass, patch, post, read, remove, running } from "./steps.ts"
+import { create, make, pass, patch, post, read, remove, running, workspace } from "./steps.ts"
 
 const write = (text: string) => ({
   ...post(`write ${text}`, `/sandboxes/{create}/files/content?path=${encodeURIComponent("/workspace/a.txt")}`),
@@ -10,6 +12,8 @@ const write = (text: string) => ({
 
 /** A service that takes over captures it again. */
 const captured = pass(6000)
+
+const imported = await snapshotFile({ name: "elsewhere" }, [{ offset: 4096, bytes: Buffer.alloc(4096, "a file") }])
 
 export const snapshotScenarios: ReadonlyArray<Scenario> = [
   {
@@ -48,6 +52,41 @@ export const snapshotScenarios: ReadonlyArray<Scenario> = [
       pass(2000)
     ],
     leaves: ["/snapshots/{rollbackKept}"]
+  },
+  {
+    name: "import of a snapshot",
+    environment: { ATOLL_VOLUME_BYTES: String(1024 ** 2) },
+    steps: [
+      workspace,
+      {
+        ...make("import", "/snapshots?workspaceId={workspace}"),
+        bytes: { type: snapshotMediaType, bytes: imported },
+        isSlow: true
+      },
+      captured,
+      make("create", "/sandboxes?wait=running", {
+        ...{ workspaceId: "{workspace}", name: "copy", networkEnabled: false, snapshotId: "{import}" }
+      }),
+      remove("delete", "/snapshots/{import}"),
+      pass(2000)
+    ]
+  },
+  {
+    name: "checkpoints",
+    steps: [
+      workspace,
+      create({ checkpoints: { everySeconds: 60, keep: 1, onStop: true } }),
+      pass(62_000),
+      captured,
+      // The second one takes the first one's place.
+      pass(60_000),
+      captured,
+      post("stop", "/sandboxes/{create}/stop"),
+      captured,
+      read("list", "/snapshots?sandboxId={create}"),
+      remove("delete", "/sandboxes/{create}"),
+      pass(2000)
+    ]
   },
   {
     name: "expiry of a snapshot",

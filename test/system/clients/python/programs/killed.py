@@ -295,6 +295,18 @@ class Cases:
         assert found == [made.id], found
         await made.delete()
 
+    async def images_upload(self) -> None:
+        name = f"uploaded-{self.manner}"
+        with tempfile.TemporaryDirectory() as here:
+            path = os.path.join(here, "image.tar")
+            with open(path, "wb") as file:
+                file.write(b"no archive")
+            await self.gate.passed()
+            made = await self.client.images.upload(path, name=name, until_ready=False)
+        found = [one.id async for one in self.client.images.list(name=name)]
+        assert found == [made.id], found
+        await made.delete()
+
     async def images_get(self) -> None:
         image = await self.settled()
 

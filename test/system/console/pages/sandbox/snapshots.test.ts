@@ -23,11 +23,13 @@ layer(TestApi.layer(settings), { excludeTestServices: true })("snapshots in a br
     () =>
       asOwner(async ({ page }, api) => {
         const source = await api.newSandbox(await api.newWorkspace())
+        const path = `/api/v2/sandboxes/${source}`
         await page.goto(`/console/sandboxes/${source}/snapshots`)
         await page.getByText("There are no snapshots of this Sandbox.").waitFor()
         await page.getByText("It comes from no other Sandbox").waitFor()
         await page.getByRole("button", { name: "Take a snapshot" }).click()
         const dialog = page.getByRole("dialog")
+        await dialog.getByText("Only a virtual machine's memory can be kept").waitFor()
         await dialog.getByLabel("Name").fill("before")
         await dialog.getByLabel("Delete after").fill("soon")
         await dialog.getByRole("button", { name: "Take" }).click()
@@ -55,6 +57,36 @@ layer(TestApi.layer(settings), { excludeTestServices: true })("snapshots in a br
           () => lineage.getByRole("listitem").filter({ hasText: "this one" }).getByRole("link").allInnerTexts(),
           (texts) => texts.length === 2 && texts.every((text) => text.startsWith("sbx_"))
         )
+
+        // The machine is simulated; this page takes it for a virtual one.
+        await page.route(
+          (url) => url.pathname === path,
+          async (route) => {
+            const answer = await route.fetch()
+            const { sandbox } = await answer.json()
+            await route.fulfill({ response: answer, json: { sandbox: { ...sandbox, runtime: "vm" } } })
+          }
+        )
+        api.world.keepsMemory = true
+        await page.reload()
+        await page.getByRole("button", { name: "Take a snapshot" }).click()
+        await dialog.getByLabel("Name").fill("awake")
+        await dialog.getByLabel("With memory").check()
+        await atRest(page)
+        await assertAccessible(page, "the dialog of a snapshot with memory")
+        await dialog.getByRole("button", { name: "Take" }).click()
+        await page.locator("[data-snapshot]").filter({ hasText: "awake" }).locator('[data-status="ready"]').waitFor()
+        await page.getByRole("button", { name: "Fork" }).click()
+        await dialog.getByLabel("With memory").check()
+        await dialog.getByRole("button", { name: "Fork" }).click()
+        await dialog.getByText("Copy 1 was refused").waitFor()
+        await dialog.getByRole("button", { name: "Close" }).click()
+        const { snapshots } = (await api.send("GET", `/api/v2/snapshots?sandboxId=${source}`)).json
+        const memories = snapshots.map(({ memory }: { memory: boolean }) => memory)
+        assert.deepStrictEqual(memories, [true, true, false, false])
+        for (const { id, memory } of snapshots) if (memory) await api.send("DELETE", `/api/v2/snapshots/${id}`)
+        api.world.keepsMemory = false
+        await page.unrouteAll()
 
         await page.goto(`/console/sandboxes/${source}/life`)
         const slider = page.getByRole("slider", { name: "Revision" })
