@@ -9,7 +9,7 @@
 import { Clock, Effect, Layer, Schedule, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { imageMachine } from "../../machines/image.ts"
-import { Settings } from "../Config.ts"
+import { Settings, type SettingsShape } from "../Config.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
 import { isTagged } from "../engine/taggedStates.ts"
 import { newId } from "../platform/identifier/newId.ts"
@@ -30,14 +30,11 @@ const isMoving = isTagged(imageMachine, "moving")
 /** It is being deleted, and takes no new Sandboxes. */
 const isLeaving = (status: string) => isMoving(status) && !isAwaited(status)
 
-interface Named {
-  readonly name: string
-  readonly reference: string
-}
+type NamedImage = SettingsShape["operatorImages"][number]
 
 const isOf =
-  ({ name, reference }: Named) =>
-  (other: Named) =>
+  ({ name, reference }: NamedImage) =>
+  (other: NamedImage) =>
     other.name === name && other.reference === reference
 
 const operatorImages = Effect.gen(function* () {
@@ -60,7 +57,7 @@ const operatorImages = Effect.gen(function* () {
       from actors where kind = 'image' and account_id = ${operatorAccount} and ended_at is null`
   })
 
-  const prepare = ({ name, reference }: Named, at: number) => {
+  const prepare = ({ name, reference }: NamedImage, at: number) => {
     const imageId = newId("img_")
     return host.prepare(imageMachine, {
       id: imageId,
@@ -79,7 +76,7 @@ const operatorImages = Effect.gen(function* () {
     yield* sql`select pg_advisory_xact_lock(hashtextextended('images of the operator', 0))`
     const own = (yield* findOwn()).filter(({ status }) => !isLeaving(status))
     const isGood = ({ status }: { readonly status: string }) => isAwaited(status) || isUsable(status)
-    const isKept = (image: Named) => wanted.some(isOf(image))
+    const isKept = (image: NamedImage) => wanted.some(isOf(image))
     const missing = wanted.filter((image) => {
       const those = own.filter(isOf(image))
       return !those.some(isGood) && (isStart || those.length > 0)

@@ -24,13 +24,14 @@ import { Runtime, type RuntimeRefused, type RuntimeUnavailable } from "../runtim
 import { ownImage } from "../sandbox/sandboxImage.ts"
 import { Actors } from "../store/Actors.ts"
 import { changeBegins } from "../store/Change.ts"
+import { ClusterSemaphore } from "../store/ClusterSemaphore.ts"
 import { encodeInsert } from "../store/JournalEncoding.ts"
 import { insertActors } from "../store/JournalStatements.ts"
 import type { AskedUpload } from "./Images.ts"
 import { imageQuota } from "./imageQuota.ts"
 
 const kind = "image.upload"
-/** Of one account at a time: a slow one must not occupy a host for others. */
+/** Of one account at a time, over all services: a slow one must not occupy a host for others. */
 const uploadsMax = 4
 
 const cutOff = new InvalidRequest({
@@ -90,25 +91,19 @@ const refusalOf = (
   }
 }
 
-/** Counts the uploads of each account in this process. */
-const admission = () => {
-  const open = new Map<string, number>()
-  return (accountId: string) =>
+/** Takes a permit of the account until the scope ends. */
+const admission = Effect.map(
+  ClusterSemaphore,
+  (semaphore) => (accountId: string) =>
     Effect.acquireRelease(
-      Effect.suspend(() => {
-        const count = open.get(accountId) ?? 0
-        if (count >= uploadsMax) return Effect.fail(new ImageUploadsReached({ details: { limit: uploadsMax } }))
-        open.set(accountId, count + 1)
-        return Effect.void
-      }),
-      () =>
-        Effect.sync(() => {
-          const left = open.get(accountId)! - 1
-          if (left === 0) open.delete(accountId)
-          else open.set(accountId, left)
-        })
+      Effect.filterOrFail(
+        semaphore.enter([{ subject: `image uploads ${accountId}`, most: uploadsMax }]),
+        (release) => release !== null,
+        () => new ImageUploadsReached({ details: { limit: uploadsMax } })
+      ),
+      (release) => Effect.sync(release)
     )
-}
+)
 
 /** The transaction that inserts the image. */
 const insertUpload = Effect.gen(function* () {
@@ -146,7 +141,7 @@ export const uploadImage = Effect.gen(function* () {
   const claimed = yield* claimKey
   const requireQuota = yield* imageQuota
   const insert = yield* insertUpload
-  const admitted = admission()
+  const admitted = yield* admission
 
   const replay = Effect.fnUntraced(function* (accountId: string, key: string, fingerprint: string) {
     const known = yield* takenKey(sql, { accountId, kind, key }, fingerprint)

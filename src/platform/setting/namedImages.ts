@@ -2,7 +2,7 @@
 import { Config, Option, Schema } from "effect"
 import type { Setting } from "./Setting.ts"
 
-interface NamedImage {
+export interface NamedImage {
   readonly name: string
   readonly reference: string
 }

@@ -29,6 +29,7 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/system/console/pages/parts.test.ts",
   "test/system/console/pages/sandbox/line.test.ts",
   "test/system/console/pages/sandbox/real.test.ts",
+  "test/system/console/pages/sandbox/sizeFields.test.ts",
   "test/system/console/pages/timeline.test.ts",
   "test/system/console/pages/viewer.test.ts",
   "test/system/console/pages/whole.test.ts",

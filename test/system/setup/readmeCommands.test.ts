@@ -1,6 +1,6 @@
 /** Every command of the documents is typed here, or listed with the reason why not. */
 import { execFileSync } from "node:child_process"
-import { mkdirSync } from "node:fs"
+import { mkdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
@@ -73,6 +73,12 @@ describe("the documents' commands", () => {
           npm_config_pack_destination: home
         }
         yield* Effect.addFinalizer(() => atollWith(environment, "down", "--purge", "--yes"))
+        // The commands are typed in the repository's folder.
+        yield* Effect.addFinalizer(() =>
+          Effect.sync(() => {
+            for (const name of ["snapshot.atoll", "image.tar"]) rmSync(name, { force: true })
+          })
+        )
         const reader = yield* Effect.acquireRelease(
           Effect.sync(() => new Reader(home, environment)),
           (reader) => Effect.promise(() => reader.close())

@@ -24,6 +24,7 @@ export const notRun: ReadonlyArray<NotRun> = [
     command: /^docker compose /,
     why: "It needs a container engine: npm run test:container."
   },
+  { command: /^docker save$/, why: "It names what writes a file, and needs Docker." },
   { command: /^git pull$/, why: "It changes what is tested; upgrade.test.ts starts two versions one after the other." },
   {
     command: /^npm ci --ignore-scripts$/,

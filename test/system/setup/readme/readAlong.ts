@@ -107,6 +107,8 @@ export const readAlong = async (reader: Reader, home: string, emptyUrl: string):
   }
 
   await reader.run('set -u; atoll() { node src/cli/atoll.ts "$@"; }')
+  // What the reader has of Docker: an archive, though one without an image.
+  await reader.run("tar cf image.tar -T /dev/null")
   for (const { command } of toType) {
     if (serves.test(command)) {
       if (running !== null && /ATOLL_DATA_DIR/.test(command)) {

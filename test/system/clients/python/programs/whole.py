@@ -404,6 +404,17 @@ async def images(client: AsyncAtoll) -> None:
     assert [one.id for one in await gathered(client.images.list(name=MANNER))] == [image.id]
     await image.delete()
     await client.images.delete(image.id)
+    with tempfile.TemporaryDirectory() as here:
+        path = os.path.join(here, "archive")
+        with open(path, "wb") as file:
+            file.write(b"an archive")
+        try:
+            uploaded = await client.images.upload(path, name="uploaded", until_ready=False)
+        except atoll.UnsupportedByRuntimeError:
+            pass  # A server with several hosts takes none.
+        else:
+            assert uploaded.record.reference is None, uploaded.record
+            await uploaded.delete()
     assert "deleting" in [step.to async for step in found.transitions()]
 
 

@@ -1,0 +1,112 @@
+/**
+ * Forks over HTTP, on namespaces (as root), of a Sandbox that has written 1 GiB: one to the first command that ended in the child, with a spare at hand;
+ * twenty children of one fork, until each has ended a command; and what forks that have changed 10 MiB each occupy.
+ * `BENCH_WRITTEN_MIB` sets how much the source has written, `BENCH_FORKS` the forks of the last part (default 100).
+ */
+import { statfs } from "node:fs/promises"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { BenchService, quantile } from "./BenchService.ts"
+import { headline } from "./Headline.ts"
+import { inRounds } from "./Rounds.ts"
+
+const MiB = 1024 ** 2
+const writtenMiB = Number(process.env["BENCH_WRITTEN_MIB"] ?? 1024)
+const forks = Number(process.env["BENCH_FORKS"] ?? 100)
+const changedMiB = 10
+/** Time in which the spares are made again. */
+const REST_MS = 2_000
+
+const environment = {
+  ATOLL_RUNTIME: "namespace",
+  ATOLL_VOLUME_BYTES: String((writtenMiB + 512) * MiB),
+  ATOLL_SANDBOX_MEMORY_BYTES: String(256 * MiB),
+  ATOLL_SANDBOXES_PER_ACCOUNT: "200",
+  ATOLL_WORKSPACE_STORAGE_BYTES: String(1024 ** 4),
+  ATOLL_SNAPSHOTS_PER_ACCOUNT: "1000",
+  ATOLL_SPARES_MAX: "20"
+}
+
+interface Forked {
+  readonly snapshot: { readonly id: string }
+  readonly sandboxes: ReadonlyArray<{ readonly id: string }>
+}
+
+const row = (what: string, took: ReadonlyArray<number>) => ({
+  what,
+  "p50 ms": Number(quantile(took, 0.5).toFixed(1)),
+  "p99 ms": Number(quantile(took, 0.99).toFixed(1)),
+  "least ms": Number(Math.min(...took).toFixed(1))
+})
+
+await BenchService.use(environment, async (service) => {
+  const run = (id: string, argv: ReadonlyArray<string>) => service.call("POST", `/sandboxes/${id}/execute`, { argv })
+  const shell = (id: string, script: string) => run(id, ["sh", "-c", script])
+  const workspaceId = await service.workspace()
+  const source = await service.sandbox(workspaceId)
+  await shell(source, `head -c ${writtenMiB * MiB} /dev/urandom > /workspace/base; sync`)
+
+  /** Of each child: when its first command had ended. */
+  const fork = async (count: number, argv: ReadonlyArray<string> = ["true"]) => {
+    const began = performance.now()
+    const { snapshot, sandboxes } = await service.call<Forked>("POST", `/sandboxes/${source}/fork`, { count })
+    const took = await Promise.all(
+      sandboxes.map(async ({ id }) => {
+        await run(id, argv)
+        return performance.now() - began
+      })
+    )
+    return { took, ids: sandboxes.map(({ id }) => id), snapshotId: snapshot.id }
+  }
+  const removed = async ({ ids, snapshotId }: Awaited<ReturnType<typeof fork>>) => {
+    await Promise.all(ids.map((id) => service.call("DELETE", `/sandboxes/${id}`)))
+    await service.call("DELETE", `/snapshots/${snapshotId}`)
+  }
+
+  const one: Array<number> = []
+  for (let round = 0; round < 20; round++) {
+    await sleep(REST_MS)
+    const made = await fork(1)
+    // The first compile what the others run.
+    if (round >= 5) one.push(...made.took)
+    await removed(made)
+  }
+  // They have raised the number of spares to what is created together.
+  await removed(await fork(20))
+  const last: Array<number> = []
+  for (let round = 0; round < 3; round++) {
+    await sleep(10 * REST_MS)
+    const made = await fork(20)
+    last.push(Math.max(...made.took))
+    await removed(made)
+  }
+
+  const folder = join(service.databaseSocketFolder, "../../runtime/namespace")
+  const usedBytes = async () => {
+    const { bsize, blocks, bfree } = await statfs(folder)
+    return (blocks - bfree) * bsize
+  }
+  await sleep(10 * REST_MS)
+  const base = await usedBytes()
+  const script = `head -c ${changedMiB * MiB} /dev/urandom | dd of=/workspace/base conv=notrunc,fsync bs=1M 2>/dev/null`
+  const many = await fork(forks, ["sh", "-c", script])
+  const stored = (await usedBytes()) - base
+  await removed(many)
+
+  console.table([row("fork of one to its first command ended", one), row("the last of twenty", last)])
+  const ms = { unit: "ms", better: "lower" } as const
+  headline({
+    ...ms,
+    name: "fork of one → first command ended, spare at hand",
+    values: inRounds(one),
+    aim: { value: 60 }
+  })
+  headline({ ...ms, name: "fork of twenty → the last first command ended", values: last, aim: { value: 1000 } })
+  headline({
+    name: `${forks} forks that change ${changedMiB} MiB each, stored over the base`,
+    unit: "GiB",
+    better: "lower",
+    values: [stored / 1024 ** 3],
+    aim: { value: 1.2 }
+  })
+})
