@@ -7,7 +7,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { Effect, Layer } from "effect"
+import { ConfigProvider, Effect, Layer } from "effect"
 import { Settings } from "../src/Config.ts"
 import { hasReflinks } from "../src/host/linux/reflinks.ts"
 import { runTrue } from "../src/host/linux/warm.ts"
@@ -70,10 +70,10 @@ const run = Effect.fnUntraced(function* (ahead: boolean) {
 })
 
 const measured = (ahead: boolean) => {
-  process.env["ATOLL_SPARES"] = ahead ? "1" : "0"
-  return Effect.runPromise(
-    run(ahead).pipe(Effect.provide(layer.pipe(Layer.provideMerge(Settings.layer))), Effect.scoped)
-  )
+  // The default provider has read the environment once and for all.
+  const env = { ...process.env, ATOLL_SPARES: ahead ? "1" : "0" } as Record<string, string>
+  const settings = Settings.layer.pipe(Layer.provide(ConfigProvider.layer(ConfigProvider.fromEnv({ env }))))
+  return Effect.runPromise(run(ahead).pipe(Effect.provide(layer.pipe(Layer.provideMerge(settings))), Effect.scoped))
 }
 
 const dataDir = await mkdtemp(join(process.env["BENCH_FOLDER"] ?? tmpdir(), "atoll-bench-"))

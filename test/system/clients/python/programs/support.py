@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import functools
 import inspect
+import os
+import sys
 import threading
 from typing import Any, Awaitable, Callable, Generic, Iterable, List, Optional, Set, TypeVar
 
@@ -107,11 +110,16 @@ def public_methods(classes: Iterable[type]) -> Set[str]:
 
 
 class Called:
-    """Which public methods of some classes were called since."""
+    """Which public methods of some classes were called since. A program that takes too long ends with the last one."""
 
     def __init__(self, classes: Iterable[type]) -> None:
         known = list(classes)
         self._called: Set[str] = set()
+        self._latest = "nothing"
+        # Before the test gives up, and says nothing of it.
+        hangs = threading.Timer(110, self._hangs)
+        hangs.daemon = True
+        hangs.start()
         self._all = public_methods(known)
         for cls in known:
             for name, member in list(vars(cls).items()):
@@ -122,9 +130,15 @@ class Called:
         @functools.wraps(method)
         def noted(*args: Any, **kwargs: Any) -> Any:
             self._called.add(name)
+            self._latest = name
             return method(*args, **kwargs)
 
         return noted
+
+    def _hangs(self) -> None:
+        print(f"It hangs after {self._latest}.", file=sys.stderr)
+        faulthandler.dump_traceback()
+        os._exit(1)
 
     @property
     def missing(self) -> List[str]:
