@@ -1,6 +1,7 @@
 /// <reference types="node" />
 /** A file of this machine as the body of a request. */
 import { open, stat } from "node:fs/promises"
+import { piecesBody } from "./piecesBody.ts"
 
 const pieceBytes = 1024 * 1024
 
@@ -8,25 +9,10 @@ const pieceBytes = 1024 * 1024
 export const fileBody = async (path: string) => {
   if (!(await stat(path)).isFile()) throw new TypeError(`${path} is not a file.`)
   const read: { failure: unknown } = { failure: null }
-  const body = () => {
-    const pieces = piecesOf(path)
-    return new ReadableStream<Uint8Array>(
-      {
-        async pull(controller) {
-          try {
-            const { done, value } = await pieces.next()
-            if (done === true) controller.close()
-            else controller.enqueue(value)
-          } catch (thrown) {
-            read.failure = thrown
-            controller.error(thrown)
-          }
-        },
-        cancel: async () => void (await pieces.return())
-      },
-      { highWaterMark: 0 }
-    )
-  }
+  const body = () =>
+    piecesBody(piecesOf(path), (thrown) => {
+      read.failure = thrown
+    })
   return { body, read }
 }
 

@@ -7,6 +7,7 @@ import type { DirectoryOptions, DirectoryTransfer } from "../DirectoryOptions.ts
 import { blockBytes, entryTypes, paddingOf, writeHeader } from "../generated/tar/tarHeader.ts"
 import type { Transport } from "../http/Transport.ts"
 import { type LocalPath, ownPath, within } from "./localPath.ts"
+import { piecesBody } from "./piecesBody.ts"
 
 /** Small entries are gathered to pieces of this size. */
 const pieceBytes = 256 * 1024
@@ -29,23 +30,9 @@ export const uploadDirectory = async (
   let leftOut: Array<string> = []
   const body = () => {
     leftOut = []
-    const pieces = packed(root, { onProgress, filter, leftOut })
-    return new ReadableStream<Uint8Array>(
-      {
-        async pull(controller) {
-          try {
-            const { done, value } = await pieces.next()
-            if (done === true) controller.close()
-            else controller.enqueue(value)
-          } catch (thrown) {
-            failure = thrown
-            controller.error(thrown)
-          }
-        },
-        cancel: async () => void (await pieces.return())
-      },
-      { highWaterMark: 0 }
-    )
+    return piecesBody(packed(root, { onProgress, filter, leftOut }), (thrown) => {
+      failure = thrown
+    })
   }
   const ending = new AbortController()
   try {

@@ -1,6 +1,6 @@
 /** `atoll images delete` */
 import { command } from "../Command.ts"
-import { deleteEach } from "../deleteEach.ts"
+import { deleteEach } from "../eachNamed.ts"
 import { namedImage } from "../namedImage.ts"
 
 export const remove = command({

@@ -1,6 +1,6 @@
 /** `atoll snapshots delete` */
 import { command } from "../Command.ts"
-import { deleteEach } from "../deleteEach.ts"
+import { deleteEach } from "../eachNamed.ts"
 import { namedSnapshot } from "../namedSnapshot.ts"
 
 export const remove = command({
