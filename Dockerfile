@@ -4,7 +4,7 @@ FROM node:24-bookworm-slim
 # First what Atoll needs; then what people expect inside a Sandbox, which has this image's /usr: the programs of a virtual machine.
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends \
-      bubblewrap e2fsprogs iproute2 mount nftables slirp4netns squashfs-tools util-linux xfsprogs \
+      bubblewrap buildah e2fsprogs iproute2 mount nftables slirp4netns squashfs-tools util-linux xfsprogs \
       bash bzip2 ca-certificates curl diffutils file findutils g++ gcc git jq less libc6-dev make nano netcat-openbsd \
       openssh-client openssh-sftp-server patch procps python3 python3-pip python3-venv rsync sqlite3 tmux unzip vim-tiny \
       wget xz-utils zip \

@@ -57,6 +57,7 @@ export class BareBubblewrap {
         memoryBytes: 512 * 1024 ** 2,
         seccomp: false,
         networkEnabled: false,
+        builds: false,
         inNetwork: false,
         hasTerminals: false
       })
@@ -68,9 +69,13 @@ export class BareBubblewrap {
     stdio[Descriptor.listen] = socket.fd
     stdio[Descriptor.arguments] = list.fd
     stdio[Descriptor.status] = status.fd
-    const monitor = spawn("bwrap", ["--args", String(Descriptor.arguments), "--", ...agentCommand({ image: null })], {
-      stdio
-    })
+    const monitor = spawn(
+      "bwrap",
+      ["--args", String(Descriptor.arguments), "--", ...agentCommand({ image: null, builds: false })],
+      {
+        stdio
+      }
+    )
     const ended = new Promise((resolve) => monitor.once("exit", resolve))
     socket.release()
     await Promise.all([list.close(), status.close()])

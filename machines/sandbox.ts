@@ -46,6 +46,8 @@ export interface SandboxInput
   > {
   /** Absent: none are taken, as of a Sandbox of before version 5. */
   readonly checkpoints?: SandboxContext["checkpoints"]
+  /** Absent: null, as of a Sandbox of before version 6. */
+  readonly buildsImageId?: SandboxContext["buildsImageId"]
   readonly at: number
 }
 
@@ -441,7 +443,7 @@ export const sandboxMachine = setup({
   }
 }).createMachine({
   id: "sandbox",
-  version: "5",
+  version: "6",
   description: "One Sandbox, from its durable acceptance to the end of its volume.",
   // `input?.`: where only an actor's scope is wanted, one is made of this machine without input, and its context thrown away.
   context: ({ input }) => ({
@@ -460,6 +462,7 @@ export const sandboxMachine = setup({
     bootTimeoutMs: input?.bootTimeoutMs,
     snapshotId: input?.snapshotId ?? null,
     image: input?.image ?? null,
+    buildsImageId: input?.buildsImageId ?? null,
     checkpoints: input?.checkpoints ?? null,
     generation: 1,
     startRequested: false,

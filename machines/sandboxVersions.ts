@@ -31,9 +31,13 @@ const ofOlder = (value: string, context: SandboxContext): SandboxContext =>
               : context
       )
 
+/** Before version 6 nothing was built. */
+const withBuild = (context: SandboxContext): SandboxContext =>
+  context.buildsImageId === undefined ? { ...context, buildsImageId: null } : context
+
 /** A context as it is stored, brought to this version; one of this version stays as it is. */
 export const ofThisVersion = (value: string, context: SandboxContext): SandboxContext =>
-  withCheckpoints(ofOlder(value, context))
+  withBuild(withCheckpoints(ofOlder(value, context)))
 
 /** The input that it was made from, by its context: a fold of its log begins with that. */
 export const inputOf = (context: SandboxContext): SandboxInput => ({

@@ -1,6 +1,6 @@
 /**
- * The life of one snapshot: the volume of a Sandbox as it was at one instant. It stays on the host of that Sandbox, and outlives it. One that was
- * imported begins when its host has received the whole file.
+ * The life of one snapshot: the volume of a Sandbox as it was at one instant. It stays on the host of that Sandbox, and outlives it. Where
+ * that host is removed, it moves to a host that has a copy. One that was imported begins when its host has received the whole file.
  *
  * A deletion wins over a capture that still runs, and removes what the capture leaves on the host. The image of a snapshot that was ready is
  * removed only when no first boot needs it any more (`src/snapshot/`).
@@ -61,6 +61,8 @@ export type SnapshotEvent =
   | { readonly type: "CAPTURE_FAILED"; readonly at: number; readonly reason: PublicReason }
   /** The host does not have the image any more. */
   | { readonly type: "SNAPSHOT_LOST"; readonly at: number; readonly reason: PublicReason }
+  /** The host `hostId` does not have the image any more; a copy on the host `to` takes its place. */
+  | { readonly type: "MOVED"; readonly at: number; readonly hostId: string; readonly to: string }
   /** A client changes name or expiry; what is absent stays. `edition` is the one that it read. */
   | {
       readonly type: "CHANGED"
@@ -128,10 +130,12 @@ const kept = {
   EXPIRE: { guard: "hasExpiry", target: "deleting", description: "It has expired." }
 } as const
 const keptRefusals = { CHANGED: "STALE_CHANGE", EXPIRE: "STALE_DEADLINE", SUPERSEDED: "SNAPSHOT_KEPT" }
+const withoutImage = { SNAPSHOT_LOST: "SNAPSHOT_NOT_READY", MOVED: "SNAPSHOT_NOT_READY" }
 
 const ending = {
   ...captureOver,
   SNAPSHOT_LOST: "SNAPSHOT_DELETED",
+  MOVED: "SNAPSHOT_DELETED",
   CHANGED: "SNAPSHOT_DELETED",
   EXPIRE: "STALE_DEADLINE"
 }
@@ -151,6 +155,8 @@ export const snapshotMachine = setup({
     isPassing: ({ context }) => isPassing(context),
     /** Its Sandbox took it by itself. */
     isCheckpoint: ({ context }) => context.checkpoint,
+    /** It speaks of the host that has the image. */
+    isThere: ({ context, event }) => event.type === "MOVED" && event.hostId === context.hostId,
     /** It has an expiry. */
     hasExpiry: ({ context }) => context.expiresAt !== null
   },
@@ -184,6 +190,7 @@ export const snapshotMachine = setup({
       const { hostId, sizeBytes, storedBytes, pausedMs, at } = event
       return { hostId, sizeBytes, storedBytes, pausedMs, readyAt: at }
     }),
+    noteHost: assign(({ event }) => (event.type === "MOVED" ? { hostId: event.to } : {})),
     noteReason: assign({ statusReason: ({ event }) => ("reason" in event ? event.reason : null) }),
     noteChanges: assign(({ context, event }) =>
       event.type === "CHANGED" ? { ...event.changes, edition: context.edition + 1 } : {}
@@ -232,7 +239,7 @@ export const snapshotMachine = setup({
       tags: ["counted", "awaited"],
       meta: {
         unchanged: [],
-        refuses: { ...keptRefusals, SNAPSHOT_LOST: "SNAPSHOT_NOT_READY", IMAGE_GONE: "SNAPSHOT_NOT_DELETING" }
+        refuses: { ...keptRefusals, ...withoutImage, IMAGE_GONE: "SNAPSHOT_NOT_DELETING" }
       },
       entry: [{ type: "captureSnapshot" }, expiryDeadline],
       on: {
@@ -265,9 +272,17 @@ export const snapshotMachine = setup({
     ready: {
       description: "Its host has the image. Sandboxes can be made of it.",
       tags: ["counted", "bootable", "stored"],
-      meta: { unchanged: [], refuses: { ...keptRefusals, ...captureOver, IMAGE_GONE: "SNAPSHOT_NOT_DELETING" } },
+      meta: {
+        unchanged: [],
+        refuses: { ...keptRefusals, ...captureOver, MOVED: "STALE_MOVE", IMAGE_GONE: "SNAPSHOT_NOT_DELETING" }
+      },
       on: {
         ...kept,
+        MOVED: {
+          guard: "isThere",
+          actions: ["noteHost"],
+          description: "Its host has it no more; a copy on another host takes its place."
+        },
         SNAPSHOT_LOST: {
           target: "failed",
           actions: ["noteReason", { type: "meter" }],
@@ -281,7 +296,7 @@ export const snapshotMachine = setup({
       meta: {
         // The removal that this state asked for.
         unchanged: ["IMAGE_GONE"],
-        refuses: { ...keptRefusals, ...captureOver, SNAPSHOT_LOST: "SNAPSHOT_NOT_READY" }
+        refuses: { ...keptRefusals, ...captureOver, ...withoutImage }
       },
       entry: [{ type: "removeSnapshot" }],
       on: kept

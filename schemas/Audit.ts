@@ -123,7 +123,7 @@ export class AuditGroup extends HttpApiGroup.make("audit")
           description: [
             "Every call that changes something, or that reads the content of a Sandbox or a secret that opens it. Refused calls (400, 402, 403, 404, 409, 429, …) and calls with an unknown outcome are in it, too.",
             "",
-            "- Every endpoint whose method is not GET, but for waitOperation, which changes nothing and carries no output. Of those with GET: readFile, downloadArchive, exportSnapshot, readOperationOutput, streamOperationOutput, readLogs, and openTerminal, without what went through it. lookUpServiceAccess and regrantConnection change nothing either, and stand in it, since they hand out what opens a Sandbox. Lists, states and metadata leave no event.",
+            "- Every endpoint whose method is not GET, but for waitOperation, which changes nothing and carries no output. Of those with GET: readFile, downloadArchive, exportSnapshot, readOperationOutput, streamOperationOutput, readBuildOutput, streamBuildOutput, readLogs, and openTerminal, without what went through it. lookUpServiceAccess and regrantConnection change nothing either, and stand in it, since they hand out what opens a Sandbox. Lists, states and metadata leave no event.",
             "- Each tunnel (openTunnel) and each SSH connection (openSshSession) that a capability or a grant opened, or that was refused after it was recognised. What goes through them, and visits of previews, leave none.",
             "- Each call of a tool over MCP (source mcp, path /mcp), as the endpoint that does the same.",
             "- What a person did in the console (source console): the same calls, signing in, wrong passphrases of the account included, and its sessions and keys.",

@@ -179,6 +179,9 @@ export const tarMediaType = "application/x-tar"
 const tar = Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array({ contentType: tarMediaType }))
 const octetStream = Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array({ contentType: "application/octet-stream" }))
 
+/** An archive as it comes: plain, or compressed. */
+export const archiveBody = { headers: { "content-encoding": Schema.optionalKey(ContentEncoding) }, payload: tar }
+
 export class FilesGroup extends HttpApiGroup.make("files")
   .add(
     HttpApiEndpoint.get("statFile", "/sandboxes/:id/files/stat", {
@@ -337,8 +340,7 @@ export class FilesGroup extends HttpApiGroup.make("files")
     HttpApiEndpoint.post("uploadArchive", "/sandboxes/:id/files/archive", {
       params,
       query: pathQuery,
-      headers: { "content-encoding": Schema.optionalKey(ContentEncoding) },
-      payload: tar,
+      ...archiveBody,
       success: UnpackedArchive,
       error: [...written, ArchiveIncomplete, StorageFull, UnsupportedMediaType]
     })

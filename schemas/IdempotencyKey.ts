@@ -44,7 +44,7 @@ export const ofImage = {
   "idempotency-key": Schema.optionalKey(
     IdempotencyKey.annotate({
       description:
-        "Names this request. A repeated key with the same body gives the original image, with another one 409. Without one, a repetition pulls another image. A key lives as long as what it made, and at least 24 hours."
+        "Names this request. A repeated key with the same body gives the original image, with another one 409. Without one, a repetition pulls or builds another image. A key lives as long as what it made, and at least 24 hours."
     })
   )
 }
@@ -55,6 +55,16 @@ export const ofUpload = {
     IdempotencyKey.annotate({
       description:
         "Names this request. A repeated key with the same query and the same body gives the original image, with another one 409; the body is read whole before either. Without one, a repetition uploads another image. A key lives as long as what it made, and at least 24 hours."
+    })
+  )
+}
+
+/** Of a build with its context. */
+export const ofBuild = {
+  "idempotency-key": Schema.optionalKey(
+    IdempotencyKey.annotate({
+      description:
+        "Names this request. A repeated key with the same query and the same body gives the original image, with another one 409; the body is read whole before either. Without one, a repetition builds another image. A key lives as long as what it made, and at least 24 hours."
     })
   )
 }

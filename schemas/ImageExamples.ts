@@ -12,6 +12,7 @@ export const imageExamples: Readonly<Record<string, unknown>> = {
     id: imageId,
     name: "tools",
     reference,
+    build: null,
     operator: false,
     digest: "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae",
     status: "ready",

@@ -122,6 +122,12 @@ export const heartbeatSeconds = 15
 export const imageReferenceMaxCharacters = 512
 export const registryUsernameMaxCharacters = 255
 export const registryPasswordMaxCharacters = 4096
+/** The text of a Dockerfile in a request; one that is a file of the context may be larger. */
+export const dockerfileMaxBytes = 64 * 1024
+export const buildArgsMaxPairs = 64
+/** Names and values together, as UTF-8. */
+export const buildArgsMaxBytes = 32 * 1024
+export const buildTargetMaxCharacters = 128
 
 /** Of `wait=running`. */
 export const runningWaitSeconds = 30

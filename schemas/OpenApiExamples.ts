@@ -86,6 +86,7 @@ export const written: Record<string, unknown> = {
     networkEnabled: true,
     volume: { id: `vol_${unique}`, sizeBytes: gibibyte },
     ...madeOfNothing,
+    buildsImageId: null,
     generation: 1,
     rollback: null,
     metadata: { team: "blue" },
@@ -351,14 +352,17 @@ const event = (id: string, name: string, data: unknown): string =>
 
 const transitionEvent = event("1-1", "transition", { kind: "sandbox", actorId: sandboxId, sandboxId, ...transition })
 
+const outputEvents =
+  event("3-0", "output", { stream: "stdout", offset: 0, nextOffset: 3, data: "NDIK", truncated: false }) +
+  event("3-0", "operation", { operation: written["Operation"] })
+
 /** By operationId: what no schema can make up. */
 const streams: Record<string, string> = {
   streamSandboxEvents: transitionEvent,
   streamEvents: transitionEvent,
   streamLogs: event("1-1", "log", { entries: [written["LogEntry"]], truncated: false }),
-  streamOperationOutput:
-    event("3-0", "output", { stream: "stdout", offset: 0, nextOffset: 3, data: "NDIK", truncated: false }) +
-    event("3-0", "operation", { operation: written["Operation"] })
+  streamOperationOutput: outputEvents,
+  streamBuildOutput: outputEvents
 }
 
 /** By operationId and status, where an answer differs from what was written for the name of its schema. */

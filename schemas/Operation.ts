@@ -130,7 +130,7 @@ export const OperationOutputChunk = Schema.Struct({
 }).annotate({ identifier: "OperationOutputChunk", description: "A range of one stream of an operation." })
 export interface OperationOutputChunk extends Schema.Schema.Type<typeof OperationOutputChunk> {}
 
-const outputQuery = {
+export const outputQuery = {
   stream: OutputStream,
   offset: integer({ minimum: 0, maximum: offsetMax }, { description: "Absolute byte offset." }),
   limit: integerWithDefault(
@@ -139,6 +139,19 @@ const outputQuery = {
     "Most decoded bytes of the answer."
   )
 }
+
+export const outputStreamQuery = {
+  stdoutOffset: integerWithDefault({ minimum: 0, maximum: offsetMax }, 0, "Absolute byte offset."),
+  stderrOffset: integerWithDefault({ minimum: 0, maximum: offsetMax }, 0, "Absolute byte offset.")
+}
+
+export const outputStreamHeaders = Schema.Struct({
+  "last-event-id": Schema.optionalKey(
+    Schema.String.check(isMatching(/^\d{1,16}-\d{1,16}$/, { expected: "the id of an event" })).annotate({
+      description: "As EventSource sends it: counts instead of the offsets."
+    })
+  )
+})
 
 const sandboxParams = { id: SandboxId }
 const operationParams = {
@@ -232,17 +245,8 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
       ),
     HttpApiEndpoint.get("streamOperationOutput", "/sandboxes/:id/operations/:operationId/output/stream", {
       params: operationParams,
-      query: {
-        stdoutOffset: integerWithDefault({ minimum: 0, maximum: offsetMax }, 0, "Absolute byte offset."),
-        stderrOffset: integerWithDefault({ minimum: 0, maximum: offsetMax }, 0, "Absolute byte offset.")
-      },
-      headers: Schema.Struct({
-        "last-event-id": Schema.optionalKey(
-          Schema.String.check(isMatching(/^\d{1,16}-\d{1,16}$/, { expected: "the id of an event" })).annotate({
-            description: "As EventSource sends it: counts instead of the offsets."
-          })
-        )
-      }),
+      query: outputStreamQuery,
+      headers: outputStreamHeaders,
       success: HttpApiSchema.StreamUint8Array({ contentType: "text/event-stream" }),
       error: [InvalidRequest, RateLimited, ...reached]
     })

@@ -48,6 +48,17 @@ export const several = <A extends string>(one: Schema.Codec<A, A>, description: 
     })
   )
 
+/** The same, but a comma is a part of its value. */
+export const repeated = <A extends string>(one: Schema.Codec<A, A>, description: string) =>
+  Schema.Union([Schema.String, Schema.Array(Schema.String)]).pipe(
+    Schema.decodeTo(Schema.Array(one).annotate({ description }), {
+      decode: SchemaGetter.transform(
+        (given: string | ReadonlyArray<string>) => (typeof given === "string" ? [given] : given) as ReadonlyArray<A>
+      ),
+      encode: SchemaGetter.transform((values: ReadonlyArray<A>): string | ReadonlyArray<string> => values)
+    })
+  )
+
 const instantPattern =
   /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 

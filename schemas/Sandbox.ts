@@ -94,6 +94,10 @@ export const Sandbox = Schema.Struct({
   imageId: Schema.NullOr(ImageId).annotate({
     description: "The image that is its root file system; null: its host's own."
   }),
+  buildsImageId: Schema.NullOr(ImageId).annotate({
+    description:
+      "The image that is built in it: the service made it for that, and deletes it when the build is over. null: an ordinary Sandbox."
+  }),
   generation: Schema.Int.annotate({
     description: "1 for the first boot, +1 for each later boot, and for a rollback that leaves it stopped."
   }),

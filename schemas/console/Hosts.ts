@@ -44,6 +44,12 @@ export const Host = Schema.Struct({
     up: Schema.Int,
     missing: Schema.Int.annotate({ description: "Of which nothing is there any more." })
   }),
+  snapshots: Schema.NullOr(
+    Schema.Struct({
+      onlyHere: Schema.Int.annotate({ description: "Those that no other host in use has: they are lost with it." }),
+      withMemory: Schema.Int.annotate({ description: "Of these, those with memory, which cannot be copied." })
+    })
+  ).annotate({ description: "Null: it is neither drained nor lost." }),
   capacity: Schema.Struct({ ...Room, parallelStarts: Schema.Int }),
   promised: Schema.Struct(Room),
   networkRefused: Schema.NullOr(Schema.String),

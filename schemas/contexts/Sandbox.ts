@@ -84,6 +84,8 @@ export const SandboxContext = Schema.Struct({
   snapshotId: Schema.NullOr(Schema.String),
   /** Null: its host's own root. */
   image: Schema.NullOr(SandboxImage),
+  /** The image that is built in it, for which it was made; null: a client made it. */
+  buildsImageId: Schema.NullOr(Schema.String),
   /** 1 for the first boot, +1 for each later one, and for each rollback of a stopped one. */
   generation: Schema.Number,
   /** A start that arrived while stopping; it boots as soon as the runtime has stopped. */

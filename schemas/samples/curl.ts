@@ -28,7 +28,8 @@ const bodyFiles: Readonly<Record<string, string>> = {
   writeFile: "main.py",
   uploadArchive: "src.tar",
   importSnapshot: "before.atoll",
-  uploadImage: "image.tar"
+  uploadImage: "image.tar",
+  buildImage: "src.tar"
 }
 
 /** Parameters that a reader of the sample wants, although the request works without them. */

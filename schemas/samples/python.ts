@@ -82,6 +82,19 @@ image = client.api.pull_image(
 print(image.id, image.status)`,
   uploadImage: `image = client.images.upload("./image.tar", name="tools")
 print(image.id, image.status)`,
+  buildImage: `import uuid
+
+with open("./src.tar", "rb") as context:
+    image = client.api.build_image(content=context.read(), name="tools", idempotency_key=str(uuid.uuid4())).image
+print(image.id, image.status)`,
+  readBuildOutput: `piece = client.api.read_build_output("${imageId}", stream="stdout", offset=0)
+print(piece.data, piece.next_offset, piece.eof)  # data is base64`,
+  streamBuildOutput: `answer = client.api.stream_build_output("${imageId}")
+try:
+    for line in answer.iter_lines():
+        print(line)
+finally:
+    answer.close()`,
   listImages: `page = client.api.list_images(status=["ready"], limit=100)
 print(len(page.images), page.next_cursor)`,
   getImage: `image = client.api.get_image("${imageId}").image

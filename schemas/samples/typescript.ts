@@ -78,6 +78,14 @@ console.log(snapshot.status, snapshot.storedBytes)`,
 console.log(image.id, image.status)`,
   uploadImage: `const uploaded = await atoll.images.upload("./image.tar", { name: "tools" })
 console.log(uploaded.id, uploaded.status)`,
+  buildImage: `const built = await atoll.images.build({ context: "./app", name: "tools" })
+console.log(built.id, built.status)`,
+  readBuildOutput: `const { data, nextOffset, eof } = ${call("readBuildOutput", `parameters: { id: "${imageId}", stream: "stdout", offset: 0 }`)}
+console.log(data, nextOffset, eof) // data is base64`,
+  streamBuildOutput: `const image = await atoll.images.get("${imageId}")
+for await (const { stream, bytes } of image.buildOutput()) {
+  console.log(stream, new TextDecoder().decode(bytes))
+}`,
   listImages: `const { images, nextCursor } = ${call("listImages", `parameters: { status: ["ready"], limit: 100 }`)}`,
   getImage: `const { image } = ${call("getImage", `parameters: { id: "${imageId}" }`)}
 console.log(image.status, image.digest)`,

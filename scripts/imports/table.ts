@@ -20,12 +20,15 @@ const resourceRooms: ReadonlyArray<readonly [room: string, imports: ReadonlyArra
   ["src/account/idempotency/", []],
   ["src/account/", ["src/wallet/"]],
   ["src/sandbox/", ["src/wallet/", "src/account/", "src/account/idempotency/"]],
-  ["src/image/", ["src/wallet/", "src/account/", "src/account/idempotency/", "src/sandbox/"]],
   ["src/snapshot/", ["src/wallet/", "src/account/", "src/account/idempotency/", "src/sandbox/"]],
   ["src/account/workspace/", ["src/account/", "src/account/idempotency/", "src/sandbox/"]],
   ["src/operation/process/", ["src/sandbox/"]],
   ["src/operation/", ["src/account/", "src/account/idempotency/", "src/sandbox/", "src/operation/process/"]],
   ["src/files/", ["src/account/", "src/sandbox/"]],
+  [
+    "src/image/",
+    ["src/wallet/", "src/account/", "src/account/idempotency/", "src/sandbox/", "src/operation/", "src/files/"]
+  ],
   ["src/access/gateway/", ["src/sandbox/"]],
   ["src/access/preview/", ["src/account/", "src/sandbox/", "src/access/gateway/"]],
   ["src/access/serviceAccess/", ["src/sandbox/", "src/access/gateway/"]],

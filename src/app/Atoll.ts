@@ -90,8 +90,6 @@ const assembled = <WE, WR, K, KE, KR, PE, PR>(
     Layer.provideMerge(Layer.merge(PreviewGateway.layer, SshGateway.layer)),
     Layer.provideMerge(
       Layer.mergeAll(
-        OperationsLive,
-        Files.layer,
         SandboxProcesses.layer,
         Terminals.layer,
         Logs.layer,
@@ -107,6 +105,7 @@ const assembled = <WE, WR, K, KE, KR, PE, PR>(
         ConnectionGrantsLive
       )
     ),
+    Layer.provideMerge(Layer.merge(OperationsLive, Files.layer)),
     Layer.provideMerge(Layer.mergeAll(SandboxReach.layer, PublicPort.layer, SshEndpoint.layer)),
     Layer.provideMerge(SandboxesLive),
     Layer.provideMerge(placement),

@@ -6,6 +6,7 @@ import { FleetPlacement } from "../fleet/FleetPlacement.ts"
 import { FleetRuntime } from "../fleet/FleetRuntime.ts"
 import { JoinServer } from "../fleet/JoinServer.ts"
 import { Reservations } from "../fleet/Reservations.ts"
+import { SnapshotCopies } from "../fleet/SnapshotCopies.ts"
 import { PeerSocketsLive } from "../peer/PeerSocketsLive.ts"
 import { distantRuntime } from "../runtime/distant/distantRuntime.ts"
 import { TracedRuntime } from "../runtime/TracedRuntime.ts"
@@ -19,6 +20,7 @@ const resources = Atoll.ofFleet(
 
 export const fleetService = resources.pipe(
   Layer.provideMerge(TracedRuntime.layer.pipe(Layer.provide(FleetRuntime.layer))),
+  Layer.provide(SnapshotCopies.layer),
   Layer.provide(Reservations.layer),
   Layer.provideMerge(FleetHosts.ways(distantRuntime)),
   Layer.provide(PeerSocketsLive.layer),

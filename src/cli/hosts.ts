@@ -21,12 +21,19 @@ const wishWords: Readonly<Record<Asked, string>> = {
   REMOVE_FORCED: "remove --force"
 }
 
+const snapshotsOnlyOn = ({ snapshotsOnlyHere: count, snapshotsBound: bound }: HostRow): ReadonlyArray<string> => {
+  if (count === null || count === 0) return []
+  const still = count === 1 ? "1 snapshot is still only here" : `${count} snapshots are still only here`
+  return [bound === null || bound === 0 ? `${still}.` : `${still}, ${bound} with memory, which cannot be copied.`]
+}
+
 /** The reason for the host's state, and what comes next. */
 const remarkOf = (host: HostRow): string =>
   [
     ...(host.reason === null ? [] : [host.reason.message]),
     ...(host.networkRefused === null ? [] : [`No network: ${host.networkRefused}.`]),
     ...(host.sandboxesMissing === 0 ? [] : [`${host.sandboxesMissing} of its volumes are missing.`]),
+    ...snapshotsOnlyOn(host),
     ...(host.wish === null || host.wish === "open" || host.wish === hostState(host)
       ? []
       : [`Requested state: ${host.wish}.`]),
@@ -117,10 +124,10 @@ const cordon = wishCommand("cordon", "CORDON", "Place no new Sandboxes on a host
 const drain = wishCommand(
   "drain",
   "DRAIN",
-  "Stop the Sandboxes of a host, keep their volumes, and start none there",
+  "Stop the Sandboxes of a host, keep their volumes, start none there, and copy its snapshots to other hosts",
   (host) =>
     isEmptied(host.state)
-      ? `${host.label} is drained: ${host.sandboxesUp} Sandboxes are being stopped, their volumes are kept. atoll hosts list says when none runs there; atoll hosts uncordon undoes it.`
+      ? `${host.label} is drained: ${host.sandboxesUp} Sandboxes are being stopped, their volumes are kept, and its snapshots are copied to other hosts. atoll hosts list says when none runs there; atoll hosts uncordon undoes it.`
       : `${host.label} is ${hostState(host)}, and is drained as soon as it is there.`
 )
 

@@ -51,8 +51,8 @@ const obstacleOf = (host: typeof HostRow.Type): string | null => {
 }
 
 const refusalOf = (
-  { kind, networkEnabled, hostId = null, image }: Asked,
-  { ofKind, withNetwork, withImages }: Survey
+  { kind, networkEnabled, hostId = null, image, builder }: Asked,
+  { ofKind, withNetwork, withImages, withBuilds }: Survey
 ) => {
   if (kind !== null && ofKind === 0 && hostId === null) {
     return new UnsupportedByRuntime({
@@ -67,6 +67,14 @@ const refusalOf = (
   if (image !== undefined && ofKind > 0 && withImages === 0) {
     return new UnsupportedByRuntime({
       message: "No host of this server can give its Sandboxes an image as their root. Send no imageId."
+    })
+  }
+  if (builder === true && ofKind > 0 && withBuilds === 0) {
+    return new UnsupportedByRuntime({
+      message:
+        kind === null
+          ? "No host of this server can build images."
+          : `No host of this server with Sandboxes of the runtime ${kind} can build images.`
     })
   }
   return null
@@ -135,7 +143,10 @@ export const FleetPlacement = {
         usual: fleetRuntime === "any" ? null : fleetRuntime,
         offers: (kind) => Effect.map(Effect.orDie(findKind(kind)), Option.isSome),
         place: ({ runtime, ...wanted }) =>
-          place({ ...wanted, kind: runtime ?? (fleetRuntime === "any" ? null : fleetRuntime) }),
+          place({
+            ...wanted,
+            kind: runtime ?? (fleetRuntime === "any" || wanted.builder === true ? null : fleetRuntime)
+          }),
         hostOf: reservations.hostOf,
         resize: reservations.resize,
         obstacle: (sandboxId) => ofHost(sandboxId, null, obstacleOf),

@@ -16,15 +16,14 @@ import { publicText } from "../../schemas/PublicText.ts"
 import { Settings } from "../Config.ts"
 import { GuestUnavailable } from "../runtime/Guest.ts"
 import { Runtime, RuntimeRefused, RuntimeUnavailable, type SandboxSpec } from "../runtime/Runtime.ts"
-import { fleetImages, isHostsOwn } from "./fleetImages.ts"
+import { imagesOfFleet, isHostsOwn } from "./fleetImages.ts"
 import { fleetSnapshots } from "./fleetSnapshots.ts"
 import { HostFeeds } from "./HostFeeds.ts"
 import { HostLinks } from "./HostLinks.ts"
 import { isClosed, isEmptied } from "./hostStates.ts"
-import { imagesOnHosts } from "./imagesOnHosts.ts"
 import { Reservations } from "./Reservations.ts"
 import type { Raised } from "./reservationStatements.ts"
-import { snapshotCopies } from "./SnapshotCopies.ts"
+import { SnapshotCopies } from "./SnapshotCopies.ts"
 
 /** Retry interval while waiting for capacity. */
 const lookAgainMs = 500
@@ -78,8 +77,8 @@ export const FleetRuntime = {
       const feeds = yield* HostFeeds
       const { bootTimeoutMs } = yield* Settings
       const scope = yield* Effect.scope
-      const copies = yield* snapshotCopies(links, reservations.isRemovedHost)
-      const imageRows = yield* imagesOnHosts
+      const copies = yield* SnapshotCopies
+      const roots = yield* imagesOfFleet(links, reservations.isRemovedHost)
 
       /** Null: the Sandbox has no host. */
       const linkOf = (sandboxId: string) =>
@@ -149,12 +148,12 @@ export const FleetRuntime = {
           if (isClosed(status) && !isBound && (yield* reservations.move(spec, hostId)) === "moved") continue
           const host = yield* links.to(hostId)
           const brought = isSettled || snapshotId === undefined ? Effect.void : copies.bring(snapshotId, hostId)
-          const refused = yield* Effect.andThen(brought, host.provision(spec, turn)).pipe(
+          const boot = roots.before(spec.image, hostId, host.provision(spec, turn))
+          const refused = yield* Effect.andThen(brought, boot).pipe(
             Effect.as(null),
             Effect.catchTag("RuntimeRefused", (error) => Effect.succeed(error))
           )
           if (refused === null) {
-            if (spec.image !== undefined) yield* Effect.forkIn(imageRows.note(hostId, spec.image.digest), scope)
             if (isSettled || (yield* reservations.settle(sandboxId, hostId))) return
             continue
           }
@@ -189,7 +188,7 @@ export const FleetRuntime = {
         suspend: (sandboxId, generation) =>
           Effect.flatMap(there(sandboxId), (host) => host.suspend(sandboxId, generation)),
         snapshots: fleetSnapshots(links, reservations, copies),
-        images: fleetImages(links, imageRows),
+        images: roots.images,
         inventory: Effect.fail(new RuntimeUnavailable({ message: "Each host has its own inventory." })),
         guest: (sandboxId, generation) =>
           Effect.flatMap(guestsOf(sandboxId), (host) => host.guest(sandboxId, generation)),

@@ -23,6 +23,7 @@ import { hostSandboxes } from "./hostSandboxes.ts"
 import { absentStates, emptiedStates, isRemovedHost } from "./hostStates.ts"
 import { hostSupervisor } from "./hostSupervisor.ts"
 import { imagesOnHosts } from "./imagesOnHosts.ts"
+import { leaveHost } from "./leaveHost.ts"
 import { SupervisedHosts } from "./SupervisedHosts.ts"
 import { snapshotCopyStatements } from "./snapshotCopyStatements.ts"
 
@@ -43,12 +44,12 @@ const noImages = { inventory: Effect.succeed([]), remove: () => Effect.void }
 
 const draining = { code: "HOST_DRAINING", message: publicText`Its host is taken out of use. The volume is kept.` }
 
-/** Compares the images of a host with snapshots and with their copies. */
+/** Compares the images of a host with snapshots and with their copies. A copy takes the place of a lost image. */
 const capturedPass = Effect.gen(function* () {
   const pass = yield* snapshotPass
   const copies = yield* snapshotCopyStatements
   const compare: SnapshotPass = Effect.fnUntraced(function* (hostId, images) {
-    yield* pass(hostId, images)
+    yield* pass(hostId, { ...images, promoted: (snapshotId, from) => copies.promoted(snapshotId, from) })
     if (hostId !== null) yield* copies.keepOnly(hostId, yield* images.inventory)
   })
   return compare
@@ -56,12 +57,15 @@ const capturedPass = Effect.gen(function* () {
 
 /** What hosts have besides Sandboxes. */
 const storedOnHosts = Effect.gen(function* () {
-  return { snapshots: yield* capturedPass, images: yield* imagePass, imageRows: yield* imagesOnHosts }
+  return {
+    ...{ snapshots: yield* capturedPass, images: yield* imagePass },
+    ...{ imageRows: yield* imagesOnHosts, leave: yield* leaveHost }
+  }
 })
 
 /** A host that was taken out of the fleet has nothing any more. */
 const losesImages = ({ snapshots, imageRows }: Effect.Success<typeof storedOnHosts>, hostId: string) =>
-  Effect.andThen(snapshots(hostId, noImages), imageRows.replace(hostId, []))
+  Effect.andThen(snapshots(hostId, noImages), imageRows.forgetAll(hostId))
 
 export const hostDefinition = Effect.gen(function* () {
   const actors = yield* ActorHost

@@ -8,10 +8,11 @@ import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import { Asked, hostTransitionsMax } from "../../schemas/console/Hosts.ts"
 import { Reason } from "../../schemas/Sandbox.ts"
-import { usableSnapshotStates } from "../snapshot/snapshotStates.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
 import { fieldOf, jsonFieldOf } from "../store/SnapshotFields.ts"
-import { firstHostState, removedHostStates } from "./hostStates.ts"
+import { absentStates, emptiedStates, firstHostState, removedHostStates } from "./hostStates.ts"
+import { imagesLostWith } from "./imagesOnlyHere.ts"
+import { countOnlyOn } from "./snapshotsOnlyHere.ts"
 
 /** The channel of the notifications, whose payload is the host's id. */
 export const hostsChannel = "atoll_hosts"
@@ -46,6 +47,9 @@ const HostRow = Schema.Struct({
   sandboxesUp: Schema.Int,
   /** Sandboxes whose volume is missing there. */
   sandboxesMissing: Schema.Int,
+  /** Snapshots that are lost with it, and those of them that cannot be copied. Null: it is neither drained nor lost. */
+  snapshotsOnlyHere: Schema.NullOr(Schema.Int),
+  snapshotsBound: Schema.NullOr(Schema.Int),
   joinedAt: Int8,
   seenAt: Int8
 })
@@ -87,16 +91,39 @@ export interface FoundHosts {
 
 const Count = Schema.Struct({ state: Schema.String, all: Schema.Int, matching: Schema.Int })
 
+const SnapshotCount = Schema.Struct({ only_here: Schema.Int, bound: Schema.Int })
+
+/** The steps of a host, newest first. */
+const stepsOf = (sql: SqlClient.SqlClient) => {
+  const findSteps = SqlSchema.findAll({
+    Request: Schema.String,
+    Result: Step,
+    execute: (hostId) => sql`
+      select revision, at, event ->> 'type' as event, from_state as "from", to_state as "to", cause
+      from transitions where actor_id = ${hostId} and (from_state is distinct from to_state or cause = 'operator')
+      order by revision desc limit ${hostTransitionsMax}`
+  })
+  return (hostId: string) => Effect.orDie(findSteps(hostId))
+}
+
 const snapshotsLostWith = (sql: SqlClient.SqlClient) => {
   const countSnapshots = SqlSchema.findOne({
     Request: Schema.String,
-    Result: Schema.Struct({ count: Schema.Int }),
-    execute: (hostId) => sql`
-      select count(*)::int4 as count from actors a where a.kind = 'snapshot' and a.ended_at is null
-        and a.status = any(${textColumn(usableSnapshotStates)}::text[]) and ${sql.literal(fieldOf("a", "hostId", "text"))} = ${hostId}`
+    Result: SnapshotCount,
+    execute: (hostId) => countOnlyOn(sql, sql`${hostId}::text`)
   })
-  return (hostId: string) => Effect.map(Effect.orDie(countSnapshots(hostId)), ({ count }) => count)
+  return (hostId: string) =>
+    Effect.map(Effect.orDie(countSnapshots(hostId)), ({ only_here: onlyHere, bound }) => ({ onlyHere, bound }))
 }
+
+export interface SnapshotsLost {
+  readonly onlyHere: number
+  /** Of these, those with memory: they cannot be copied. */
+  readonly bound: number
+}
+
+/** States in which the operator sees how many snapshots are only there. */
+const leavingStates = [...emptiedStates, ...absentStates.filter((state) => !removedHostStates.includes(state))]
 
 export class Hosts extends Context.Service<
   Hosts,
@@ -108,8 +135,10 @@ export class Hosts extends Context.Service<
     /** Changes of the host's state and the operator's requests, newest first, without lease renewals. */
     readonly steps: (hostId: string) => Effect.Effect<ReadonlyArray<HostStep>>
     readonly find: (hostId: string) => Effect.Effect<HostRow | null>
-    /** How many snapshots are lost with the host. */
-    readonly snapshotsOn: (hostId: string) => Effect.Effect<number>
+    /** How many uploaded images are on no other host. */
+    readonly imagesOn: (hostId: string) => Effect.Effect<number>
+    /** How many snapshots are lost with the host in its present state. */
+    readonly snapshotsOn: (hostId: string) => Effect.Effect<SnapshotsLost>
     /** Returns once the request is stored. It replaces an earlier request that was not passed on yet. */
     readonly ask: (hostId: string, asked: Asked) => Effect.Effect<void>
   }
@@ -119,6 +148,8 @@ export class Hosts extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
+      const isLeaving = sql`a.status = any(${textColumn(leavingStates)}::text[])`
+
       /** @param chosen A relation with the columns of `hosts`. */
       const rowsOf = (chosen: Statement.Fragment) => sql`
         select h.id, h.label, h.address_host as "addressHost", h.address_port as "addressPort", h.version, h.driver, h.kind,
@@ -127,8 +158,10 @@ export class Hosts extends Context.Service<
           h.vcpus, h.memory_bytes as "memoryBytes", h.disk_bytes as "diskBytes", h.parallel_starts as "parallelStarts",
           h.vcpus_promised as "vcpusPromised", h.memory_promised as "memoryPromised", h.disk_promised as "diskPromised",
           h.network_refused as "networkRefused", h.joined_at as "joinedAt", h.seen_at as "seenAt",
-          p.sandboxes, p.up as "sandboxesUp", p.missing as "sandboxesMissing"
-        from (${chosen}) h left join actors a on a.id = h.id and a.kind = 'host',
+          p.sandboxes, p.up as "sandboxesUp", p.missing as "sandboxesMissing",
+          s.only_here as "snapshotsOnlyHere", s.bound as "snapshotsBound"
+        from (${chosen}) h left join actors a on a.id = h.id and a.kind = 'host'
+          left join lateral (${countOnlyOn(sql, sql`case when ${isLeaving} then h.id end`)}) as s on ${isLeaving},
           lateral (
             select count(*)::int4 as sandboxes, (count(*) filter (where is_up))::int4 as up, (count(*) filter (where is_missing))::int4 as missing
             from host_promises where host_id = h.id) as p
@@ -176,21 +209,13 @@ export class Hosts extends Context.Service<
         }
       })
 
-      const findSteps = SqlSchema.findAll({
-        Request: Schema.String,
-        Result: Step,
-        execute: (hostId) => sql`
-          select revision, at, event ->> 'type' as event, from_state as "from", to_state as "to", cause
-          from transitions where actor_id = ${hostId} and (from_state is distinct from to_state or cause = 'operator')
-          order by revision desc limit ${hostTransitionsMax}`
-      })
-
       return Hosts.of({
         list: Effect.suspend(() => Effect.orDie(findAll(null))),
         page,
-        steps: (hostId) => Effect.orDie(findSteps(hostId)),
+        steps: stepsOf(sql),
         find: (hostId) => Effect.map(Effect.orDie(findAll(hostId)), ([row]) => row ?? null),
         snapshotsOn: snapshotsLostWith(sql),
+        imagesOn: imagesLostWith(sql),
         ask: (hostId, asked) =>
           sql
             .withTransaction(

@@ -2,9 +2,9 @@
 import { Effect, Schema } from "effect"
 import { removalObstacle } from "../../machines/hostRemoval.ts"
 import type { Asked } from "../../schemas/console/Hosts.ts"
-import { type HostRow, Hosts } from "./Hosts.ts"
+import { type HostRow, Hosts, type SnapshotsLost } from "./Hosts.ts"
 import { hostState } from "./hostDocument.ts"
-import { isRemovedHost } from "./hostStates.ts"
+import { isAbsent, isEmptied, isRemovedHost } from "./hostStates.ts"
 
 /** A running service receives a request immediately. */
 const toldWithinMs = 3_000
@@ -74,17 +74,35 @@ const obstacleOf = (host: HostRow): string | null => {
   }
 }
 
-/** Snapshots are lost with their host; null: it has none. */
-const lossOf = ({ label }: HostRow, snapshots: number): string | null =>
-  snapshots === 0
+/** Snapshots that no other host has are lost with theirs; null: it has none. */
+const lossOf = (host: HostRow, { onlyHere, bound }: SnapshotsLost): string | null => {
+  if (onlyHere === 0) return null
+  const loss = `${host.label} has ${onlyHere === 1 ? "1 snapshot, which is" : `${onlyHere} snapshots, which are`} lost with it`
+  const kept = bound === 0 ? "" : `, ${bound} of them with memory, which cannot be copied`
+  const next =
+    isAbsent(host.state) || bound === onlyHere
+      ? "export or delete what its owners need first"
+      : isEmptied(host.state)
+        ? "wait until atoll hosts list says that none is only there, or export or delete what its owners need"
+        : "drain it first, which copies them to other hosts"
+  return `${loss}${kept}: ${next}`
+}
+
+/** The same for images without a registry. */
+const imageLossOf = ({ label }: HostRow, images: number): string | null =>
+  images === 0
     ? null
-    : `${label} has ${snapshots === 1 ? "1 snapshot, which is" : `${snapshots} snapshots, which are`} lost with it: export or delete what its owners need first`
+    : `${label} has ${images === 1 ? "1 uploaded image, which is" : `${images} uploaded images, which are`} on no other host and lost with it: start a Sandbox from it on another host, or have its owners upload it again`
 
 /** The same for a removal. */
 export const removeHost = Effect.fn("removeHost")(function* (host: HostRow, isForced: boolean) {
   yield* notGone(host)
   const hosts = yield* Hosts
-  const obstacle = isForced ? null : (obstacleOf(host) ?? lossOf(host, yield* hosts.snapshotsOn(host.id)))
+  const obstacle = isForced
+    ? null
+    : (obstacleOf(host) ??
+      lossOf(host, yield* hosts.snapshotsOn(host.id)) ??
+      imageLossOf(host, yield* hosts.imagesOn(host.id)))
   if (obstacle !== null) return yield* new HostRefused({ why: "used", message: obstacle })
   const after = yield* asked(hosts, host, isForced ? "REMOVE_FORCED" : "REMOVE")
   if (after === null || isRemovedHost(after.state)) return after

@@ -52,7 +52,7 @@ const unreached = (error: RuntimeRefused | RuntimeUnavailable) =>
 export const fleetSnapshots = (
   links: HostLinks["Service"],
   reservations: Reservations["Service"],
-  copies: SnapshotCopies
+  copies: SnapshotCopies["Service"]
 ): Snapshots => ({
   capture: Effect.fnUntraced(function* (snapshotId, sandboxId, memory) {
     const hostId = yield* reservations.hostOf(sandboxId)
@@ -67,10 +67,7 @@ export const fleetSnapshots = (
     yield* Effect.mapError(copies.bring(snapshotId, hostId), unreached)
     yield* host.snapshots.restore(snapshotId, sandboxId, generation)
   }),
-  read: Effect.fnUntraced(function* (snapshotId, hostId) {
-    const host = yield* hostOf(links, hostId)
-    return yield* host.snapshots.read(snapshotId, null)
-  }),
+  read: copies.read,
   receive: Effect.fnUntraced(function* (snapshotId, content, kind) {
     const { image, isBegun } = begun(content)
     let failure: Effect.Error<ReturnType<Snapshots["receive"]>> = onNoHostNow()

@@ -22,6 +22,8 @@ export const hostDocument = (host: HostRow, now: number): Host => ({
   version: host.version,
   address: { host: host.addressHost, port: host.addressPort },
   sandboxes: { all: host.sandboxes, up: host.sandboxesUp, missing: host.sandboxesMissing },
+  snapshots:
+    host.snapshotsOnlyHere === null ? null : { onlyHere: host.snapshotsOnlyHere, withMemory: host.snapshotsBound ?? 0 },
   capacity: {
     vcpus: host.vcpus,
     memoryBytes: host.memoryBytes,

@@ -10,6 +10,7 @@ export const absentStates = taggedStates(hostMachine, "absent")
 export const silentStates = taggedStates(hostMachine, "silent")
 /** The operator took it out of the fleet. */
 export const removedHostStates = taggedStates(hostMachine, "removed")
+export const isAbsent = isTagged(hostMachine, "absent")
 export const emptiedStates = taggedStates(hostMachine, "emptied")
 /** Its Sandboxes can be started. */
 export const startableStates = taggedStates(hostMachine, "startable")

@@ -24,7 +24,10 @@ import type { HostLinks } from "./HostLinks.ts"
 import { hostPass } from "./hostPass.ts"
 import { hostReports } from "./hostReports.ts"
 import { hostSandboxes } from "./hostSandboxes.ts"
+import { isEmptied } from "./hostStates.ts"
 import type { ImagesOnHosts } from "./imagesOnHosts.ts"
+import type { LeaveHost } from "./leaveHost.ts"
+import { leavingHost } from "./leavingHost.ts"
 import type { SupervisedHosts } from "./SupervisedHosts.ts"
 
 /** Retry interval for an unreachable host. */
@@ -43,6 +46,7 @@ export interface HostSupervisorOptions {
   readonly snapshots: SnapshotPass
   readonly images: ImagePass
   readonly imageRows: ImagesOnHosts
+  readonly leave: LeaveHost
   /** How long the host may be unreachable before its actor learns of it. */
   readonly leaseMs: number
   readonly reconcileIntervalMs: number
@@ -79,6 +83,8 @@ export const hostSupervisor = (options: HostSupervisorOptions) => {
       const at = hearing.heardUntil()
       return at === null ? Effect.void : Effect.orDie(heard.store(hostId, at))
     })
+
+    const leaves = leavingHost(hostId, () => isEmptied(scope.state().value), options.leave)
 
     let told: "reconciled" | "unreached" | null = null
     let silentSince: number | null = null
@@ -122,7 +128,7 @@ export const hostSupervisor = (options: HostSupervisorOptions) => {
           yield* noteHeard
           yield* Effect.sleep(isPuzzled ? Math.min(SECOND_PASS_MS, lookEveryMs) : lookEveryMs)
         }
-      }).pipe((looks) => Effect.raceFirst(looks, hear(runtime)), supervised.supervising(hostId))
+      }).pipe((looks) => Effect.raceAllFirst([looks, hear(runtime), leaves]), supervised.supervising(hostId))
 
     return yield* Effect.flatMap(links.to(hostId), superviseBy).pipe(
       Effect.catchIf((error) => error instanceof RuntimeUnavailable, noteSilence),

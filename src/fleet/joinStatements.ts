@@ -48,14 +48,15 @@ export const joinStatements = (sql: SqlClient.SqlClient) => {
 
   const insert = (it: HostDescription, digest: Uint8Array | null, name: string | null) => sql`
     insert into hosts (id, key_digest, cert_name, label, address_host, address_port, boot, version, driver, kind, vcpus, memory_bytes, disk_bytes, parallel_starts,
-      suspends, runs_images, network_filtered, network_refused, joined_at, seen_at)
+      suspends, runs_images, builds_images, network_filtered, network_refused, joined_at, seen_at)
     values (${it.hostId}, ${digest}, ${name}, ${it.label}, ${it.address.host}, ${it.address.port}, ${it.boot}, ${it.version}, ${it.driver}, ${it.kind},
       ${it.capacity.vcpus}, ${BigInt(it.capacity.memoryBytes)}, ${BigInt(it.capacity.diskBytes)}, ${it.capacity.parallelStarts},
-      ${it.suspends}, ${it.runsImages === true}, ${it.networkFiltered}, ${it.networkRefused}, ${now}, ${now})
+      ${it.suspends}, ${it.runsImages === true}, ${it.buildsImages === true}, ${it.networkFiltered}, ${it.networkRefused}, ${now}, ${now})
     on conflict (id) do update set key_digest = excluded.key_digest, cert_name = excluded.cert_name, label = excluded.label, address_host = excluded.address_host, address_port = excluded.address_port,
       boot = excluded.boot, version = excluded.version, driver = excluded.driver, kind = excluded.kind, vcpus = excluded.vcpus,
       memory_bytes = excluded.memory_bytes, disk_bytes = excluded.disk_bytes, parallel_starts = excluded.parallel_starts,
-      suspends = excluded.suspends, runs_images = excluded.runs_images, network_filtered = excluded.network_filtered, network_refused = excluded.network_refused,
+      suspends = excluded.suspends, runs_images = excluded.runs_images, builds_images = excluded.builds_images,
+      network_filtered = excluded.network_filtered, network_refused = excluded.network_refused,
       joined_at = coalesce(nullif(hosts.joined_at, 0), excluded.joined_at), seen_at = excluded.seen_at`
 
   return { findInstallation, findHost, findNamesake, insert }

@@ -38,6 +38,8 @@ export interface Survey {
   readonly withNetwork: number
   /** Of those: hosts that run images. */
   readonly withImages: number
+  /** Of those: hosts that build images. */
+  readonly withBuilds: number
   /** The kind of a present host, else of an awaited one. */
   readonly kind: "vm" | "namespace" | null
 }
@@ -52,10 +54,11 @@ const roomConditions = (sql: SqlClient.SqlClient) => {
   const isAllowed = ({ hostId = null }: Asked) => sql`(${hostId}::text is null or h.id = ${hostId}::text)`
 
   const suits = (asked: Asked) => {
-    const { kind, networkEnabled, refusedBy = [], image } = asked
+    const { kind, networkEnabled, refusedBy = [], image, builder = false } = asked
     return sql`
     ${isAllowed(asked)} and (${kind}::text is null or h.kind = ${kind}::text) and (not ${networkEnabled}::bool or h.network_refused is null)
-    and h.id <> all(${textColumn(refusedBy)}::text[]) and (${image === undefined}::bool or h.runs_images)`
+    and h.id <> all(${textColumn(refusedBy)}::text[]) and (${image === undefined}::bool or h.runs_images)
+    and (not ${builder}::bool or h.builds_images)`
   }
 
   const hasImage = ({ image }: Asked) => sql`
@@ -127,8 +130,9 @@ export const roomStatements = Effect.gen(function* () {
   const surveyHosts = (asked: Asked) => sql<Survey>`
       select count(*) filter (where h.fits and h.is_ready)::int4 as fitting, count(*) filter (where h.fits and h.is_awaited)::int4 as awaited,
         count(*)::int4 as "ofKind", count(*) filter (where h.network_refused is null)::int4 as "withNetwork",
-        count(*) filter (where h.runs_images)::int4 as "withImages",
-        coalesce(min(h.kind) filter (where h.fits and h.is_awaited), min(h.kind) filter (where ${asked.image === undefined}::bool or h.runs_images),
+        count(*) filter (where h.runs_images)::int4 as "withImages", count(*) filter (where h.builds_images)::int4 as "withBuilds",
+        coalesce(min(h.kind) filter (where h.fits and h.is_awaited),
+          min(h.kind) filter (where (${asked.image === undefined}::bool or h.runs_images) and (not ${asked.builder === true}::bool or h.builds_images)),
           min(h.kind)) as kind
       from (
         select h.*, ${hasRoom(asked)} and ${suits(asked)} as fits, ${isReady} as is_ready, ${isAwaited} as is_awaited from hosts h) h

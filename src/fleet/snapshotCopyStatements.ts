@@ -3,7 +3,8 @@ import { Effect, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { textColumn } from "../store/Columns.ts"
 import { fieldOf } from "../store/SnapshotFields.ts"
-import { removedHostStates } from "./hostStates.ts"
+import { absentStates, emptiedStates, removedHostStates } from "./hostStates.ts"
+import { leavingSnapshots } from "./snapshotsOnlyHere.ts"
 
 const Places = Schema.Struct({
   /** That of its Sandbox, or the one that took its file; null: none yet. */
@@ -31,11 +32,29 @@ export const snapshotCopyStatements = Effect.gen(function* () {
         array(
           select c.host_id from snapshot_copies c where c.snapshot_id = a.id and c.made_at is not null and not exists (
             select 1 from actors h where h.id = c.host_id and h.kind = 'host' and h.status = any(${textColumn(removedHostStates)}::text[]))
+            and c.host_id is distinct from ${sql.literal(fieldOf("a", "hostId", "text"))}
           order by c.made_at) as copies
       from actors a where a.id = ${snapshotId} and a.kind = 'snapshot'`
   })
 
+  /** A host that is neither drained nor lost comes first. */
+  const findPromoted = SqlSchema.findOneOption({
+    Request: Schema.Struct({ snapshotId: Schema.String, hostId: Schema.String }),
+    Result: Schema.Struct({ id: Schema.String }),
+    execute: ({ snapshotId, hostId }) => sql`
+      select h.id from snapshot_copies c
+        join actors a on a.id = c.snapshot_id and coalesce(${sql.literal(fieldOf("a", "memory", "text"))}, 'false') = 'false'
+        join actors h on h.id = c.host_id and h.kind = 'host' and h.status <> all(${textColumn(removedHostStates)}::text[])
+      where c.snapshot_id = ${snapshotId} and c.host_id <> ${hostId} and c.made_at is not null
+      order by h.status = any(${textColumn([...absentStates, ...emptiedStates])}::text[]), c.made_at limit 1`
+  })
+
   return {
+    /** Those that only this host has, and that can be copied. */
+    leaving: leavingSnapshots(sql),
+    /** The host whose copy takes the place of that on `hostId`; null: there is none. */
+    promoted: (snapshotId: string, hostId: string) =>
+      Effect.map(Effect.orDie(findPromoted({ snapshotId, hostId })), (found) => Option.getOrNull(found)?.id ?? null),
     /** Null: there is no such snapshot. */
     places: (snapshotId: string) => Effect.map(Effect.orDie(findPlaces(snapshotId)), Option.getOrNull),
     /** Before the first byte travels. */
@@ -44,11 +63,13 @@ export const snapshotCopyStatements = Effect.gen(function* () {
         Effect.orDie(sql`
           insert into snapshot_copies (snapshot_id, host_id) values (${snapshotId}, ${hostId}) on conflict do nothing`)
       ),
+    /** False: the snapshot was deleted meanwhile. */
     complete: (snapshotId: string, hostId: string) =>
-      Effect.asVoid(
+      Effect.map(
         Effect.orDie(sql`
           update snapshot_copies set made_at = (extract(epoch from clock_timestamp()) * 1000)::bigint
-          where snapshot_id = ${snapshotId} and host_id = ${hostId}`)
+          where snapshot_id = ${snapshotId} and host_id = ${hostId} returning 1`),
+        (rows) => rows.length > 0
       ),
     /** All hosts that may have something of a copy. */
     begun: (snapshotId: string) =>

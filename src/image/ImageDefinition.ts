@@ -1,6 +1,6 @@
-/** Runs the commands of an image: a host pulls it, and removes it when nothing needs it; the ledger posts what it costs. */
+/** Runs the commands of an image: a host pulls it, or a Sandbox builds it, and removes it when nothing needs it; the ledger posts what it costs. */
 import { Clock, Effect, Option, Schedule, Schema } from "effect"
-import { imageMachine } from "../../machines/image.ts"
+import { imageMachine, imageOfThisVersion } from "../../machines/image.ts"
 import { ImageContext } from "../../schemas/contexts/Image.ts"
 import { type PublicReason, publicText } from "../../schemas/PublicText.ts"
 import { SandboxEnv } from "../../schemas/Sandbox.ts"
@@ -12,6 +12,8 @@ import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { imageCredentials } from "../sandbox/sandboxImage.ts"
 import { untilDone } from "../sandbox/untilDone.ts"
 import { metering } from "../wallet/metering.ts"
+import { buildImage } from "./build/buildImage.ts"
+import { buildSandbox } from "./build/buildSandbox.ts"
 import { imageUse } from "./imageUse.ts"
 
 type ImageEvent = EventOf<typeof imageMachine>
@@ -57,14 +59,9 @@ const imageOfHost = Effect.gen(function* () {
   }
 })
 
-export const imageDefinition = Effect.gen(function* () {
-  const runtime = yield* Runtime
-  const envs = yield* SandboxEnvs
-  const use = yield* imageUse
-  const meter = yield* metering
-
-  /** The image's variables, sealed; those whose names no shell can set are left out. */
-  const keepVariables = Effect.fnUntraced(function* (imageId: string, { config }: PulledImage) {
+/** The image's variables, sealed; those whose names no shell can set are left out. */
+const sealedVariables = Effect.map(SandboxEnvs, (envs) =>
+  Effect.fnUntraced(function* (imageId: string, { config }: PulledImage) {
     const named = Object.fromEntries(Object.entries(config.env).filter(([name]) => variableName.test(name)))
     const variables = Schema.decodeUnknownOption(SandboxEnv)(named)
     if (Option.isNone(variables)) return yield* strangeVariables
@@ -72,13 +69,23 @@ export const imageDefinition = Effect.gen(function* () {
     if (kept !== null) yield* envs.keep(imageId, kept, variables.value)
     return kept
   })
+)
 
+export const imageDefinition = Effect.gen(function* () {
+  const runtime = yield* Runtime
+  const envs = yield* SandboxEnvs
+  const use = yield* imageUse
+  const meter = yield* metering
+  const builders = yield* buildSandbox
+  const build = yield* buildImage
+  const keepVariables = yield* sealedVariables
   const { ask, discard } = yield* imageOfHost
 
   /** One that a killed service had a host begin is there already, or is made again. */
   const pull = (context: ImageContext): Effect.Effect<ImageEvent> =>
     Effect.gen(function* () {
-      const { imageId } = context
+      const { imageId, build } = context
+      if (build?.isOver === false) return { type: "BUILD" as const }
       const began = yield* Clock.currentTimeMillis
       return yield* (yield* ask(context)).pipe(
         Effect.retry({
@@ -103,6 +110,9 @@ export const imageDefinition = Effect.gen(function* () {
       )
     })
 
+  const endBuild = ({ accountId, imageId, build }: ImageContext) =>
+    build === null ? Effect.void : builders.remove(accountId, imageId, build.sandboxId)
+
   const untilUnneeded = ({ accountId, imageId }: ImageContext) =>
     use.of(accountId, imageId).pipe(
       Effect.map(({ sandboxes, snapshots }) => sandboxes + snapshots),
@@ -112,6 +122,7 @@ export const imageDefinition = Effect.gen(function* () {
   const remove = (context: ImageContext): Effect.Effect<ImageEvent> =>
     Effect.gen(function* () {
       const { imageId, digest } = context
+      yield* endBuild(context)
       yield* discard(context)
       yield* untilUnneeded(context)
       if (digest !== null && !(yield* use.isShared(digest))) {
@@ -127,8 +138,12 @@ export const imageDefinition = Effect.gen(function* () {
 
   return defineActor(imageMachine, {
     context: ImageContext,
-    // A removal supersedes a pull: what that leaves on a host goes with the reconciler's next pass.
+    migrate: (_, context) => imageOfThisVersion(context),
+    // A removal supersedes a pull and a build: what that leaves on a host goes with the reconciler's next pass.
     commands: {
+      buildImage: { lane: "image", run: build },
+      // Beside the others: what is made of the archive does not wait for it.
+      endBuild: { lane: null, run: (scope) => Effect.suspend(() => Effect.as(endBuild(scope.state().context), null)) },
       pullImage: { lane: "image", run: (scope) => Effect.suspend(() => pull(scope.state().context)) },
       removeImage: { lane: "image", run: (scope) => Effect.suspend(() => remove(scope.state().context)) },
       meter: { lane: null, run: (scope) => Effect.suspend(() => meter(scope.state().context.imageId)) }

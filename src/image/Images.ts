@@ -7,20 +7,25 @@
 import { Context, type Effect } from "effect"
 import type {
   AccountSuspended,
+  ArchiveIncomplete,
   CreditExhausted,
   IdempotencyConflict,
   InvalidRequest,
   NotFound,
   PayloadTooLarge,
+  SandboxLimitReached,
   SandboxUnavailable,
   ServiceUnavailable,
+  StorageFull,
   StorageLimitReached,
   UnsupportedByRuntime
 } from "../../schemas/Errors.ts"
 import type { ImageList, PullImageRequest } from "../../schemas/Image.ts"
 import type { ImageInUse, ImageLimitReached, ImageOfOperator, ImageUploadsReached } from "../../schemas/ImageErrors.ts"
 import type { Image, ImageStatus } from "../../schemas/ImageRecord.ts"
+import type { SnapshotNotReady } from "../../schemas/SnapshotErrors.ts"
 import type { TransitionList } from "../../schemas/Transition.ts"
+import type { ArchiveEncoding } from "../runtime/Guest.ts"
 import type { Page } from "../sandbox/Sandboxes.ts"
 
 export interface ImageFilter extends Page {
@@ -49,10 +54,46 @@ export interface AskedUpload {
   readonly body: AsyncIterable<Uint8Array>
 }
 
+export interface AskedBuild extends Omit<AskedUpload, "body"> {
+  /** A tar archive. */
+  readonly body: AsyncIterable<Uint8Array>
+  readonly encoding: ArchiveEncoding
+  /** A path in the archive. */
+  readonly dockerfile: string
+  readonly target: string | null
+  readonly args: Readonly<Record<string, string>>
+  readonly workspaceId: string | null
+}
+
+export interface BuildPlace {
+  readonly sandboxId: string
+  readonly operationId: string | null
+  /** It will have no more output than it has. */
+  readonly isOver: boolean
+}
+
+export type BuildRefused =
+  | InvalidRequest
+  | PayloadTooLarge
+  | AccountSuspended
+  | CreditExhausted
+  | IdempotencyConflict
+  | ImageLimitReached
+  | ImageUploadsReached
+  | SandboxLimitReached
+  | StorageLimitReached
+  | ArchiveIncomplete
+  | StorageFull
+  | NotFound
+  | SnapshotNotReady
+  | UnsupportedByRuntime
+  | SandboxUnavailable
+  | ServiceUnavailable
+
 export class Images extends Context.Service<
   Images,
   {
-    /** Answers with the accepted image; a host pulls it afterwards. */
+    /** Answers with the accepted image; a host pulls it afterwards, or a Sandbox builds it. */
     readonly pull: (
       asked: AskedImage
     ) => Effect.Effect<
@@ -63,7 +104,20 @@ export class Images extends Context.Service<
       | IdempotencyConflict
       | ImageLimitReached
       | StorageLimitReached
+      | NotFound
+      | SnapshotNotReady
+      | SandboxLimitReached
+      | UnsupportedByRuntime
+      | SandboxUnavailable
     >
+    /** Answers when the whole context is in the build's Sandbox; the build runs afterwards. */
+    readonly build: (asked: AskedBuild) => Effect.Effect<Image, BuildRefused>
+    /** The Sandbox and the operation of its build. NotFound: it is not built. Waits a while for the build to begin. `operationId` null: it has not. */
+    readonly buildOf: (
+      accountId: string,
+      imageId: string,
+      options: { readonly waits: boolean }
+    ) => Effect.Effect<BuildPlace, NotFound>
     /** Answers when the whole body is stored; a host makes the image of it afterwards. */
     readonly upload: (
       asked: AskedUpload

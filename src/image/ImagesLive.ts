@@ -1,12 +1,14 @@
 /** The Images service on actors. */
 import { Effect, Layer } from "effect"
-import { imageMachine } from "../../machines/image.ts"
+import { imageMachine, imageOfThisVersion } from "../../machines/image.ts"
 import type { ImageContext } from "../../schemas/contexts/Image.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
 import { actorPosition, type ListBinding, openActorCursor, pageOf } from "../lists/Paging.ts"
 import { transitionLog } from "../lists/TransitionLog.ts"
 import { ownImage } from "../sandbox/sandboxImage.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"
+import { buildPlace } from "./build/buildPlace.ts"
+import { uploadBuild } from "./build/uploadBuild.ts"
 import { createImage } from "./createImage.ts"
 import { deleteImage } from "./deleteImage.ts"
 import { imageDefinition } from "./ImageDefinition.ts"
@@ -30,9 +32,12 @@ const make = Effect.gen(function* () {
   yield* host.register(yield* imageDefinition)
   const pull = yield* createImage
   const upload = yield* uploadImage
+  const build = yield* uploadBuild
 
   return Images.of({
     pull: Effect.fn("Images.pull")((asked) => Effect.map(pull(asked), viewOf)),
+    build: Effect.fn("Images.build")((asked) => Effect.map(build(asked), viewOf)),
+    buildOf: yield* buildPlace,
     upload: Effect.fn("Images.upload")((asked) => Effect.map(upload(asked), viewOf)),
     list: Effect.fn("Images.list")(function* (accountId, filter) {
       const list = bindingOf(accountId, filter)
@@ -54,7 +59,8 @@ const make = Effect.gen(function* () {
     remove: yield* deleteImage,
     transitions: Effect.fn("Images.transitions")(function* (accountId, imageId, page) {
       const record = yield* ownImage(actors, accountId, imageId)
-      return yield* transitionLog(imageMachine, record, accountId, page).pipe(Effect.provideService(Actors, actors))
+      const present = { ...record, context: imageOfThisVersion(record.context) }
+      return yield* transitionLog(imageMachine, present, accountId, page).pipe(Effect.provideService(Actors, actors))
     })
   })
 })

@@ -1,10 +1,7 @@
-/** Pull: one image for each Idempotency-Key, within the account's limits. */
+/** Pull, or build of a Dockerfile: one image for each Idempotency-Key, within the account's limits. */
 import { randomUUID } from "node:crypto"
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { imageMachine } from "../../machines/image.ts"
-import type { ImageContext } from "../../schemas/contexts/Image.ts"
-import { InvalidRequest } from "../../schemas/Errors.ts"
 import { claimKey } from "../account/idempotency/claimKey.ts"
 import { takenKey } from "../account/idempotency/IdempotencyKeys.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
@@ -12,26 +9,26 @@ import { newId } from "../platform/identifier/newId.ts"
 import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { ownImage } from "../sandbox/sandboxImage.ts"
 import { Actors } from "../store/Actors.ts"
-import { changeBegins } from "../store/Change.ts"
-import { encodeInsert } from "../store/JournalEncoding.ts"
-import { insertActors } from "../store/JournalStatements.ts"
+import { sealedSecrets } from "./build/BuildSecrets.ts"
+import { begunImage } from "./build/begunImage.ts"
+import { buildSandbox } from "./build/buildSandbox.ts"
 import type { AskedImage } from "./Images.ts"
 import { imageQuota } from "./imageQuota.ts"
+import { insertImage } from "./insertImage.ts"
 
 const kind = "image.pull"
 
-const halfGiven = (missing: "username" | "password") =>
-  new InvalidRequest({
-    details: { issues: [{ path: [missing], message: "Send username and password, or neither." }] }
-  })
-
 /** Null: the registry is asked without. */
-const credentialsIn = ({ username, password }: AskedImage["request"]) => {
-  if (username === null && password === null) return Effect.succeed({})
-  if (username === null) return Effect.fail(halfGiven("username"))
-  if (password === null) return Effect.fail(halfGiven("password"))
-  return Effect.succeed({ username, password })
-}
+const credentialsIn = ({ username, password }: AskedImage["request"]) =>
+  username === null || password === null ? {} : { username, password }
+
+/** What is sealed with an image that is built. */
+const secretsIn = ({ dockerfile, buildArgs, registry, username, password }: AskedImage["request"]) =>
+  sealedSecrets({
+    dockerfile,
+    args: buildArgs ?? {},
+    login: registry === null || username === null || password === null ? null : { registry, username, password }
+  })
 
 export const createImage = Effect.gen(function* () {
   const host = yield* ActorHost
@@ -40,34 +37,46 @@ export const createImage = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const claimed = yield* claimKey
   const requireQuota = yield* imageQuota
+  const builders = yield* buildSandbox
+  const insert = yield* insertImage
+  const begun = yield* begunImage
 
   const replay = Effect.fnUntraced(function* ({ accountId, fingerprint }: AskedImage, key: string) {
     const known = yield* takenKey(sql, { accountId, kind, key }, fingerprint)
     return known === null ? null : yield* Effect.orDie(ownImage(actors, accountId, known.targetId))
   })
 
-  /** Counting and inserting are one step for the whole account. */
-  const claim = Effect.fnUntraced(function* (asked: AskedImage, key: string, at: number) {
-    const { accountId, requestId, fingerprint, request } = asked
-    const secret = yield* credentialsIn(request)
-    yield* requireQuota({ accountId, kind, key })
-    const imageId = newId("img_")
+  /** @param sandboxId Of the build; null: it is pulled. */
+  const claim = Effect.fnUntraced(function* (
+    asked: AskedImage,
+    key: string,
+    imageId: string,
+    sandboxId: string | null
+  ) {
+    const { accountId, fingerprint, request } = asked
+    const { name, reference, target } = request
+    const at = yield* Clock.currentTimeMillis
+    const secret = sandboxId === null ? credentialsIn(request) : secretsIn(request)
     const credentials = envs.name(secret)
-    const inserted = host.prepare(imageMachine, {
-      id: imageId,
-      accountId,
-      sandboxId: imageId,
-      input: { imageId, accountId, name: request.name, reference: request.reference, credentials, at },
-      payload: null,
-      cause: "client",
-      requestId,
-      idempotency: { kind, key, fingerprint }
-    })
-    yield* changeBegins
-    const made = yield* insertActors(sql, [encodeInsert(inserted)], [requestId])
-    if (made.size === 0) return null
-    if (credentials !== null) yield* envs.keep(imageId, credentials, secret)
-    return inserted
+    const build = sandboxId === null ? null : { sandboxId, operationId: null, dockerfile: null, target, isOver: false }
+    const input = { imageId, accountId, name, reference, credentials, build, at }
+    return yield* insert(asked, { kind, key, fingerprint }, input, secret)
+  })
+
+  const inserted = Effect.fnUntraced(function* (asked: AskedImage, key: string) {
+    const { accountId, requestId, request } = asked
+    const imageId = newId("img_")
+    if (request.dockerfile === null) return yield* claim(asked, key, imageId, null)
+    yield* builders.requireHost
+    // Before anything is made.
+    const allowed = yield* claimed(accountId, Effect.as(requireQuota({ accountId, kind, key }), true))
+    if (allowed === null) return null
+    const { name, workspaceId, contextSnapshotId: snapshotId, profile } = request
+    const { id } = yield* builders.create({ accountId, requestId, imageId, name, workspaceId, snapshotId, profile })
+    const left = builders.leave(accountId, imageId, id)
+    const made = yield* claim(asked, key, imageId, id).pipe(Effect.onError(() => left))
+    if (made === null) yield* left
+    return made
   })
 
   /** The image as it was accepted; of a repeated key, as it is now. */
@@ -75,14 +84,12 @@ export const createImage = Effect.gen(function* () {
     const key = asked.idempotencyKey ?? `unnamed ${randomUUID()}`
     const replayed = yield* replay(asked, key)
     if (replayed !== null) return { status: replayed.status, context: replayed.context }
-    const at = yield* Clock.currentTimeMillis
-    const inserted = yield* Effect.uninterruptible(claimed(asked.accountId, claim(asked, key, at)))
-    if (inserted === null) {
+    const made = yield* Effect.uninterruptible(inserted(asked, key))
+    if (made === null) {
       const other = (yield* replay(asked, key))!
       return { status: other.status, context: other.context }
     }
-    yield* host.adopt(inserted)
-    const { value, context } = inserted.row.snapshot
-    return { status: value, context: context as ImageContext }
+    yield* host.adopt(made)
+    return yield* begun(made)
   })
 })

@@ -7,7 +7,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import type { Images } from "../runtime/Runtime.ts"
 import { textColumn } from "../store/Columns.ts"
 import { fieldOf } from "../store/SnapshotFields.ts"
-import { awaitedImageStates } from "./imageStates.ts"
+import { archivedImageStates, awaitedImageStates } from "./imageStates.ts"
 
 /** Log lines of one pass name at most so many images. */
 const namedMax = 64
@@ -30,18 +30,19 @@ export const imagePass = Effect.gen(function* () {
       where kind = 'image' and ended_at is null and ${sql.literal(fieldOf("actors", "digest", "text"))} = any(${textColumn(digests)}::text[])`
   })
 
-  const findAwaited = SqlSchema.findAll({
+  /** One whose build a host has just received the archive of is not awaited yet. */
+  const findArchived = SqlSchema.findAll({
     Request: Schema.Array(Schema.String),
     Result: Schema.Struct({ id: Schema.String }),
     execute: (ids) => sql`
-      select id from actors where kind = 'image' and status = any(${textColumn(awaitedImageStates)}::text[]) and id = any(${textColumn(ids)}::text[])`
+      select id from actors where kind = 'image' and status = any(${textColumn(archivedImageStates)}::text[]) and id = any(${textColumn(ids)}::text[])`
   })
 
   /** Archives of images that are made, have failed, or were never inserted. */
   const discardUploads = Effect.fnUntraced(function* ({ uploads, discard }: Pick<Images, "uploads" | "discard">) {
     const ids = yield* uploads
     if (ids.length === 0) return
-    const awaited = new Set((yield* Effect.orDie(findAwaited(ids))).map(({ id }) => id))
+    const awaited = new Set((yield* Effect.orDie(findArchived(ids))).map(({ id }) => id))
     for (const id of ids) if (!awaited.has(id)) yield* discard(id)
   })
 

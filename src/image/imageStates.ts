@@ -4,6 +4,10 @@ import { isTagged, taggedStates } from "../engine/taggedStates.ts"
 
 /** It counts toward the account's number of images. */
 export const countedImageStates = taggedStates(imageMachine, "counted")
+/** A host may have an archive for it. */
+export const archivedImageStates = [
+  ...new Set([...taggedStates(imageMachine, "built"), ...taggedStates(imageMachine, "awaited")])
+]
 /** The registry is asked for it. */
 export const awaitedImageStates = taggedStates(imageMachine, "awaited")
 /** A host has it for Sandboxes. */

@@ -62,6 +62,8 @@ export interface SandboxSpec {
   readonly snapshotId?: string
   /** The image whose files are its root; absent: the host's own root. A host that has not the digest pulls it at the first boot. */
   readonly image?: ImageSource & { readonly digest: string }
+  /** A Dockerfile can be built in it. It has no image. Absent: an ordinary Sandbox. */
+  readonly builder?: true
 }
 
 /** What a running Sandbox may get other values of. */
@@ -185,11 +187,23 @@ export interface Images {
   readonly discard: (imageId: string) => Effect.Effect<void, RuntimeUnavailable>
   /** The images that `discard` has something to forget of. */
   readonly uploads: Effect.Effect<ReadonlyArray<string>, RuntimeUnavailable>
+  /** A whole image, for another host. Its pieces throw where it is gone when they are read. Refused: IMAGE_NOT_FOUND. */
+  readonly read: (digest: string) => Effect.Effect<AsyncIterable<Uint8Array>, RuntimeRefused | RuntimeUnavailable>
+  /**
+   * Stores an image of another host. One that is here stays, and `pieces` is not read. Where `pieces` throws, it leaves nothing. Refused: IMAGE_INVALID,
+   * IMAGE_TOO_LARGE, IMAGE_NO_ROOM, IMAGE_UNSUPPORTED.
+   */
+  readonly store: (
+    digest: string,
+    pieces: AsyncIterable<Uint8Array>
+  ) => Effect.Effect<void, RuntimeRefused | RuntimeUnavailable>
   readonly remove: (digest: string) => Effect.Effect<void, RuntimeUnavailable>
   /** The digests of all that this host has, whole or unfinished. */
   readonly inventory: Effect.Effect<ReadonlyArray<string>, RuntimeUnavailable>
   /** Whether this host can pull images and give them to Sandboxes as their roots. */
   readonly isAble: Effect.Effect<boolean>
+  /** Why no `builder` Sandbox boots on this host; null: it can. Elsewhere their boot is refused with IMAGE_UNSUPPORTED and this sentence. */
+  readonly buildObstacle: Effect.Effect<PublicText | null>
 }
 
 /** What exists on this host for one Sandbox. `running`: it runs or is starting. `volume`: only its volume exists. */

@@ -20,6 +20,8 @@ export interface Wanted {
   readonly isBound?: boolean
   /** The image that is its root: only hosts that run images suit, and among them rather one that has this image. Absent: the host's own root. */
   readonly image?: { readonly digest: string }
+  /** An image is built in it: only hosts that build suit, of any runtime if the request names none. */
+  readonly builder?: true
 }
 
 export interface Place {

@@ -50,6 +50,7 @@ const viewOf = (status: string, context: SandboxContext): Sandbox => ({
   volume: { id: context.volumeId, sizeBytes: context.profile.diskBytes },
   snapshotId: context.snapshotId,
   imageId: context.image?.imageId ?? null,
+  buildsImageId: context.buildsImageId,
   generation: context.generation,
   rollback: rollbackView(context),
   metadata: context.metadata,

@@ -73,6 +73,16 @@ export class Sandboxes extends Context.Service<
       Sandbox,
       Unreachable | Limit | AccountSuspended | IdempotencyConflict | InvalidRequest | SnapshotNotReady | ImageNotReady
     >
+    /** The Sandbox in which an image is built: one for the image, made before that. */
+    readonly createBuilder: (options: {
+      readonly accountId: string
+      readonly requestId: string
+      readonly imageId: string
+      readonly request: CreateSandboxRequest
+    }) => Effect.Effect<
+      Sandbox,
+      Unreachable | Limit | AccountSuspended | IdempotencyConflict | InvalidRequest | SnapshotNotReady
+    >
     readonly list: (accountId: string, filter: SandboxFilter) => Effect.Effect<SandboxList, InvalidRequest>
     readonly get: (accountId: string, sandboxId: string) => Effect.Effect<Sandbox, Unreachable>
     /** All of the changes or none. */

@@ -33,7 +33,8 @@ const specOf = (context: SandboxContext, root: Pick<SandboxSpec, "image">): Sand
     volumeBytes: context.profile.diskBytes,
     networkEnabled: context.networkEnabled,
     ...(snapshotId === null ? {} : { snapshotId }),
-    ...root
+    ...root,
+    ...(context.buildsImageId === null ? {} : { builder: true })
   }
 }
 

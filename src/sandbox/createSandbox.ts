@@ -85,5 +85,13 @@ export const createSandbox = Effect.gen(function* () {
   const createFork: Sandboxes["Service"]["createFork"] = Effect.fn("Sandboxes.createFork")((given) =>
     sandboxOf({ ...given, hasKey: true, keyKind: "sandbox.fork.child" })
   )
-  return { create, createFork }
+  const createBuilder: Sandboxes["Service"]["createBuilder"] = Effect.fn("Sandboxes.createBuilder")(
+    ({ imageId, ...given }) =>
+      sandboxOf({
+        ...given,
+        ...{ idempotencyKey: imageId, fingerprint: imageId, buildsImageId: imageId },
+        ...{ hasKey: true, keyKind: "sandbox.build" }
+      }).pipe(Effect.catchTag("IMAGE_NOT_READY", Effect.die))
+  )
+  return { create, createFork, createBuilder }
 })

@@ -27,7 +27,9 @@ import { profileBounds, profileWith, usualProfile } from "./sandboxSizes.ts"
 export type AskedSandbox = Parameters<Sandboxes["Service"]["create"]>[0] & {
   readonly idempotencyKey: string
   readonly hasKey: boolean
-  readonly keyKind: "sandbox.create" | "sandbox.fork.child"
+  readonly keyKind: "sandbox.create" | "sandbox.fork.child" | "sandbox.build"
+  /** The image that is built in it; absent: it is an ordinary one. */
+  readonly buildsImageId?: string
 }
 
 /** What a new Sandbox begins with; null: an empty volume, and its host's own root. */
@@ -44,7 +46,7 @@ export const requireKey = (hasKey: boolean, runtime: "vm" | "namespace" | null):
 
 /** The new actor, as the host prepares it. */
 const newSandbox = (
-  { accountId, requestId, idempotencyKey, fingerprint, request, keyKind }: AskedSandbox,
+  { accountId, requestId, idempotencyKey, fingerprint, request, keyKind, buildsImageId }: AskedSandbox,
   input: Pick<SandboxInput, "sandboxId" | "hostId" | "runtime" | "profile" | "env" | "image" | "bootTimeoutMs" | "at">
 ): NewActor<SandboxInput> => ({
   id: input.sandboxId,
@@ -60,7 +62,8 @@ const newSandbox = (
     metadata: request.metadata,
     lifetime: lifetimeOf(null, request.lifetime),
     checkpoints: checkpointsOf(null, request.checkpoints ?? null),
-    snapshotId: request.snapshotId ?? null
+    snapshotId: request.snapshotId ?? null,
+    buildsImageId: buildsImageId ?? null
   },
   payload: null,
   cause: "client",
@@ -108,8 +111,9 @@ export const insertSandbox = Effect.gen(function* () {
   const { bootTimeoutMs } = settings
   const bounds = profileBounds(settings)
 
-  /** Its variables: those of its snapshot or its image, and those that were given. */
-  const variablesOf = Effect.fnUntraced(function* ({ request }: AskedSandbox, { origin, root }: MadeOf) {
+  /** Its variables: those of its snapshot or its image, and those that were given. A build gets none of a snapshot's. */
+  const variablesOf = Effect.fnUntraced(function* ({ request, buildsImageId }: AskedSandbox, { origin, root }: MadeOf) {
+    if (buildsImageId !== undefined) return request.env
     if (root !== null) return yield* envAfter(root.env, request.env)
     if (origin === null || origin.env === null) return request.env
     return yield* envAfter(yield* envs.read(origin.snapshotId, origin.env.version), request.env)
@@ -129,14 +133,15 @@ export const insertSandbox = Effect.gen(function* () {
     if (root !== null) yield* images.lock(root.image)
     const variables = yield* variablesOf(asked, made)
     const env = envs.name(variables)
-    const image = root?.image ?? origin?.image ?? null
+    const image = asked.buildsImageId === undefined ? (root?.image ?? origin?.image ?? null) : null
     const { hostId, runtime } = yield* placement.place({
       sandboxId,
       runtime: origin?.runtime ?? request.runtime ?? null,
       networkEnabled,
       ...profile,
       ...{ snapshotId: origin?.snapshotId ?? null, hostId: origin?.hostId ?? null, isBound: origin?.memory === true },
-      ...(image === null ? {} : { image })
+      ...(image === null ? {} : { image }),
+      ...(asked.buildsImageId === undefined ? {} : { builder: true })
     })
     yield* requireKey(asked.hasKey, runtime)
     const inserted = host.prepare(

@@ -1,6 +1,6 @@
 /**
  * The reconciler of the snapshots of one host: removes images that no snapshot has, such as the unfinished one of a killed service, or the late one of a
- * capture that seemed to fail; and tells snapshots whose image the host does not have any more.
+ * capture that seemed to fail; and tells snapshots whose image the host does not have any more, and which copy takes its place.
  */
 import { Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -16,6 +16,11 @@ import { isSnapshotImageless, usableSnapshotStates } from "./snapshotStates.ts"
 const namedMax = 64
 
 const lost = { code: "SNAPSHOT_LOST", message: publicText`Its host does not have the image any more.` }
+
+type Compared = Pick<Snapshots, "inventory" | "remove"> & {
+  /** The host whose copy takes the place of a lost image; null: there is none. Absent: hosts have no copies. */
+  readonly promoted?: (snapshotId: string, from: string) => Effect.Effect<string | null>
+}
 
 export const snapshotPass = Effect.gen(function* () {
   const host = yield* ActorHost
@@ -40,7 +45,7 @@ export const snapshotPass = Effect.gen(function* () {
    * One pass.
    * @param hostId As the snapshots name their host; null: the service's only host.
    */
-  return Effect.fnUntraced(function* (hostId: string | null, snapshots: Pick<Snapshots, "inventory" | "remove">) {
+  return Effect.fnUntraced(function* (hostId: string | null, snapshots: Compared) {
     // Snapshots first, then the images: one that is made in between does not look lost. Then the owners of the images: each was stored before.
     const usable = yield* Effect.orDie(findUsable(hostId))
     const images = yield* snapshots.inventory
@@ -60,9 +65,16 @@ export const snapshotPass = Effect.gen(function* () {
     const there = new Set(images)
     for (const { id, revision } of usable) {
       if (there.has(id)) continue
-      yield* Effect.logError(`The image of ${id} is missing on its host`)
+      const copyOn = hostId === null ? null : yield* snapshots.promoted?.(id, hostId) ?? Effect.succeed(null)
+      yield* copyOn === null
+        ? Effect.logError(`The image of ${id} is missing on its host`)
+        : Effect.logWarning(`The copy of ${id} on the host ${copyOn} takes the place of that on ${hostId}`)
+      const event =
+        copyOn === null || hostId === null
+          ? { type: "SNAPSHOT_LOST" as const, reason: lost }
+          : { type: "MOVED" as const, hostId, to: copyOn }
       yield* host
-        .send(snapshotMachine, id, { type: "SNAPSHOT_LOST", reason: lost }, { cause: "runtime", revision })
+        .send(snapshotMachine, id, event, { cause: "runtime", revision })
         .pipe(Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void))
     }
   })

@@ -58,6 +58,8 @@ import images from "./migrations/0062_images.ts"
 import sandboxRollbacks from "./migrations/0063_sandbox_rollbacks.ts"
 import fleetImages from "./migrations/0064_fleet_images.ts"
 import snapshotCopies from "./migrations/0065_snapshot_copies.ts"
+import fleetUploads from "./migrations/0066_fleet_uploads.ts"
+import fleetBuilds from "./migrations/0068_fleet_builds.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -110,7 +112,9 @@ export const migrations: MigrationRecord = {
   "0062_images": images,
   "0063_sandbox_rollbacks": sandboxRollbacks,
   "0064_fleet_images": fleetImages,
-  "0065_snapshot_copies": snapshotCopies
+  "0065_snapshot_copies": snapshotCopies,
+  "0066_fleet_uploads": fleetUploads,
+  "0068_fleet_builds": fleetBuilds
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

@@ -76,6 +76,7 @@ export const endFleet = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, h
   yield* sql`update installation set is_fleet = false`
   yield* sql`delete from host_promises`
   yield* sql`delete from host_images`
+  yield* sql`delete from image_uploads`
   yield* sql`delete from hosts`
   yield* sql`delete from transitions where actor_id in (select id from actors where kind = 'host')`
   yield* sql`delete from actors where kind = 'host'`

@@ -1,10 +1,12 @@
-/** Images of an account: root file systems for Sandboxes, pulled from registries or uploaded. */
+/** Images of an account: root file systems for Sandboxes, pulled from registries, uploaded, or built. */
+import type { DirectoryOptions } from "./DirectoryOptions.ts"
 import { WaitTimeout } from "./errors.ts"
 import type { Image as ImageRecord, ImageStatus, PullImageRequest, Transition } from "./generated/schemas.ts"
 import { paged } from "./http/paged.ts"
 import { randomKey } from "./http/randomKey.ts"
 import { sleep } from "./http/sleep.ts"
 import type { Transport } from "./http/Transport.ts"
+import { followOutput, type OutputChunk } from "./Output.ts"
 import { needNode } from "./socket/openSocket.ts"
 import type { Waiting } from "./Waiting.ts"
 
@@ -13,7 +15,7 @@ export interface UntilPulled extends Waiting {
   readonly withinSeconds?: number | undefined
 }
 
-export interface PullImageOptions extends UntilPulled, Omit<PullImageRequest, "reference"> {
+export interface PullImageOptions extends UntilPulled, Pick<PullImageRequest, "name" | "username" | "password"> {
   /** Names this pull: the same key returns the same image, also from another process. By default a new key. */
   readonly idempotencyKey?: string | undefined
   /** False: returns an image that a host may still be pulling. */
@@ -28,6 +30,31 @@ export interface UploadImageOptions extends UntilPulled {
   readonly untilReady?: boolean | undefined
 }
 
+export interface BuildImageOptions
+  extends UntilPulled,
+    Pick<PullImageRequest, "name" | "target" | "buildArgs" | "workspaceId"> {
+  /**
+   * A directory of this machine, all of it: `filter` skips entries, and the build skips what `.dockerignore` names. Needs Node, Deno or Bun. Absent: the
+   * context is that of the snapshot, or empty.
+   */
+  readonly context?: string | undefined
+  readonly filter?: DirectoryOptions["filter"]
+  /** With `context` the path of the Dockerfile in it, by default `Dockerfile`; without it the text of one. */
+  readonly dockerfile?: string | undefined
+  /** A snapshot whose /workspace is the context. */
+  readonly snapshotId?: string | undefined
+  /** For private base images; not with `context`. */
+  readonly login?: { readonly registry: string; readonly username: string; readonly password: string } | undefined
+  /** The sizes of the build's Sandbox; not with `context`. */
+  readonly profile?: PullImageRequest["profile"]
+  /** Called with the build's output as it is written. */
+  readonly onOutput?: ((chunk: OutputChunk) => void) | undefined
+  /** Names this build: the same key and request return the same image, also from another process. By default a new key. */
+  readonly idempotencyKey?: string | undefined
+  /** False: returns an image that may still be being built. */
+  readonly untilReady?: boolean | undefined
+}
+
 export interface ListImagesOptions extends Waiting {
   /** Only those with exactly this name. */
   readonly name?: string | undefined
@@ -35,6 +62,8 @@ export interface ListImagesOptions extends Waiting {
 }
 
 const lookEveryMs = 200
+
+const isComing = (status: ImageStatus) => status === "building" || status === "pulling"
 
 export class Image {
   readonly id: string
@@ -62,9 +91,20 @@ export class Image {
     return this
   }
 
-  /** Waits while a host pulls or unpacks it. Fails, with its status, if it will not be ready. */
+  /** The output of its build from the beginning, until that is over. Yields nothing if it never began. */
+  async *buildOutput(options: Waiting = {}): AsyncGenerator<OutputChunk, void, undefined> {
+    while (this.status === "building" && this.#record.build?.operationId === null) {
+      await sleep(lookEveryMs, options.signal)
+      await this.refresh(options)
+    }
+    const { build } = this.#record
+    if (build === null || build.operationId === null) return
+    yield* followOutput(this.#transport, build.sandboxId, build.operationId, {}, options.signal)
+  }
+
+  /** Waits while it is built, or a host pulls or unpacks it. Fails, with its status, if it will not be ready. */
   async untilReady({ withinSeconds = 600, ...options }: UntilPulled = {}): Promise<this> {
-    for (const until = Date.now() + withinSeconds * 1000; this.status === "pulling"; ) {
+    for (const until = Date.now() + withinSeconds * 1000; isComing(this.status); ) {
       if (Date.now() > until) throw new WaitTimeout(`The image ${this.id} is ${this.status} after ${withinSeconds} s.`)
       await sleep(lookEveryMs, options.signal)
       await this.refresh(options)
@@ -130,6 +170,68 @@ export class Images {
       })
     const image = new Image(this.#transport, record)
     return untilReady ? image.untilReady({ withinSeconds, signal }) : image
+  }
+
+  /**
+   * Builds one of a Dockerfile, and waits until it is ready. Fails, with the reason, where the build fails:
+   * const image = await atoll.images.build({ context: "./app", onOutput: ({ bytes }) => process.stdout.write(bytes) })
+   */
+  async build(options: BuildImageOptions): Promise<Image> {
+    const { onOutput, untilReady = true, withinSeconds = 3600, signal } = options
+    const record = await (options.context === undefined
+      ? this.#buildText(options)
+      : this.#buildContext(options.context, options))
+    const image = new Image(this.#transport, record)
+    if (!untilReady) return image
+    if (onOutput !== undefined) for await (const chunk of image.buildOutput({ signal })) onOutput(chunk)
+    return image.untilReady({ withinSeconds, signal })
+  }
+
+  async #buildText(options: BuildImageOptions): Promise<ImageRecord> {
+    const { name, target, buildArgs, workspaceId, dockerfile, snapshotId, profile, login, signal } = options
+    if (dockerfile === undefined) throw new TypeError("A build needs a context, or the text of a Dockerfile.")
+    const { image } = await this.#transport.call("pullImage", {
+      parameters: { "Idempotency-Key": options.idempotencyKey ?? randomKey() },
+      body: {
+        ...{
+          name: name ?? null,
+          target: target ?? null,
+          buildArgs: buildArgs ?? null,
+          workspaceId: workspaceId ?? null
+        },
+        ...{ dockerfile, contextSnapshotId: snapshotId ?? null, profile: profile ?? null },
+        ...login
+      },
+      signal
+    })
+    return image
+  }
+
+  async #buildContext(context: string, options: BuildImageOptions): Promise<ImageRecord> {
+    const { name, target, buildArgs, workspaceId, dockerfile, snapshotId, profile, login, filter, signal } = options
+    if (snapshotId !== undefined || login !== undefined || profile != null) {
+      throw new TypeError(
+        "snapshotId, login and profile are for a build without context: send the text of the Dockerfile."
+      )
+    }
+    needNode("Directories of a machine need")
+    const { sendDirectory } = await import("./node/uploadDirectory.ts")
+    const { result } = await sendDirectory(context, { filter, signal }, (body, signal) =>
+      this.#transport.call("buildImage", {
+        parameters: {
+          ...{
+            name: name ?? undefined,
+            target: target ?? undefined,
+            workspaceId: workspaceId ?? undefined,
+            dockerfile
+          },
+          buildArg: Object.entries(buildArgs ?? {}).map(([name, value]) => `${name}=${value}`),
+          "Idempotency-Key": options.idempotencyKey ?? randomKey()
+        },
+        ...{ body, signal, attemptSeconds: null }
+      })
+    )
+    return result.image
   }
 
   async get(id: string, options: Waiting = {}): Promise<Image> {

@@ -14,6 +14,7 @@ export type { FollowEventsOptions, TransitionEvent } from "./events.ts"
 export type { Files, ReadOptions, WriteOptions } from "./Files.ts"
 export type * from "./generated/schemas.ts"
 export type {
+  BuildImageOptions,
   Image as ImageHandle,
   Images,
   ListImagesOptions,

@@ -25,6 +25,41 @@ export const images: Section = {
       heldBy: "host/image/archives.test.ts#is refused where it is not what it says"
     },
     {
+      rule: "In a fleet one host makes an uploaded image; another one gets it from there when a Sandbox boots on it.",
+      decidedBy: "src/fleet/ImageCopies.ts#imageCopies",
+      heldBy:
+        "fleet/uploadsOnHosts.test.ts#is brought to another host when a Sandbox boots there, also from a host that is drained, once for many"
+    },
+    {
+      rule: "An image of a Dockerfile is built in a Sandbox that the service makes for it; its output stays when that Sandbox is gone.",
+      decidedBy: "src/image/build/buildImage.ts#buildImage",
+      heldBy:
+        "service/image/builds.test.ts#is building in a Sandbox of the account, then ready; its output stays when the Sandbox is gone"
+    },
+    {
+      rule: "A build that fails, is cancelled or loses its Sandbox ends in `failed` with the reason.",
+      decidedBy: "src/image/build/buildImage.ts#buildImage",
+      heldBy:
+        "service/image/builds.test.ts#fails with the exit code, the time limit or the end of its Sandbox, and its output tells why"
+    },
+    {
+      rule: "The Sandbox of a build is deleted with the image that is built.",
+      decidedBy: "src/image/ImageDefinition.ts#imageDefinition",
+      heldBy: "service/image/builds.test.ts#is deleted while it is built, and its Sandbox with it"
+    },
+    {
+      rule: "The context of a build is whole in its Sandbox before its image exists; one that breaks off leaves nothing.",
+      decidedBy: "src/image/build/uploadBuild.ts#uploadBuild",
+      heldBy:
+        "service/image/builds.test.ts#has its context in its Sandbox before it exists; one that breaks off leaves nothing"
+    },
+    {
+      rule: "In a fleet the Sandbox of a build gets a host that builds images, of any runtime; where none builds the request is refused with 501.",
+      decidedBy: "src/fleet/roomStatements.ts#roomStatements",
+      heldBy:
+        "service/fleet/buildsOnHosts.test.ts#gets a host that builds, also where others are emptier and of the usual runtime"
+    },
+    {
       rule: "An image that a Sandbox or a snapshot has is not deleted: 409 `IMAGE_IN_USE`.",
       decidedBy: "src/image/imageUse.ts#imageUse",
       heldBy:

@@ -86,6 +86,11 @@ export const snapshots: Section = {
         "fleet/snapshots.test.ts#give their Sandboxes a place on their host, and on another one of their kind while it is full or draining"
     },
     {
+      rule: "A host that is drained is left by its snapshots, and its removal needs no force once each has a copy elsewhere.",
+      decidedBy: "src/fleet/leaveHost.ts#leaveHost",
+      heldBy: "fleet/removedHost.test.ts#is drained of its snapshots first, which live on elsewhere"
+    },
+    {
       rule: "An account has at most four exports and imports in progress: one more is 429.",
       decidedBy: "src/snapshot/SnapshotTransfers.ts#SnapshotTransfers",
       heldBy:

@@ -1,14 +1,21 @@
 import type { IncomingMessage } from "node:http"
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import type { HttpServerRequest } from "effect/http"
 import { Caller } from "../../../schemas/Access.ts"
 import { Api } from "../../../schemas/Api.ts"
+import { ServiceUnavailable } from "../../../schemas/Errors.ts"
+import { BuildArgs } from "../../../schemas/ImageBuild.ts"
 import type { ImageResponse } from "../../../schemas/ImageRecord.ts"
+import type { OperationOutputChunk } from "../../../schemas/Operation.ts"
 import { Images } from "../../image/Images.ts"
+import { Operations } from "../../operation/Operations.ts"
 import { noteTarget } from "./AuditedRequest.ts"
-import { jsonAnswer } from "./JsonAnswer.ts"
+import { invalidRequest } from "./ErrorResponse.ts"
+import { base64Answer, jsonAnswer } from "./JsonAnswer.ts"
 import { leanGroup } from "./LeanContext.ts"
 import { longUpload } from "./LongUpload.ts"
+import { OpenStreams } from "./OpenStreams.ts"
+import { outputAnswer, outputOffsets } from "./outputAnswer.ts"
 import { fingerprintOf } from "./RequestFingerprint.ts"
 
 interface UploadCall {
@@ -32,12 +39,69 @@ const uploaded = (images: Images["Service"]) => (call: UploadCall) =>
     return jsonAnswer<ImageResponse>({ image }, 202)
   }).pipe(Effect.scoped)
 
+/** Before the build has begun, and of one that never did. */
+const nothingYet = ({ stream, offset }: Pick<OperationOutputChunk, "stream" | "offset">, isOver: boolean) =>
+  ({ stream, offset, nextOffset: offset, data: "", encoding: "base64", truncated: false, eof: isOver }) as const
+
+const notBegun = new ServiceUnavailable({
+  message: "The build has not begun, or never did. Look at the image, or ask again."
+})
+
+const isBuildArgs = Schema.is(BuildArgs)
+
+interface BuildCall {
+  readonly query: {
+    readonly name?: string | undefined
+    readonly dockerfile?: string | undefined
+    readonly target?: string | undefined
+    readonly buildArg?: ReadonlyArray<string> | undefined
+    readonly workspaceId?: string | undefined
+  }
+  readonly headers: {
+    readonly "idempotency-key"?: string | undefined
+    readonly "content-encoding"?: string | undefined
+  }
+  readonly request: HttpServerRequest.HttpServerRequest
+}
+
+/** By name; the last one of a name counts, as in a command line. */
+const argsOf = (given: ReadonlyArray<string>) => {
+  const args = Object.fromEntries(
+    given.map((pair) => [pair.slice(0, pair.indexOf("=")), pair.slice(pair.indexOf("=") + 1)])
+  )
+  return isBuildArgs(args)
+    ? Effect.succeed(args)
+    : Effect.fail(invalidRequest([{ path: ["buildArg"], message: "Too many, or too long together." }]))
+}
+
+const built = (images: Images["Service"]) => (call: BuildCall) =>
+  Effect.gen(function* () {
+    const { query, headers, request } = call
+    const { accountId, requestId } = yield* Caller
+    const args = yield* argsOf(query.buildArg ?? [])
+    const body = request.source as IncomingMessage
+    yield* longUpload(body)
+    const image = yield* images.build({
+      ...{ accountId, requestId, body, args },
+      idempotencyKey: headers["idempotency-key"] ?? null,
+      encoding: (headers["content-encoding"] ?? "identity").toLowerCase() === "identity" ? "identity" : "gzip",
+      name: query.name ?? null,
+      dockerfile: query.dockerfile ?? "Dockerfile",
+      target: query.target ?? null,
+      workspaceId: query.workspaceId ?? null
+    })
+    noteTarget(request, image.id)
+    return jsonAnswer<ImageResponse>({ image }, 202)
+  }).pipe(Effect.scoped)
+
 export const ImagesHandlers = {
   layer: leanGroup(
     Api,
     "images",
     Effect.fnUntraced(function* (handlers) {
       const images = yield* Images
+      const operations = yield* Operations
+      const streams = yield* OpenStreams
       return handlers
         .handle(
           "pullImage",
@@ -56,6 +120,30 @@ export const ImagesHandlers = {
           { uninterruptible: true }
         )
         .handleRaw("uploadImage", uploaded(images))
+        .handleRaw("buildImage", built(images))
+        .handle(
+          "readBuildOutput",
+          Effect.fnUntraced(function* ({ params, query }) {
+            const { accountId } = yield* Caller
+            const { sandboxId, operationId, isOver } = yield* images.buildOf(accountId, params.id, { waits: false })
+            const chunk: OperationOutputChunk =
+              operationId === null
+                ? nothingYet(query, isOver)
+                : yield* operations.output(accountId, sandboxId, operationId, query)
+            return base64Answer<"data", OperationOutputChunk>(chunk, "data")
+          })
+        )
+        .handle(
+          "streamBuildOutput",
+          Effect.fnUntraced(function* ({ params, query, headers }) {
+            const caller = yield* Caller
+            const { sandboxId, operationId } = yield* images.buildOf(caller.accountId, params.id, { waits: true })
+            if (operationId === null) return yield* notBegun
+            const from = outputOffsets(query, headers)
+            const reading = yield* operations.follow(caller.accountId, sandboxId, operationId, from)
+            return yield* outputAnswer(streams, caller, reading)
+          }, Effect.uninterruptible)
+        )
         .handle("listImages", ({ query }) =>
           Effect.flatMap(Caller, ({ accountId }) =>
             images.list(accountId, {

@@ -13,10 +13,10 @@ const lookEveryMs = 5000
 const uploading = new WeakSet<Duplex>()
 export const isUploading = (connection: Duplex): boolean => uploading.has(connection)
 
-/** `POST …/files/archive`, `POST /snapshots` and `POST /images/upload`, recognised by their request lines, before any of the body is read. */
+/** `POST …/files/archive`, `POST /snapshots`, `POST /images/upload` and `POST /images/build`, recognised by their request lines, before any of the body is read. */
 export const mayBeLong = ({ method, url }: IncomingMessage): boolean =>
   method === "POST" &&
-  /^\/api\/v2\/(?:sandboxes\/[^/?]+\/files\/archive|snapshots|images\/upload)(?:\?|$)/.test(url ?? "")
+  /^\/api\/v2\/(?:sandboxes\/[^/?]+\/files\/archive|snapshots|images\/(?:upload|build))(?:\?|$)/.test(url ?? "")
 
 /** Until the scope ends. While the request is paused, the sender may be silent without limit. */
 export const longUpload = (

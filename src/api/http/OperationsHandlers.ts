@@ -5,11 +5,10 @@ import type { ExecutionResult } from "../../../schemas/Execute.ts"
 import type { OperationOutputChunk, OperationResponse } from "../../../schemas/Operation.ts"
 import { Operations } from "../../operation/Operations.ts"
 import { noteTarget } from "./AuditedRequest.ts"
-import { eventStreamAnswer } from "./EventStreamAnswer.ts"
 import { base64Answer, jsonAnswer } from "./JsonAnswer.ts"
 import { leanGroup } from "./LeanContext.ts"
 import { OpenStreams } from "./OpenStreams.ts"
-import { outputEvents } from "./outputEvents.ts"
+import { outputAnswer, outputOffsets } from "./outputAnswer.ts"
 import { fingerprintOf } from "./RequestFingerprint.ts"
 
 export const OperationsHandlers = {
@@ -65,22 +64,10 @@ export const OperationsHandlers = {
         .handle(
           "streamOperationOutput",
           Effect.fnUntraced(function* ({ params, query, headers }) {
-            const { accountId, apiKeyId, sessionId } = yield* Caller
-            const [stdout, stderr] = headers["last-event-id"]?.split("-").map(Number) ?? [
-              query.stdoutOffset,
-              query.stderrOffset
-            ]
-            const reading = yield* operations.follow(accountId, params.id, params.operationId, {
-              stdout: stdout!,
-              stderr: stderr!
-            })
-            const stream = outputEvents(reading)
-            const leave = yield* streams.open({
-              accountId,
-              credentialId: apiKeyId ?? sessionId ?? "",
-              end: () => stream.close()
-            })
-            return eventStreamAnswer(stream, leave)
+            const caller = yield* Caller
+            const from = outputOffsets(query, headers)
+            const reading = yield* operations.follow(caller.accountId, params.id, params.operationId, from)
+            return yield* outputAnswer(streams, caller, reading)
           }, Effect.uninterruptible)
         )
         .handle("waitOperation", ({ params, payload }) =>

@@ -11,7 +11,7 @@ import { headOfNone, textOf } from "./guestText.ts"
 import type { ToolCaller } from "./Tool.ts"
 
 const terminalStates = taggedStates(operationMachine, "terminal")
-const isOver = ({ status }: Operation): boolean => terminalStates.includes(status)
+export const isOver = ({ status }: Operation): boolean => terminalStates.includes(status)
 
 const Text = (stream: OutputStream) =>
   Schema.Struct({
@@ -48,7 +48,7 @@ export const outcomeOf = (operation: Operation) => ({
   reason: operation.reason
 })
 
-const elapsedSeconds = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n) / 1000)
+export const elapsedSeconds = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n) / 1000)
 
 interface Offsets {
   readonly stdout: number
@@ -75,25 +75,28 @@ export const tailOf = (totalBytes: number, limit: number): Range => ({
 
 const told = ({ isKept: _, ...piece }: Read) => piece
 
-const before = (stream: OutputStream, { offset, isKept }: Read): string =>
+/** The tool that reads on. */
+type Reader = "output" | "build_output"
+
+const before = (stream: OutputStream, { offset, isKept }: Read, reader: Reader): string =>
   isKept
-    ? `The first ${offset} bytes of ${stream} are left out: call output with ${stream}Offset 0 to read them.`
+    ? `The first ${offset} bytes of ${stream} are left out: call ${reader} with ${stream}Offset 0 to read them.`
     : `Bytes of ${stream} before ${offset} are not kept any more.`
 
-const noteOf = (operation: Operation, read: Readonly<Record<OutputStream, Read>>): string | null => {
+const noteOf = (operation: Operation, read: Readonly<Record<OutputStream, Read>>, reader: Reader): string | null => {
   const { stdout, stderr } = read
   const parts = (["stdout", "stderr"] as const).flatMap((stream) => {
     const { truncated, nextOffset, eof } = read[stream]
     return [
-      ...(truncated ? [before(stream, read[stream])] : []),
+      ...(truncated ? [before(stream, read[stream], reader)] : []),
       ...(isOver(operation) && !eof
-        ? [`There may be more of ${stream}: call output with ${stream}Offset ${nextOffset}.`]
+        ? [`There may be more of ${stream}: call ${reader} with ${stream}Offset ${nextOffset}.`]
         : [])
     ]
   })
   if (!isOver(operation)) {
     parts.push(
-      `The command has not ended: call output with stdoutOffset ${stdout.nextOffset} and stderrOffset ${stderr.nextOffset} to wait for more, or cancel.`
+      `The command has not ended: call ${reader} with stdoutOffset ${stdout.nextOffset} and stderrOffset ${stderr.nextOffset} to wait for more, or cancel.`
     )
   }
   return parts.length === 0 ? null : parts.join(" ")
@@ -154,7 +157,8 @@ export const written = Effect.fnUntraced(function* (
   operations: Operations["Service"],
   caller: ToolCaller,
   operation: Operation,
-  ranges: Readonly<Record<OutputStream, Range>>
+  ranges: Readonly<Record<OutputStream, Range>>,
+  reader: Reader = "output"
 ) {
   const stdout = yield* read(operations, caller, operation, "stdout", ranges.stdout)
   const stderr = yield* read(operations, caller, operation, "stderr", ranges.stderr)
@@ -164,7 +168,7 @@ export const written = Effect.fnUntraced(function* (
     ...outcomeOf(latest),
     stdout: told(stdout),
     stderr: told(stderr),
-    note: noteOf(latest, { stdout, stderr })
+    note: noteOf(latest, { stdout, stderr }, reader)
   }
 })
 

@@ -16,28 +16,28 @@ import { defineTool, type Tool, type ToolCaller } from "./Tool.ts"
 import { idempotencyKey } from "./toolFields.ts"
 import { directoryPath, workspace } from "./toolPath.ts"
 
-const waitDefaultSeconds = 20
-const outputDefaultBytes = 16 * 1024
+export const waitDefaultSeconds = 20
+export const outputDefaultBytes = 16 * 1024
 const outputMaxBytes = 64 * 1024
 /** The longest UTF-8 character. */
 const outputMinBytes = 4
 
 const isWithdrawn = isTagged(operationMachine, "withdrawn")
 
-const waitSeconds = (whatFor: string) =>
+export const waitSeconds = (whatFor: string) =>
   Schema.optionalKey(
     Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: operationWaitMaxSeconds })).annotate({
-      description: `How long to wait at most ${whatFor}; the command continues in any case. By default ${waitDefaultSeconds}.`
+      description: `How long to wait at most ${whatFor}; what it waits for continues in any case. By default ${waitDefaultSeconds}.`
     })
   )
 
-const maxOutputBytes = Schema.optionalKey(
+export const maxOutputBytes = Schema.optionalKey(
   Schema.Int.check(Schema.isBetween({ minimum: outputMinBytes, maximum: outputMaxBytes })).annotate({
     description: `Maximum bytes of each stream in the answer. By default ${outputDefaultBytes}.`
   })
 )
 
-const offset = (stream: OutputStream) =>
+export const offset = (stream: OutputStream) =>
   Schema.optionalKey(
     Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: offsetMax })).annotate({
       description: `Where to continue in ${stream}: the nextOffset of the previous answer. By default 0, its start.`

@@ -1,10 +1,13 @@
-/** The tool that tells which images Sandboxes can be made with. */
+/** Tools for images that Sandboxes can be made with. */
 import { Effect, Schema } from "effect"
 import { imageMachine } from "../../../machines/image.ts"
 import { Image, imageStatuses } from "../../../schemas/ImageRecord.ts"
 import { Cursor, NextCursor } from "../../../schemas/Query.ts"
+import { Workspaces } from "../../account/workspace/Workspaces.ts"
 import { isTagged } from "../../engine/taggedStates.ts"
 import { Images } from "../../image/Images.ts"
+import { Operations } from "../../operation/Operations.ts"
+import { buildImageTool, buildOutputTool } from "./imageBuildTools.ts"
 import { defineTool } from "./Tool.ts"
 
 const listedDefault = 20
@@ -24,6 +27,8 @@ const shown = ({ id, name, reference, createdAt }: Image): typeof Shown.Type => 
 
 export const imageTools = Effect.gen(function* () {
   const images = yield* Images
+  const workspaces = yield* Workspaces
+  const operations = yield* Operations
   return [
     defineTool({
       name: "list_images",
@@ -51,6 +56,8 @@ export const imageTools = Effect.gen(function* () {
           }),
           (page) => ({ images: page.images.map(shown), nextCursor: page.nextCursor })
         )
-    })
+    }),
+    buildImageTool(images, workspaces),
+    buildOutputTool(images, operations)
   ]
 })

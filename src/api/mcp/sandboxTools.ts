@@ -36,7 +36,7 @@ const createInput = Schema.Struct({
 
 const isLive = (status: SandboxStatus): boolean => !isRemoved(status) && !isBroken(status)
 
-const defaultWorkspace = Effect.fnUntraced(function* (
+export const defaultWorkspace = Effect.fnUntraced(function* (
   workspaces: Workspaces["Service"],
   { accountId, scopes }: ToolCaller
 ) {

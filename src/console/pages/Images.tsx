@@ -3,23 +3,26 @@ import { useState } from "preact/hooks"
 import type { Image } from "../../../schemas/ImageRecord.ts"
 import { ask } from "./api.ts"
 import { size } from "./format.ts"
+import { BuildImage } from "./images/BuildImage.tsx"
 import { PullImage } from "./images/PullImage.tsx"
 import { useImages } from "./images/useImages.ts"
 import { Form } from "./ui/Action.tsx"
 import { Dialog } from "./ui/Dialog.tsx"
 import { Instant } from "./ui/Instant.tsx"
+import { Link } from "./ui/Link.tsx"
 import { More } from "./ui/More.tsx"
 import { Pane } from "./ui/Pane.tsx"
 import { Table } from "./ui/Table.tsx"
 
 /** Its name for people. */
-const titleOf = ({ name, reference }: Image): string => name ?? reference ?? "An uploaded image"
+const titleOf = ({ name, reference, build }: Image): string =>
+  name ?? reference ?? (build === null ? "An uploaded image" : "A built image")
 
 const DeleteImage = ({ image, close, done }: { image: Image; close: () => void; done: () => void }) => (
   <Dialog title="Delete this image?" close={close}>
     <p>
-      <strong class="break">{titleOf(image)}</strong> is deleted, unless a Sandbox or a snapshot has it. This cannot be
-      undone.
+      <strong class="break">{titleOf(image)}</strong> is deleted, unless a Sandbox or a snapshot has it. A build of it
+      ends. This cannot be undone.
     </p>
     <Form
       label="Delete"
@@ -38,7 +41,7 @@ const Row = ({ image, remove }: { image: Image; remove: () => void }) => (
   <tr data-image={image.id}>
     <td>
       {image.name === null ? null : <span class="break">{image.name}</span>}
-      <code class="break block">{image.reference ?? "uploaded"}</code>
+      <code class="break block">{image.reference ?? (image.build === null ? "uploaded" : "built")}</code>
       <code class="soft block">{image.id}</code>
     </td>
     <td>
@@ -46,6 +49,14 @@ const Row = ({ image, remove }: { image: Image; remove: () => void }) => (
         {image.status}
       </span>
       {image.statusReason === null ? null : <span class="soft block">{image.statusReason.message}</span>}
+      {image.build === null ? null : (
+        <span class="block">
+          <Link to={`/sandboxes/${image.build.sandboxId}`}>Sandbox</Link>{" "}
+          {image.build.operationId === null ? null : (
+            <Link to={`/sandboxes/${image.build.sandboxId}/operations/${image.build.operationId}`}>Output</Link>
+          )}
+        </span>
+      )}
     </td>
     <td>{image.storedBytes === null ? <span class="soft">–</span> : size(image.storedBytes)}</td>
     <td>
@@ -63,24 +74,40 @@ const Row = ({ image, remove }: { image: Image; remove: () => void }) => (
   </tr>
 )
 
-export const Images = () => {
-  const listed = useImages()
-  const [asked, setAsked] = useState<"pull" | Image | null>(null)
-  const close = () => setAsked(null)
+type Listed = ReturnType<typeof useImages>
+type Asked = "pull" | "build" | { readonly remove: Image }
+
+/** The dialog that is asked for. */
+const Shown = ({ asked, listed, ask }: { asked: Asked; listed: Listed; ask: (asked: Asked | null) => void }) => {
+  const close = () => ask(null)
   const done = () => {
     close()
     listed.reload()
   }
+  if (asked === "pull") return <PullImage close={close} done={done} />
+  if (asked === "build") {
+    return <BuildImage close={close} done={done} />
+  }
+  return <DeleteImage image={asked.remove} close={close} done={done} />
+}
+
+export const Images = () => {
+  const listed = useImages()
+  const [asked, setAsked] = useState<Asked | null>(null)
   return (
     <>
       <div class="page-head">
         <h1>Images</h1>
+        <button type="button" class="button" onClick={() => setAsked("build")}>
+          Build from a Dockerfile
+        </button>
         <button type="button" class="button" onClick={() => setAsked("pull")}>
           Pull an image
         </button>
       </div>
       <p class="lead">
-        An image from a registry can be the root file system of new Sandboxes. What it stores costs as a snapshot does.
+        An image from a registry, of a Dockerfile or of an archive can be the root file system of new Sandboxes. What it
+        stores costs as a snapshot does.
       </p>
       <Pane title="All images" loaded={listed}>
         {() =>
@@ -88,9 +115,9 @@ export const Images = () => {
             <p class="empty">There are no images. Sandboxes have the root of their host.</p>
           ) : (
             <>
-              <Table label="Images" columns={["Image", "Status", "Stored", "Pulled", "Actions"]}>
+              <Table label="Images" columns={["Image", "Status", "Stored", "Created", "Actions"]}>
                 {listed.entries.map((image) => (
-                  <Row key={image.id} image={image} remove={() => setAsked(image)} />
+                  <Row key={image.id} image={image} remove={() => setAsked({ remove: image })} />
                 ))}
               </Table>
               <More list={listed} />
@@ -98,11 +125,7 @@ export const Images = () => {
           )
         }
       </Pane>
-      {asked === null ? null : asked === "pull" ? (
-        <PullImage close={close} done={done} />
-      ) : (
-        <DeleteImage image={asked} close={close} done={done} />
-      )}
+      {asked === null ? null : <Shown asked={asked} listed={listed} ask={setAsked} />}
     </>
   )
 }

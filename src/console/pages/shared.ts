@@ -1,5 +1,5 @@
 /**
- * The modules that most pages share, and the routes to each page: one file of the bundle, which each page's entry file imports. Split over
+ * The modules that several pages share, and the routes to each page: one file of the bundle, which each page's entry file imports. Split over
  * many files they would be larger.
  */
 import "./Console.tsx"
@@ -11,10 +11,15 @@ import "./format.ts"
 import "./load.ts"
 import "./paged.ts"
 import "./router.ts"
+import "./sandbox/NotRunning.tsx"
 import "./sandboxes/SandboxActions.tsx"
+import "./sandboxes/pairs.ts"
+import "./sandboxes/span.ts"
 import "./session.ts"
+import "./snapshots/useSnapshots.ts"
 import "./subscribe.ts"
 import "./ui/Action.tsx"
+import "./ui/Area.tsx"
 import "./ui/Copy.tsx"
 import "./ui/Dialog.tsx"
 import "./ui/Fault.tsx"

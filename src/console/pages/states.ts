@@ -35,7 +35,7 @@ export const isCapturable = isIn(tags.sandbox.capturable)
 export const isUsableSnapshot = isIn(tags.snapshot.bootable)
 export const isDeletedSnapshot = isIn(tags.snapshot.gone)
 
-/** It is being pulled or deleted. */
+/** It is being built, pulled or deleted. */
 export const isMovingImage = isIn(tags.image.moving)
 
 export const isRemovedHost = isIn(tags.host.removed)

@@ -1,5 +1,6 @@
 /** The images of one host: pulled once for each digest, for the drivers of any kind. */
 import { existsSync } from "node:fs"
+import { rm } from "node:fs/promises"
 import { Effect } from "effect"
 import type { PublicText } from "../../../schemas/PublicText.ts"
 import { Semaphore } from "../../platform/concurrency/Semaphore.ts"
@@ -8,13 +9,15 @@ import {
   type Images,
   type PulledImage,
   RuntimeRefused,
-  RuntimeUnavailable
+  RuntimeUnavailable,
+  type SandboxSpec
 } from "../../runtime/Runtime.ts"
 import type { HostMutex } from "../linux/HostMutex.ts"
 import { ImageStore } from "./ImageStore.ts"
 import { ImageUploads } from "./ImageUploads.ts"
 import { isDigest } from "./imageReference.ts"
 import { busy, noRoom, uploadLost } from "./imageRefusals.ts"
+import { arriving, leaving } from "./imageTravel.ts"
 import { type MakeOptions, type Pulled, pullImage, takeArchive } from "./pullImage.ts"
 import type { SandboxUser } from "./sandboxPlaces.ts"
 
@@ -48,6 +51,10 @@ export interface HostImagesOptions {
   readonly obstacle: () => Promise<ImageObstacle | null>
   /** What a host needs for images: one sentence for the account. */
   readonly unsupported: PublicText
+  /** Where images can be had: why no Dockerfile can be built here. Null: one can. */
+  readonly buildObstacle: () => Promise<ImageObstacle | null>
+  /** What a host needs for builds: one sentence for the account. */
+  readonly unbuilt: PublicText
   /** Ends what the driver has of an image that is to be removed. The caller holds the image's key. */
   readonly released: (digest: string) => Promise<void>
   readonly run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
@@ -57,6 +64,8 @@ export interface HostImagesOptions {
 const PULLS_MAX = 4
 /** Archives that arrive at the same time; their senders may be slow. */
 const RECEIVED_MAX = 64
+/** A file system of files that cannot be compressed is larger than these. */
+const SQUASHFS_MORE_BYTES = 256 * 1024 ** 2
 const STALL_MS = 60_000
 const PULL_MAX_MS = 3_600_000
 
@@ -68,6 +77,7 @@ export class HostImages {
   readonly #large = new Semaphore(1)
   #receiving = 0
   #able: Promise<boolean> | null = null
+  #builds: Promise<PublicText | null> | null = null
 
   constructor(options: HostImagesOptions) {
     this.#options = options
@@ -83,6 +93,26 @@ export class HostImages {
       return obstacle === null
     })
     return this.#able
+  }
+
+  /** Why no Dockerfile can be built here; null: one can. The log has the cause, once. */
+  buildObstacle(): Promise<PublicText | null> {
+    const { buildObstacle, unsupported, unbuilt, run } = this.#options
+    const found = async () => {
+      if (!(await this.isAble())) return unsupported
+      const obstacle = await buildObstacle()
+      if (obstacle !== null) await run(Effect.logWarning(`No builds here: ${obstacle.found} ${obstacle.mend}`))
+      return obstacle === null ? null : unbuilt
+    }
+    // A host whose programs cannot be asked builds none.
+    this.#builds ??= found().catch(() => unbuilt)
+    return this.#builds
+  }
+
+  /** Rejects where a Sandbox is to build a Dockerfile, and no Dockerfile can be built here. */
+  async admitBuilder({ builder }: SandboxSpec): Promise<void> {
+    const message = builder === true ? await this.buildObstacle() : null
+    if (message !== null) throw new RuntimeRefused({ code: "IMAGE_UNSUPPORTED", message })
   }
 
   /** Rejects with RuntimeRefused or RuntimeUnavailable. */
@@ -174,6 +204,35 @@ export class HostImages {
     return image
   }
 
+  /** A whole image, for another host. Rejects with a RuntimeRefused when it is not here. */
+  async read(digest: string): Promise<AsyncIterable<Uint8Array>> {
+    const image = await this.#store.find(digest)
+    if (image === null) throw uploadLost()
+    return leaving(this.#store.path(digest), image, this.#options.user)
+  }
+
+  /** Stores an image of another host. Where `pieces` throws, it leaves nothing. */
+  store(digest: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+    const { turns, limits, room, user } = this.#options
+    return this.#asked(() =>
+      turns.pass(ImageStore.keyOf(digest), async () => {
+        if ((await this.#store.find(digest)) !== null) return
+        const { partial } = await this.#store.begin(digest)
+        try {
+          const { sizeBytes, config } = await arriving(partial, pieces, {
+            user,
+            maxBytes: limits.maxBytes + SQUASHFS_MORE_BYTES,
+            room: room.take
+          })
+          await this.#store.complete(digest, partial, sizeBytes, config)
+        } finally {
+          await rm(partial, { force: true })
+          room.giveBack(partial)
+        }
+      })
+    )
+  }
+
   /** Running Sandboxes keep their root. */
   remove(digest: string): Promise<void> {
     return this.#options.turns.pass(ImageStore.keyOf(digest), async () => {
@@ -236,10 +295,14 @@ export const imagesOf = (images: HostImages): Images => ({
   receive: (imageId, pieces) =>
     Effect.uninterruptible(Effect.tryPromise({ try: () => images.receive(imageId, pieces), catch: failed })),
   accept: (imageId) => pulling((signal) => images.accept(imageId, signal)),
+  read: (digest) => Effect.uninterruptible(Effect.tryPromise({ try: () => images.read(digest), catch: failed })),
+  store: (digest, pieces) =>
+    Effect.uninterruptible(Effect.tryPromise({ try: () => images.store(digest, pieces), catch: failed })),
   discard: (imageId) => attempt(() => images.discard(imageId)),
   uploads: attempt(() => images.uploads()),
   remove: (digest) => attempt(() => images.remove(digest)),
   inventory: attempt(() => images.inventory()),
   // A host whose programs cannot be asked runs none.
-  isAble: Effect.promise(() => images.isAble().catch(() => false))
+  isAble: Effect.promise(() => images.isAble().catch(() => false)),
+  buildObstacle: Effect.promise(() => images.buildObstacle())
 })

@@ -101,6 +101,8 @@ export class OwnHost extends Context.Service<
             movesSnapshots: true,
             keepsMemory: capabilities.memorySnapshots,
             runsImages: yield* images.isAble,
+            buildsImages: (yield* images.buildObstacle) === null,
+            movesImages: true,
             networkFiltered: capabilities.networkFiltered,
             networkRefused: capabilities.networkRefused()
           }

@@ -1,11 +1,12 @@
-/** Carries the content of this host's snapshots to its services, and theirs to it. A connection is for one snapshot (`snapshotWire.ts`). */
+/** Carries the content of this host's snapshots and images to its services, and theirs to it. A connection is for one of them (`snapshotWire.ts`). */
 import { pipeline } from "node:stream/promises"
 import type { TLSSocket } from "node:tls"
 import { Effect, FiberSet, type Scope } from "effect"
 import { ByteQueue } from "../../runtime/ByteQueue.ts"
+import { byteFrames, framedBytes } from "../../runtime/byteFrames.ts"
 import { type AskedContent, readAsked, toldFrame, within } from "../../runtime/distant/snapshotWire.ts"
 import { framedPieces, imageFrames } from "../../runtime/imageFrames.ts"
-import { type ImagePiece, type Runtime, RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import { type Runtime, RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { unstalled } from "../../runtime/unstalled.ts"
 
 /** Each takes a few mebibytes, and time of the disk. */
@@ -15,7 +16,9 @@ const ASKED_MS = 5_000
 const SILENT_MS = 5 * 60_000
 const FLUSH_MS = 10_000
 
-const busy = new RuntimeUnavailable({ message: `More than ${OPEN_MAX} snapshots are carried at the same time.` })
+const busy = new RuntimeUnavailable({
+  message: `More than ${OPEN_MAX} snapshots and images are carried at the same time.`
+})
 const anotherHost = new RuntimeUnavailable({ message: "Another host is there by now." })
 
 /** Completes when the bytes were sent, or the connection broke. */
@@ -25,8 +28,18 @@ const last = (socket: TLSSocket, bytes: Buffer) =>
     socket.end(bytes, () => resume(Effect.void))
   }).pipe(Effect.timeoutOption(FLUSH_MS))
 
+/** Begins when the driver reads the first piece. */
+async function* arriving<A>(socket: TLSSocket, content: AsyncGenerator<A>): AsyncGenerator<A> {
+  socket.write(toldFrame({ _tag: "go" }))
+  while (true) {
+    const { done, value } = await within(socket, SILENT_MS, content.next())
+    if (done === true) return
+    yield value
+  }
+}
+
 export const snapshotIngress = (
-  { snapshots, kind }: Runtime["Service"],
+  { snapshots, images, kind }: Runtime["Service"],
   hostId: string
 ): Effect.Effect<(socket: TLSSocket) => void, never, Scope.Scope> =>
   Effect.gen(function* () {
@@ -41,22 +54,31 @@ export const snapshotIngress = (
       yield* Effect.promise(() => pipeline(content, socket).catch(() => {}))
     })
 
+    const giveBytes = Effect.fnUntraced(function* (socket: TLSSocket, digest: string) {
+      const pieces = yield* images.read(digest)
+      socket.write(toldFrame({ _tag: "go" }))
+      const content = unstalled(byteFrames(pieces), SILENT_MS, () => socket.destroy())
+      yield* Effect.promise(() => pipeline(content, socket).catch(() => {}))
+    })
+
+    const takeBytes = Effect.fnUntraced(function* (
+      socket: TLSSocket,
+      input: ByteQueue,
+      asked: Exclude<AskedContent, { readonly snapshotId: string }>
+    ) {
+      const pieces = arriving(socket, framedBytes(input))
+      yield* "imageId" in asked ? images.receive(asked.imageId, pieces) : images.store(asked.digest, pieces)
+      yield* last(socket, toldFrame({ _tag: "done" }))
+    })
+
     const take = Effect.fnUntraced(function* (
       socket: TLSSocket,
       input: ByteQueue,
       { snapshotId, sizeBytes, owner }: Extract<AskedContent, { readonly act: "receive" }>
     ) {
-      async function* pieces(): AsyncGenerator<ImagePiece> {
-        // The driver has admitted its size.
-        socket.write(toldFrame({ _tag: "go" }))
-        const content = framedPieces(input, sizeBytes)
-        while (true) {
-          const { done, value } = await within(socket, SILENT_MS, content.next())
-          if (done === true) return
-          yield value
-        }
-      }
-      yield* snapshots.receive(snapshotId, { sizeBytes, owner, pieces: pieces() }, kind)
+      // The driver admits its size before it reads.
+      const pieces = arriving(socket, framedPieces(input, sizeBytes))
+      yield* snapshots.receive(snapshotId, { sizeBytes, owner, pieces }, kind)
       yield* last(socket, toldFrame({ _tag: "done" }))
     })
 
@@ -67,7 +89,16 @@ export const snapshotIngress = (
         if (asked === null) return
         if (asked.hostId !== hostId) return yield* anotherHost
         if (open > OPEN_MAX) return yield* busy
-        yield* asked.act === "read" ? give(socket, asked.snapshotId) : take(socket, input, asked)
+        switch (asked.act) {
+          case "read":
+            return yield* give(socket, asked.snapshotId)
+          case "receive":
+            return yield* take(socket, input, asked)
+          case "readImage":
+            return yield* giveBytes(socket, asked.digest)
+          default:
+            return yield* takeBytes(socket, input, asked)
+        }
       }).pipe(
         Effect.catch((error) => last(socket, toldFrame(error))),
         Effect.ensuring(Effect.sync(() => socket.destroy()))

@@ -4,6 +4,7 @@ import { makeAgentGuest } from "../../runtime/agentClient/AgentGuest.ts"
 import type { AgentSession } from "../../runtime/agentClient/AgentSession.ts"
 import type { Guest } from "../../runtime/Guest.ts"
 import type { RuntimeDown } from "../../runtime/Runtime.ts"
+import { letRun } from "../linux/cgroupFreezer.ts"
 import { type CgroupHost, cgroupOomKills } from "../linux/cgroups.ts"
 import { endsItsContainer } from "../linux/containerEnd.ts"
 import type { ConnectedNetwork } from "../linux/networkNamespace.ts"
@@ -86,6 +87,8 @@ export class LiveSandboxes {
   }
 
   adopt(sandboxId: string, record: RuntimeRecord): LiveSandbox {
+    // Its snapshot was being taken when the service and the program for that were killed.
+    letRun(this.#cgroups, this.#layout.nameOf(sandboxId))
     return this.keep(sandboxId, record, this.connectTo(this.#layout.state(sandboxId)))
   }
 

@@ -83,9 +83,9 @@ export class NamespaceHost {
     })
     const snapshots = new SnapshotStore(layout.stateFolder)
     this.admission = new VolumeAdmission(layout, this.users, snapshots, options.diskReserveBytes)
-    this.snapshots = new VolumeSnapshots(snapshots, layout, this.turns, this.admission)
+    this.snapshots = new VolumeSnapshots(snapshots, layout, this.cgroups, this.turns, this.admission)
     this.mounts = new ImageMounts(layout, this.turns)
-    const support = imageSupport(layout, this.mounts, this.admission)
+    const support = imageSupport(layout, this.mounts, this.cgroups, this.admission)
     this.images = new HostImages({ ...support, turns: this.turns, limits: options.images ?? NO_LIMITS, run })
     const isBusy = () => this.boots > 0
     const folder = join(layout.stateFolder, ".blank")
@@ -169,7 +169,7 @@ export class NamespaceHost {
         }
         // Of a Sandbox that was never here there is nothing to end; to look for it takes as long as half a boot.
         // A spare's root is the host's.
-        const takesSpare = spec.image === undefined && this.isNew(state)
+        const takesSpare = spec.image === undefined && spec.builder === undefined && this.isNew(state)
         if (takesSpare && (await this.takeSpare(state, spec, begin, wanted))) return
         // A spare that failed after the rename is the Sandbox's own, and ends here.
         if (!this.isNew(state)) await this.end(state)
@@ -220,6 +220,7 @@ export class NamespaceHost {
   ): Promise<void> {
     const known = state.spec()
     const origin = await this.snapshots.originOf(state, spec.snapshotId)
+    await this.images.admitBuilder(spec)
     const image = spec.image === undefined ? null : await this.images.present(spec.image, wanted)
     const uid = known?.uid ?? (await this.users.take(spec.sandboxId))
     const volumeBytes = Math.max(spec.volumeBytes, origin?.sizeBytes ?? 0)
@@ -229,6 +230,7 @@ export class NamespaceHost {
       uid,
       volumeBytes,
       ...(image === null ? {} : { image }),
+      ...(spec.builder === undefined ? {} : { builder: spec.builder }),
       ...(origin === null ? {} : copiedFrom(origin))
     }
     await this.admission.volume(known, state, record)

@@ -74,7 +74,7 @@ const refused = (cause: unknown): Effect.Effect<never, RuntimeRefused | RuntimeU
 const snapshotRefused = (
   cause: unknown
 ): Effect.Effect<never, RuntimeRefused | RuntimeUnavailable | RuntimeUnsupported> =>
-  cause instanceof RuntimeUnsupported
+  cause instanceof RuntimeUnsupported || cause instanceof RuntimeRefused
     ? Effect.fail(cause)
     : cause instanceof VolumeMissing
       ? Effect.fail(noVolume())

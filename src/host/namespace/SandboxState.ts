@@ -1,7 +1,7 @@
 /**
  * The driver's records of one Sandbox, which survive restarts of the service, in `<state>/<sandboxId>/`:
  *
- *     spec.json      {uid, volumeBytes, name, filesOf, sharedBytes, image, restoredAfter}: written before anything is made
+ *     spec.json      {uid, volumeBytes, name, filesOf, sharedBytes, image, builder, restoredAfter}: written before anything is made
  *     runtime.json   the generation that was booted last and its processes; absent when stopped
  *     volume.img     (or volume/ without root)
  *     agent.sock     where its agent listens
@@ -32,6 +32,8 @@ const Spec = Schema.Struct({
   sharedBytes: Schema.optionalKey(Schema.Int),
   /** The digest of the image that is its root. Absent: the host's own root. */
   image: Schema.optionalKey(Schema.String),
+  /** Dockerfiles are built in it. Absent: it is an ordinary Sandbox. */
+  builder: Schema.optionalKey(Schema.Literal(true)),
   /** The generation after whose end the volume was last replaced by a snapshot's. Absent: never. */
   restoredAfter: Schema.optionalKey(Schema.Int)
 })

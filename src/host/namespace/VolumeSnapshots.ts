@@ -1,17 +1,22 @@
 /** Takes snapshots of Sandboxes' volumes, and makes the volumes of new Sandboxes from them. @see SnapshotStore */
 import { existsSync } from "node:fs"
 import { rm } from "node:fs/promises"
-import { type CapturedSnapshot, RuntimeUnsupported, type SnapshotImage } from "../../runtime/Runtime.ts"
+import { publicText } from "../../../schemas/PublicText.ts"
+import { type CapturedSnapshot, RuntimeRefused, RuntimeUnsupported, type SnapshotImage } from "../../runtime/Runtime.ts"
+import { stoppableGroup } from "../linux/cgroupFreezer.ts"
+import type { CgroupHost } from "../linux/cgroups.ts"
 import type { HostMutex } from "../linux/HostMutex.ts"
 import { letGo } from "../linux/holdMark.ts"
 import { hostCommand } from "../linux/hostCommand.ts"
 import { copyImage, copyVolume, flushed } from "../linux/imageCopy.ts"
 import { isMounted } from "../linux/mountTable.ts"
+import { hasReflinks } from "../linux/reflinks.ts"
 import { capturedOf, SnapshotMissing, SnapshotStore, type StoredSnapshot } from "../linux/SnapshotStore.ts"
 import { VolumeMissing } from "../linux/VolumeRegister.ts"
 import { allocatedBytes } from "../linux/volumeImage.ts"
 import type { HostLayout } from "./HostLayout.ts"
 import type { SandboxRecord, SandboxState } from "./SandboxState.ts"
+import { canCopyStanding, standingCopy } from "./standingCopy.ts"
 import type { VolumeAdmission } from "./volumeAdmission.ts"
 import { holdVolume } from "./volumeHold.ts"
 
@@ -22,6 +27,13 @@ const noImages = () =>
   new RuntimeUnsupported({
     message:
       "This host takes no snapshots: its volumes are plain folders, because the service is not root or has no loop devices."
+  })
+
+/** Another Sandbox could neither use nor remove the files of its many users. */
+const ofBuild = () =>
+  new RuntimeRefused({
+    code: "SNAPSHOT_UNUSABLE",
+    message: publicText`A Sandbox that builds an image has no snapshots and no forks: its files have users that no other Sandbox has.`
   })
 
 /** What the record of a Sandbox says of a volume that is a copy. It may share all its blocks with the snapshot until it is known that it does not. */
@@ -43,10 +55,20 @@ export class VolumeSnapshots {
   readonly #layout: HostLayout
   readonly #turns: HostMutex
   readonly #admission: VolumeAdmission
+  readonly #cgroups: CgroupHost
+  /** Whether its file system has reflinks; null until a capture has asked. */
+  #sharesBlocks: boolean | null = null
 
-  constructor(store: SnapshotStore, layout: HostLayout, turns: HostMutex, admission: VolumeAdmission) {
+  constructor(
+    store: SnapshotStore,
+    layout: HostLayout,
+    cgroups: CgroupHost,
+    turns: HostMutex,
+    admission: VolumeAdmission
+  ) {
     this.#store = store
     this.#layout = layout
+    this.#cgroups = cgroups
     this.#turns = turns
     this.#admission = admission
   }
@@ -61,6 +83,7 @@ export class VolumeSnapshots {
       const state = this.#layout.state(sandboxId)
       const { image, folder } = this.#layout.volume(state)
       if (image === null) throw noImages()
+      if (state.spec()?.builder === true) throw ofBuild()
       // Here nothing waits for it: neither the Sandbox's writers, nor its stop.
       if (isMounted(folder)) await hostCommand(["sync", "-f", folder], null, FLUSH_TIMEOUT_MS)
       const bytes = await this.#sizeOf(sandboxId, image)
@@ -188,9 +211,13 @@ export class VolumeSnapshots {
   #copied(sandboxId: string, partial: string): Promise<Copied> {
     return this.#turns.pass(sandboxId, async () => {
       // Its folder has another name once a spare became this Sandbox.
-      const { image, folder } = this.#layout.volume(this.#layout.state(sandboxId))
+      const state = this.#layout.state(sandboxId)
+      const { image, folder } = this.#layout.volume(state)
       if (image === null) throw noImages()
       await this.#sizeOf(sandboxId, image)
+      const group = await this.#groupOf(state)
+      const copied = group === null ? null : await standingCopy({ image, folder }, group, partial)
+      if (copied !== null) return { isShared: true, ...copied }
       const held = await holdVolume(image, folder, () => isMounted(folder))
       let isShared: boolean
       try {
@@ -201,5 +228,15 @@ export class VolumeSnapshots {
       }
       return { isShared, pausedMs: held.frozenAt === null ? 0 : performance.now() - held.frozenAt }
     })
+  }
+
+  /** Null: its volume is frozen for a copy. Without reflinks a copy takes long, and only writers should wait for it. */
+  async #groupOf(state: SandboxState): Promise<string | null> {
+    const init = state.runtime()?.init ?? null
+    if (!canCopyStanding || init === null) return null
+    this.#sharesBlocks ??= await hasReflinks(this.#store.folder)
+    return this.#sharesBlocks === true
+      ? stoppableGroup(this.#cgroups, this.#layout.nameOf(state.sandboxId), init)
+      : null
   }
 }

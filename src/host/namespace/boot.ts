@@ -2,14 +2,16 @@
 import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs"
 import type { SandboxSpec } from "../../runtime/Runtime.ts"
 import { type CgroupHost, type CgroupLimits, makeCgroups } from "../linux/cgroups.ts"
+import type { UserRange } from "../linux/HostUsers.ts"
 import { closeLifePipe, makeGate } from "../linux/lifePipe.ts"
 import { cgroupViews, lxcfsViews } from "../linux/limitViews.ts"
 import { identify, identifyInside, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
 import { printable } from "../linux/printable.ts"
 import type { Daemon } from "../linux/startDaemon.ts"
+import { mapUsers, subordinateUsers } from "./builderNamespaces.ts"
 import { type AgentStart, builtRoot } from "./builtRoot.ts"
 import type { HostLayout } from "./HostLayout.ts"
-import { launch } from "./launchBubblewrap.ts"
+import { type Launched, launch } from "./launchBubblewrap.ts"
 import { consoleOf, makeOwnConsole } from "./ownConsole.ts"
 import { networkObstacle } from "./probe.ts"
 import { removeConsoles } from "./removeConsoles.ts"
@@ -46,7 +48,8 @@ export interface Booted {
 
 const CONSOLE_SHOWN_CHARS = 500
 
-const seccomp = seccompProgram(process.arch)
+const ordinary = seccompProgram(process.arch)
+const building = seccompProgram(process.arch, true)
 
 /** On failure the caller ends the started processes; the error contains the console's last lines. */
 export const boot = async (options: BootOptions): Promise<Booted> => {
@@ -63,7 +66,7 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
     async () => {
       if (place.image !== null && !existsSync(place.image)) await options.takeBlank(spec.volumeBytes, place.image)
       const record = state.spec()
-      const filesOf = await openVolume(place, spec.volumeBytes, uid, record?.filesOf)
+      const filesOf = await openVolume(place, spec.volumeBytes, uid, record?.filesOf, rangeOf(options))
       if (record?.filesOf !== undefined && filesOf !== null && filesOf !== record.filesOf) {
         await state.writeSpec({ ...record, filesOf })
       }
@@ -88,8 +91,9 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
     const way = { monitor, init: null, isRoot: uid !== null, cgroups: serves, mark: layout.marker(spec) }
     let network: ProcessIdentity | null = null
     await layout.systemFiles()
+    await giveUsers(options, launched)
     if (networkEnabled && uid === null) {
-      launched.makeNetwork()
+      launched.makeNamespace()
       await unlessEnded(launched.monitor, launched.monitor.ready)
       network = await connectSandbox(way, gone!)
     }
@@ -145,6 +149,8 @@ const serveFromOutside = async (
 
 const launchWith = async (options: BootOptions, console: string) => {
   const { layout, cgroups, state, spec, uid, processesMax, imageRoot } = options
+  const range = rangeOf(options)
+  const seccomp = range === null ? ordinary : building
   const image = imageRoot === null ? null : { root: imageRoot, programs: await layout.ownPrograms() }
   const place = layout.volume(state)
   const name = layout.nameOf(spec.sandboxId)
@@ -163,6 +169,7 @@ const launchWith = async (options: BootOptions, console: string) => {
     console,
     seccomp,
     uid,
+    range,
     cgroups: groups.joins,
     startsIn: groups.startsIn,
     processesMax: uid === null || cgroups.enforced.pids ? null : processesMax,
@@ -182,12 +189,26 @@ const launchWith = async (options: BootOptions, console: string) => {
       memoryBytes: spec.memoryBytes,
       seccomp: seccomp !== null,
       networkEnabled: spec.networkEnabled,
+      builds: range !== null,
       inNetwork: spec.networkEnabled && uid === null,
       hasTerminals: uid === null && canMountTerminals()
     }
   })
   return { launched, serves: groups.serves }
 }
+
+/** To a Sandbox that builds, once its user namespace is there. */
+const giveUsers = async (options: BootOptions, { makeNamespace, monitor }: Launched): Promise<void> => {
+  const range = rangeOf(options)
+  if (range === null || options.uid === null) return
+  makeNamespace()
+  await unlessEnded(monitor, monitor.ready)
+  await mapUsers(monitor.process.pid, options.uid, range)
+}
+
+/** Null: it is an ordinary Sandbox. */
+const rangeOf = ({ spec, uid }: BootOptions): UserRange | null =>
+  spec.builder === true && uid !== null ? subordinateUsers(uid) : null
 
 const cgroupsOf = async (host: CgroupHost, name: string, limits: CgroupLimits, uid: number | null) =>
   uid === null ? { joins: [], startsIn: null, serves: [], delegated: null } : await makeCgroups(host, name, limits, uid)

@@ -6,11 +6,12 @@
  */
 import { AGENT_NODE_ARGUMENTS } from "../../runtime/agentClient/agentBundle.ts"
 import type { View } from "../linux/limitViews.ts"
+import { BUILDER_CAPABILITIES } from "./builderNamespaces.ts"
 import { OWN_PROGRAMS } from "./ownPrograms.ts"
 import { SANDBOX_HOSTNAME, SANDBOX_UID, SANDBOX_USER, systemArguments } from "./systemFiles.ts"
 
 /** The descriptors that the launcher passes to bwrap; only the first reaches the agent. */
-export const Descriptor = { listen: 3, seccomp: 4, arguments: 5, status: 6, sync: 7 } as const
+export const Descriptor = { listen: 3, seccomp: 4, arguments: 5, status: 6, sync: 7, users: 9 } as const
 
 export interface BubblewrapOptions {
   readonly generation: number
@@ -35,6 +36,8 @@ export interface BubblewrapOptions {
   readonly memoryBytes: number
   readonly seccomp: boolean
   readonly networkEnabled: boolean
+  /** Dockerfiles can be built in it: see builderNamespaces.ts. */
+  readonly builds: boolean
   /** bwrap is started inside the Sandbox's network namespace. */
   readonly inNetwork: boolean
   /** bwrap is started where /dev/pts is already the Sandbox's. */
@@ -56,7 +59,7 @@ const environment = (options: BubblewrapOptions, own: string): Readonly<Record<s
   ATOLL_AGENT_LISTEN: `fd:${Descriptor.listen}`,
   ATOLL_AGENT_GENERATION: String(options.generation),
   ATOLL_AGENT_RUN_DIR: "/run/atoll-agent",
-  ATOLL_AGENT_USER: SANDBOX_USER,
+  ATOLL_AGENT_USER: options.builds ? "root" : SANDBOX_USER,
   ...(options.spawner === null ? {} : { ATOLL_AGENT_SPAWNER: `${own}/spawner` }),
   ...(options.image === null ? {} : { ATOLL_AGENT_PROGRAMS: own, LD_LIBRARY_PATH: `${own}/lib` }),
   ...(options.hasOwnVolume ? {} : { ATOLL_AGENT_VOLUME: "shared" }),
@@ -95,13 +98,14 @@ const imageRoot = ({ root, programs }: NonNullable<BubblewrapOptions["image"]>, 
 export const bubblewrapArguments = (options: BubblewrapOptions): Buffer => {
   const own = ownOf(options)
   const list = [
-    "--unshare-user",
+    ...(options.builds ? ["--userns2", String(Descriptor.users)] : ["--unshare-user"]),
     "--unshare-ipc",
     "--unshare-pid",
     ...(options.inNetwork ? [] : ["--unshare-net"]),
     "--unshare-uts",
     "--unshare-cgroup-try",
-    ...["--uid", String(SANDBOX_UID), "--gid", String(SANDBOX_UID), "--hostname", SANDBOX_HOSTNAME],
+    ...(options.builds ? [] : ["--uid", String(SANDBOX_UID), "--gid", String(SANDBOX_UID)]),
+    ...["--hostname", SANDBOX_HOSTNAME],
     "--new-session",
     "--clearenv",
     ...Object.entries(environment(options, own)).flatMap(([name, value]) => ["--setenv", name, value]),
@@ -121,6 +125,7 @@ export const bubblewrapArguments = (options: BubblewrapOptions): Buffer => {
     ...(options.cgroup === null ? [] : ["--bind", options.cgroup, `${own}/cgroup`]),
     ...["--remount-ro", "/dev", ...(options.image === null ? [] : ["--remount-ro", "/sys"]), "--remount-ro", "/"],
     ...["--cap-drop", "ALL"],
+    ...(options.builds ? BUILDER_CAPABILITIES.flatMap((it) => ["--cap-add", `CAP_${it}`]) : []),
     ...(options.seccomp ? ["--seccomp", String(Descriptor.seccomp)] : []),
     ...["--json-status-fd", String(Descriptor.status)],
     ...(options.networkEnabled ? ["--sync-fd", String(Descriptor.sync)] : []),
@@ -130,7 +135,9 @@ export const bubblewrapArguments = (options: BubblewrapOptions): Buffer => {
   return Buffer.from(list.map((it) => `${it}\0`).join(""))
 }
 
-export const agentCommand = (options: Pick<BubblewrapOptions, "image">): ReadonlyArray<string> => {
+export const agentCommand = (options: Pick<BubblewrapOptions, "image" | "builds">): ReadonlyArray<string> => {
   const own = ownOf(options)
-  return [`${own}/node`, ...AGENT_NODE_ARGUMENTS, `${own}/agent.cjs`]
+  // bwrap leaves that descriptor open.
+  const closes = options.builds ? ["/bin/sh", "-c", `exec ${Descriptor.users}<&- "$@"`, "sh"] : []
+  return [...closes, `${own}/node`, ...AGENT_NODE_ARGUMENTS, `${own}/agent.cjs`]
 }

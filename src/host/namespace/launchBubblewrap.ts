@@ -1,11 +1,13 @@
 /** Starts bubblewrap for one generation of a Sandbox, so that it outlives the service. */
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs"
 import { join } from "node:path"
+import type { UserRange } from "../linux/HostUsers.ts"
 import { HOST_ENVIRONMENT } from "../linux/hostCommand.ts"
 import { type LifePipe, makeLifePipe } from "../linux/lifePipe.ts"
 import { type ListeningSocket, listeningSocket } from "../linux/listeningSocket.ts"
 import { type Daemon, startDaemon } from "../linux/startDaemon.ts"
 import { agentCommand, type BubblewrapOptions, bubblewrapArguments, Descriptor } from "./bubblewrap.ts"
+import { builderNamespaces } from "./builderNamespaces.ts"
 import { MARKER } from "./markedProcesses.ts"
 import type { SandboxState } from "./SandboxState.ts"
 import { MOUNT_TERMINALS } from "./terminalMount.ts"
@@ -26,25 +28,27 @@ export interface LaunchOptions {
   readonly cgroups: ReadonlyArray<string>
   /** The cgroup v2 to start in. */
   readonly startsIn: string | null
+  /** The user ids of a Sandbox that builds Dockerfiles, beside `uid`. */
+  readonly range: UserRange | null
   /** For hosts without a pids controller. */
   readonly processesMax: number | null
 }
 
 export interface Launched {
-  /** Only with `bubblewrap.inNetwork` is it ever `ready`: it is in its network namespace. */
+  /** Only with `bubblewrap.inNetwork` or a range is it ever `ready`: it is in that namespace. */
   readonly monitor: Daemon
   /** Lets the launcher run bwrap. Until then it waits, and ends if the service does. */
   readonly go: () => void
-  /** Only with `bubblewrap.inNetwork`, before `go`: lets the launcher make its network namespace. */
-  readonly makeNetwork: () => void
+  /** Only with `bubblewrap.inNetwork` or a range, before `go`: lets the launcher make its network or its user namespace. */
+  readonly makeNamespace: () => void
   /** Reads end of file when the Sandbox is gone; for slirp4netns. Only with a network. */
   readonly gone: number | null
   /** Closes `gone`. A launcher that still waits ends. */
   readonly release: () => void
 }
 
-/** The descriptor on which the launcher reports that its network namespace exists. */
-const MADE = 9
+/** The descriptor on which the launcher reports that its namespace exists. */
+const MADE = Descriptor.users
 /** Below 10, because `sh` accepts only one digit before a redirection. */
 const GO = 8
 
@@ -62,17 +66,20 @@ const argvOf = (options: LaunchOptions, entered: ReadonlyArray<string>): readonl
       : ["setpriv", `--reuid=${options.uid}`, `--regid=${options.uid}`, "--clear-groups", "--inh-caps=-all", "--"]
   const { inNetwork, hasTerminals } = options.bubblewrap
   const own = [...(inNetwork ? ["--net"] : []), ...(hasTerminals ? ["--mount"] : [])]
+  const builder = options.range === null ? [] : builderNamespaces(MADE, GO)
   const steps = [
     ...entered.map((path) => `echo 0 > ${quote(path)} || exit 97`),
     `read -r go <&${GO} || exit 98`,
     `exec >> ${quote(options.console)} 2>&1`,
     "ulimit -c 0",
     ...(options.processesMax === null ? [] : [`ulimit -p ${options.processesMax}`]),
-    own.length === 0
-      ? last
-      : `exec unshare --user --map-root-user ${own.join(" ")} -- /bin/sh -c ${quote(inside(options.bubblewrap))} sh "$@"`
+    options.range !== null
+      ? 'exec "$@"'
+      : own.length === 0
+        ? last
+        : `exec unshare --user --map-root-user ${own.join(" ")} -- /bin/sh -c ${quote(inside(options.bubblewrap))} sh "$@"`
   ]
-  return ["/bin/sh", "-c", steps.join("\n"), "sh", ...drop, ...bwrap]
+  return ["/bin/sh", "-c", steps.join("\n"), "sh", ...drop, ...builder, ...bwrap]
 }
 
 const last = `exec ${GO}<&- ${MADE}>&- "$@"`
@@ -123,7 +130,7 @@ export const launch = async (options: LaunchOptions): Promise<Launched> => {
       cwd: "/",
       env: { ...HOST_ENVIRONMENT, [MARKER]: options.marker },
       inherits,
-      ...(bubblewrap.inNetwork ? { readyBy: MADE } : {})
+      ...(bubblewrap.inNetwork || options.range !== null ? { readyBy: MADE } : {})
     })
     const pass = () => {
       try {
@@ -132,7 +139,7 @@ export const launch = async (options: LaunchOptions): Promise<Launched> => {
         // It has ended.
       }
     }
-    return { monitor, gone, go: pass, makeNetwork: pass, release }
+    return { monitor, gone, go: pass, makeNamespace: pass, release }
   } catch (cause) {
     release()
     throw cause

@@ -3,7 +3,7 @@
  *
  * `packages` are the Debian packages that a host needs; slirp4netns, iproute2, util-linux-extra and nftables only for Sandboxes with network, and without
  * nftables their connections are not counted; xfsprogs only for the volume pool; squashfs-tools
- * only for Sandboxes from images.
+ * only for Sandboxes from images; buildah only for builds of Dockerfiles.
  */
 import { spawn } from "node:child_process"
 import { accessSync, closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs"
@@ -27,7 +27,8 @@ export const packages = [
   "slirp4netns",
   "iproute2",
   "nftables",
-  "squashfs-tools"
+  "squashfs-tools",
+  "buildah"
 ] as const
 
 export type Probe =
@@ -35,7 +36,7 @@ export type Probe =
   | { readonly ok: false; readonly reason: string }
 
 /** The probe's user id: below the range of Sandboxes, so that no Sandbox gets it. */
-const PROBE_UID = 1_999_999
+export const PROBE_UID = 1_999_999
 const PROBE_TIMEOUT_MS = 10_000
 
 const WITH_NETWORK = {

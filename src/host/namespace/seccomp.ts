@@ -6,6 +6,9 @@
  * keyrings, bpf, perf, userfaultfd, tracing, mounts, modules, kexec, clocks, and all socket families but unix, IPv4, IPv6 and route netlink. A denied
  * call fails with EPERM. `clone3` fails with ENOSYS: its flags are in memory, which a filter cannot read, and libc then uses `clone`.
  *
+ * A Sandbox that builds Dockerfiles has another list: what buildah 1.28 does with `--isolation chroot` is allowed, in its own user namespace. It may
+ * bind mounts and make them private, and mounts no file system; it may have mount and host-name namespaces, and no others; it may change owners.
+ *
  * @source Linux Documentation/userspace-api/seccomp_filter.rst; include/uapi/linux/{seccomp,filter,audit}.h; Docker's default profile
  */
 import { SANDBOX_UID } from "./systemFiles.ts"
@@ -25,6 +28,12 @@ const argument = (index: number): number => 16 + 8 * index
 
 const CLONE_NEW_NAMESPACES =
   0x00000080 | 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
+/** buildah calls unshare(2) with them. */
+const BUILDER_NAMESPACES = 0x00020000 | 0x04000000
+const MS_BIND = 0x1000
+const MS_REC = 0x4000
+const MS_PRIVATE = 0x40000
+const MS_SLAVE = 0x80000
 const AF_UNIX = 1
 const AF_INET = 2
 const AF_INET6 = 10
@@ -257,17 +266,39 @@ const onlyOwnUser = (user: number): ReadonlyArray<Instruction> => [
   give(ALLOW)
 ]
 
-const program = (it: Architecture): ReadonlyArray<Instruction> => [
+/** Calls that a Sandbox which builds Dockerfiles may make. */
+const BUILDER_CALLS = ["chroot", "mount", "umount2", "sethostname"]
+
+/**
+ * Allows binds, remounts of binds, and private propagation. A mount with any other flags could be of a file system. The values of propagation are
+ * compared whole: the kernel drops the upper half of flags that begin with MS_MGC_VAL (0xC0ED), in which a propagation flag would be found.
+ *
+ * @source Linux fs/namespace.c path_mount
+ */
+const onlyBinds = (): ReadonlyArray<Instruction> => [
+  load(argument(3)),
+  jumpIfAnySet(MS_BIND, 0, 1),
+  give(ALLOW),
+  ...onlyValues(
+    3,
+    [MS_PRIVATE, MS_SLAVE].flatMap((kind) => [kind, kind | MS_REC]),
+    errno(EPERM)
+  )
+]
+
+const program = (it: Architecture, builds: boolean): ReadonlyArray<Instruction> => [
   load(ARCHITECTURE),
   jumpIfEqual(it.audit, 1, 0),
   give(KILL_PROCESS),
   load(NUMBER),
   ...(it.foreignFrom === null ? [] : [jumpIfAtLeast(it.foreignFrom, 0, 1), give(errno(ENOSYS))]),
-  ...Object.values(it.denied).flatMap((call) => [jumpIfEqual(call, 0, 1), give(errno(EPERM))]),
+  ...Object.entries(it.denied).flatMap(([name, call]) =>
+    builds && BUILDER_CALLS.includes(name) ? [] : [jumpIfEqual(call, 0, 1), give(errno(EPERM))]
+  ),
   jumpIfEqual(CLONE3, 0, 1),
   give(errno(ENOSYS)),
   ...inspect(it.clone, denyFlags(0, CLONE_NEW_NAMESPACES)),
-  ...inspect(it.unshare, denyFlags(0, CLONE_NEW_NAMESPACES)),
+  ...inspect(it.unshare, denyFlags(0, CLONE_NEW_NAMESPACES & ~(builds ? BUILDER_NAMESPACES : 0))),
   ...inspect(it.socket, [
     load(argument(0)),
     jumpIfEqual(AF_UNIX, 6, 0),
@@ -287,16 +318,17 @@ const program = (it: Architecture): ReadonlyArray<Instruction> => [
     give(errno(EPERM)),
     give(ALLOW)
   ]),
-  ...it.chown.flatMap(([call, user]) => inspect(call, onlyOwnUser(user))),
+  ...(builds ? inspect(it.denied["mount"]!, onlyBinds()) : []),
+  ...(builds ? [] : it.chown.flatMap(([call, user]) => inspect(call, onlyOwnUser(user)))),
   ...inspect(it.personality, onlyValues(0, PERSONALITIES, errno(EPERM))),
   give(ALLOW)
 ]
 
-/** The program as an array of struct sock_filter, or null for an architecture without a list. */
-export const seccompProgram = (architecture: string): Buffer | null => {
+/** The program as an array of struct sock_filter, or null for an architecture without a list. @param builds For a Sandbox that builds Dockerfiles. */
+export const seccompProgram = (architecture: string, builds = false): Buffer | null => {
   const it = ARCHITECTURES[architecture]
   if (it === undefined) return null
-  const instructions = program(it)
+  const instructions = program(it, builds)
   const bytes = Buffer.alloc(instructions.length * 8)
   for (const [index, [code, jumpTrue, jumpFalse, k]] of instructions.entries()) {
     bytes.writeUInt16LE(code, index * 8)

@@ -9,6 +9,7 @@ import { randomUUID } from "node:crypto"
 import { existsSync, statfsSync, statSync } from "node:fs"
 import { chmod, chown, mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/promises"
 import { dirname, join } from "node:path"
+import type { UserRange } from "../linux/HostUsers.ts"
 import { letGo } from "../linux/holdMark.ts"
 import { hostCommand } from "../linux/hostCommand.ts"
 import { giveFiles } from "../linux/idmapMount.ts"
@@ -86,13 +87,15 @@ const isEmptied = (path: string): Promise<boolean> =>
 /**
  * Creates the volume if it is missing, grows one that is smaller, and mounts it if it is not mounted. Safe to repeat after a crash at any point.
  *
+ * @param range Further users whose files stay theirs.
  * @param filesOf The user of its files on the disk, where that is not the owner: the volume is a copy of another Sandbox's. Resolves with who that is now.
  */
 export const openVolume = async (
   place: VolumePlace,
   sizeBytes: number,
   owner: number | null,
-  filesOf: number | null = owner
+  filesOf: number | null = owner,
+  range: UserRange | null = null
 ): Promise<number | null> => {
   await mkdir(place.folder, { recursive: true, mode: 0o700 })
   if (place.image !== null) {
@@ -102,7 +105,7 @@ export const openVolume = async (
     if (!isMounted(place.folder)) await mountImage(place.image, place.folder)
   }
   const isOther = place.image !== null && owner !== null && filesOf !== null
-  const onDisk = isOther ? await giveFiles(place.folder, filesOf, owner) : owner
+  const onDisk = isOther ? await giveFiles(place.folder, filesOf, owner, range) : owner
   // The folder is now the root of the mounted image.
   await openTo(place.folder, owner)
   const workspace = workspaceOf(place)

@@ -99,6 +99,12 @@ export class BootPort {
     await this.ask("freeze", "", timeoutMs)
   }
 
+  /** The agent and all commands stop: until `thaw`, or the guest gets a clock or an identity, or for 10 s of its time. */
+  async still(timeoutMs: number): Promise<void> {
+    await this.ask("still", "", timeoutMs)
+  }
+
+  /** After `freeze` and `still`. */
   async thaw(timeoutMs: number): Promise<void> {
     await this.ask("thaw", "", timeoutMs)
   }

@@ -8,7 +8,7 @@ import type { HostUsers } from "../linux/HostUsers.ts"
 import { goneWithin, isAlive, signal } from "../linux/ProcessIdentity.ts"
 import type { HostRoom } from "./HostRoom.ts"
 import type { LiveMachines } from "./LiveMachines.ts"
-import { killProcess, saveState } from "./Machine.ts"
+import { killProcess, saveState, stopPrograms } from "./Machine.ts"
 import { machineFiles } from "./machineArguments.ts"
 import { removeMachineCgroups } from "./machineCgroups.ts"
 import type { QemuHost } from "./QemuHost.ts"
@@ -105,6 +105,8 @@ export class Endings {
       machine.session.close()
       yield* attempt("pausing a machine", async () => {
         await folder.makeEmpty("suspended", record.uid)
+        // A snapshot may be made of what is saved: see memoryCapture.ts.
+        await stopPrograms(machine)
         await machine.qmp.execute("stop")
       }).pipe(
         Effect.andThen(saveState(machine, machineFiles.suspended, { memoryIsShared: false })),

@@ -284,8 +284,8 @@ export class LiveMachines {
     return this.awaited(whilePaused(folder, machine, read))
   }
 
-  /** The same, where `save` has QEMU pause it. */
-  whileSaved<A>(folder: SandboxFolder, { machine }: LiveMachine, save: () => Promise<A>) {
+  /** The same, where `save` has QEMU pause it, and calls `pauses` before. */
+  whileSaved<A>(folder: SandboxFolder, { machine }: LiveMachine, save: (pauses: () => void) => Promise<A>) {
     return this.awaited(whileSaved(folder, machine, save))
   }
 

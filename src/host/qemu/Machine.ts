@@ -21,6 +21,7 @@ const MIGRATION_TIMEOUT_MS = 60_000
 const KILL_TIMEOUT_MS = 10_000
 /** QEMU stops a machine when it expects to write the rest of its memory within this time. */
 const DOWNTIME_MS = 50
+const STILL_TIMEOUT_MS = 2_000
 
 export interface Machine {
   readonly process: ProcessIdentity
@@ -116,17 +117,42 @@ export const agentAnswers = (machine: Machine, timeoutMs: number): Effect.Effect
 const migrationEnded = ({ event, data }: QmpEvent) =>
   event === "MIGRATION" && (data["status"] === "completed" || data["status"] === "failed")
 
-interface Move {
+export interface Move {
   readonly memoryIsShared: boolean
-  /** Of a machine that runs: it is stopped when its last changes are to be saved, or after this time, in ms. */
-  readonly stopWithinMs?: number
+  readonly running?: RunningSave
+}
+
+/** How a machine is saved that runs until its last changes are to be saved. */
+interface RunningSave {
+  /** It is stopped after this time at the latest, in ms. */
+  readonly stopWithinMs: number
+  /** Called once most of its memory is written; it is not stopped before. */
+  readonly beforeStop: () => Promise<void>
+}
+
+/** So slow that QEMU expects no page to be written while a machine stands: it stops none before the real speed is set. In bytes a second. */
+const NO_SPEED = Math.floor((4096 * 1000) / DOWNTIME_MS)
+
+/** Resolves once the machine may be stopped, after its memory was written for the first time. */
+const holdBack = async (qmp: Qmp, { beforeStop }: RunningSave) => {
+  // QEMU before 8.2 has no such parameter: there a machine that changes little may be stopped early.
+  await qmp.execute("migrate-set-parameters", { "avail-switchover-bandwidth": NO_SPEED }).catch(() => {})
+  const unlisten = qmp.listen(({ event, data }) => {
+    if (event !== "MIGRATION_PASS" || Number(data["pass"]) < 2) return
+    unlisten()
+    void beforeStop()
+      .catch(() => {})
+      .then(() => qmp.execute("migrate-set-parameters", { "avail-switchover-bandwidth": 0 }))
+      .catch(() => {})
+  })
+  return unlisten
 }
 
 const migrate = async (
   qmp: Qmp,
   command: "migrate" | "migrate-incoming",
   file: string,
-  { memoryIsShared: ignoreShared, stopWithinMs }: Move
+  { memoryIsShared: ignoreShared, running }: Move
 ) => {
   await qmp.execute("migrate-set-capabilities", {
     capabilities: [
@@ -144,23 +170,29 @@ const migrate = async (
     const parameters = { "max-bandwidth": 64 * 1024 ** 3, "downtime-limit": DOWNTIME_MS }
     await qmp.execute("migrate-set-parameters", parameters)
   }
+  const unlisten = running === undefined ? null : await holdBack(qmp, running)
   const ended = qmp.next(migrationEnded, MIGRATION_TIMEOUT_MS)
   ended.catch(() => {})
   await qmp.execute(command, { uri: `file:${file}` })
   // A guest that changes its memory faster than it is written would never be saved.
   const stop = () => void qmp.execute("stop").catch(() => {})
-  const timer = stopWithinMs === undefined ? null : setTimeout(stop, stopWithinMs)
-  const { data } = await ended.finally(() => timer !== null && clearTimeout(timer))
+  const timer = running === undefined ? null : setTimeout(stop, running.stopWithinMs)
+  const { data } = await ended.finally(() => {
+    if (timer !== null) clearTimeout(timer)
+    unlisten?.()
+  })
   if (data["status"] === "failed") throw new Error("QEMU could not move the machine's state")
 }
 
-/** Saves the state of a stopped machine, without its memory when the memory is shared with a file. */
-export const saveState = (machine: Machine, file: string, options: { readonly memoryIsShared: boolean }) =>
-  attempt("saving a machine's state", () => migrate(machine.qmp, "migrate", file, options))
+/** Saves the state of a machine, which stands still afterwards; without its memory when the memory is shared with a file. */
+export const save = ({ qmp }: Machine, file: string, move: Move): Promise<void> => migrate(qmp, "migrate", file, move)
 
-/** Saves the state of a running machine, which QEMU stops for the last part. It then stands still until `cont`. */
-export const saveRunning = ({ qmp }: Machine, file: string, stopWithinMs: number): Promise<void> =>
-  migrate(qmp, "migrate", file, { memoryIsShared: false, stopWithinMs })
+/** The same, of a stopped machine. */
+export const saveState = (machine: Machine, file: string, move: Move) =>
+  attempt("saving a machine's state", () => save(machine, file, move))
+
+/** Stops the guest's agent and commands. A guest of an older Atoll does not answer, and one that refuses goes on: resolves all the same. */
+export const stopPrograms = ({ boot }: Machine): Promise<void> => boot.still(STILL_TIMEOUT_MS).catch(() => {})
 
 export const loadState = (machine: Machine, file: string, options: { readonly memoryIsShared: boolean }) =>
   attempt("loading a machine's state", () => migrate(machine.qmp, "migrate-incoming", file, options))

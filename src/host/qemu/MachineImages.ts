@@ -56,15 +56,28 @@ export class MachineImages {
       isShortage,
       obstacle: async () => diskImageObstacle(),
       unsupported: publicText`This host runs no images: they need squashfs-tools.`,
+      buildObstacle: async () => ({
+        found: "The guests of virtual machines have no buildah.",
+        mend: "Add a host whose Sandboxes are namespaces, or push the image to a registry."
+      }),
+      unbuilt: publicText`This host builds no images: its Sandboxes are virtual machines, whose guest has no buildah.`,
       // Machines have links of their own.
       released: async () => {},
       run
     })
   }
 
-  /** The digest of the image that the Sandbox starts from, once it is here; null: it starts from none. An interruption ends a pull. */
-  present({ image }: SandboxSpec): Effect.Effect<string | null, RuntimeRefused | RuntimeUnavailable> {
-    return image === undefined ? Effect.succeed(null) : pulling((signal) => this.images.present(image, signal))
+  /**
+   * The digest of the image that the Sandbox starts from, once it is here; null: it starts from none. Refused: it is to build, and cannot. An
+   * interruption ends a pull.
+   */
+  present(spec: SandboxSpec): Effect.Effect<string | null, RuntimeRefused | RuntimeUnavailable> {
+    const { image, builder } = spec
+    if (image === undefined && builder === undefined) return Effect.succeed(null)
+    return pulling(async (signal) => {
+      await this.images.admitBuilder(spec)
+      return image === undefined ? null : await this.images.present(image, signal)
+    })
   }
 
   /** Gives the machine its disk. */

@@ -308,7 +308,9 @@ export class MachineSnapshots implements Snapshots {
         try: () =>
           saved === null
             ? live.whileStill(folder, running, copy)
-            : live.whileSaved(folder, running, () => saveMemory(folder, running, saved, copy)),
+            : live.whileSaved(folder, running, (pauses) =>
+                saveMemory(folder, running, saved, { pauses, copyVolume: copy })
+              ),
         catch: (cause) =>
           cause instanceof CopyTooSlow ? tooSlow : unavailable(cause instanceof Error ? cause.message : String(cause))
       })

@@ -53,9 +53,9 @@ export const resumeHeld = async (folder: SandboxFolder, machine: Machine): Promi
   const { boot } = machine
   // The service may have been saving its memory for a snapshot.
   await goOn(machine)
+  void boot.thaw(CLOCK_TIMEOUT_MS).catch(() => {})
   await rm(folder.file("captured"), { force: true })
   await rm(stillOf(folder), { force: true })
-  void boot.thaw(CLOCK_TIMEOUT_MS).catch(() => {})
   // The guest's clock stood still, so it is set. In the background: closing the connection must not wait for that.
   void boot.clock(CLOCK_TIMEOUT_MS).catch(() => {})
 }
@@ -80,24 +80,31 @@ export const whilePaused = async <A>(folder: SandboxFolder, machine: Machine, ac
 }
 
 /**
- * Runs `act`, in which QEMU stops the machine after it has saved the memory, and resumes it. The caller holds the machine's lock. The guest's file
+ * Runs `act`, in which the guest's programs and then the machine stop, and resumes both. `pauses` says when. The caller holds the machine's lock. The guest's file
  * system is not frozen: its memory is saved as it is, and has what the volume lacks.
  */
-export const whileSaved = async <A>(folder: SandboxFolder, machine: Machine, act: () => Promise<A>) => {
-  let stoppedAt: number | null = null
+export const whileSaved = async <A>(
+  folder: SandboxFolder,
+  machine: Machine,
+  act: (pauses: () => void) => Promise<A>
+) => {
+  let pausedAt: number | null = null
+  const pauses = () => {
+    pausedAt ??= performance.now()
+  }
   const unlisten = machine.qmp.listen(({ event }) => {
-    if (event === "STOP") stoppedAt = performance.now()
+    if (event === "STOP") pauses()
   })
   let result: A
   try {
     const note = { token: randomUUID(), process: machine.process, isPaused: false }
     await writeRecord(stillOf(folder), note, { durable: false })
-    result = await act()
+    result = await act(pauses)
   } finally {
     unlisten()
     await resumeHeld(folder, machine)
   }
-  return { result, pausedMs: stoppedAt === null ? 0 : performance.now() - stoppedAt }
+  return { result, pausedMs: pausedAt === null ? 0 : performance.now() - pausedAt }
 }
 
 /**

@@ -4,6 +4,9 @@
  * QEMU writes the memory while the machine runs, again what changes meanwhile, and stops the machine for the last part. Its disks are written out then,
  * and nothing changes them until it goes on: the caller copies the volume there. The memory has what the guest has not yet written to its disks.
  *
+ * Before that end the guest's programs stop. A machine that goes on with the memory gives them its own names, clock and random numbers before they run
+ * again: none of them uses the source's, and no two copies make the same "random" value.
+ *
  * @source QEMU docs/devel/migration/main.rst, mapped-ram.rst
  */
 import { createHash } from "node:crypto"
@@ -13,7 +16,7 @@ import { Schema } from "effect"
 import { copyImage } from "../linux/imageCopy.ts"
 import type { StoredMemory } from "../linux/SnapshotStore.ts"
 import type { LiveMachine } from "./LiveMachines.ts"
-import { type Machine, saveRunning } from "./Machine.ts"
+import { type Machine, type Move, save, stopPrograms } from "./Machine.ts"
 import { type MachineShape, machineArguments, machineFiles } from "./machineArguments.ts"
 import { PAUSE_MAX_MS } from "./machineHold.ts"
 import type { SandboxFolder } from "./SandboxFolder.ts"
@@ -43,18 +46,45 @@ export const versionOf = async ({ qmp }: Machine): Promise<string> => {
 }
 
 /**
+ * Has QEMU save the memory and stop the machine, whose programs have stopped before. `pauses` is called when they are asked to. A guest that refuses is
+ * saved as it is.
+ */
+const saveStill = async (folder: SandboxFolder, { machine, record }: Captured, pauses: () => void): Promise<void> => {
+  let asked: Promise<void> | null = null
+  let isAnswered = false
+  const ask = () => {
+    pauses()
+    asked ??= stopPrograms(machine).finally(() => {
+      isAnswered = true
+    })
+    return asked
+  }
+  const all: Move = { memoryIsShared: false }
+  await folder.makeEmpty("captured", record.uid)
+  await save(machine, machineFiles.captured, { ...all, running: { stopWithinMs: RUNS_WITHIN_MS, beforeStop: ask } })
+  if (isAnswered) return
+  // QEMU found nothing more to save, and did not wait.
+  await machine.qmp.execute("cont")
+  await ask()
+  await machine.qmp.execute("stop")
+  await folder.makeEmpty("captured", record.uid)
+  await save(machine, machineFiles.captured, all)
+}
+
+type Captured = Pick<LiveMachine, "machine" | "record">
+
+/**
  * Saves the memory of a running machine to `saved`. QEMU stops the machine at the end: the root disk and what `copyVolume` copies are of that instant.
  * The machine still stands afterwards.
  */
 export const saveMemory = async <A>(
   folder: SandboxFolder,
-  { machine, record }: Pick<LiveMachine, "machine" | "record">,
+  captured: Captured,
   saved: StoredMemory,
-  copyVolume: () => Promise<A>
+  { pauses, copyVolume }: { readonly pauses: () => void; readonly copyVolume: () => Promise<A> }
 ): Promise<A> => {
-  await folder.makeEmpty("captured", record.uid)
   await rm(saved.rootDisk, { force: true })
-  await saveRunning(machine, machineFiles.captured, RUNS_WITHIN_MS)
+  await saveStill(folder, captured, pauses)
   const copied = await copyVolume()
   await copyImage(folder.file("overlay"), saved.rootDisk, PAUSE_MAX_MS)
   await rename(folder.file("captured"), saved.state)

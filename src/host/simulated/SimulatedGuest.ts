@@ -1,9 +1,10 @@
-/** The inside of a simulated machine: processes follow `program`, there are no files, and the test listens on ports. */
+/** The inside of a simulated machine: processes follow `program`, there are no files unless it builds images, and the test listens on ports. */
 import { duplexPair } from "node:stream"
 import { Effect } from "effect"
 import { type Guest, type GuestFiles, GuestUnavailable, PortClosed } from "../../runtime/Guest.ts"
 import { Inside } from "./Inside.ts"
 import type { SimulatedMachine, SimulatedWorld } from "./SimulatedWorld.ts"
+import { builderFiles } from "./simulatedBuild.ts"
 import { simulatedProcesses } from "./simulatedProcesses.ts"
 
 const noFiles = Effect.fail(new GuestUnavailable({ message: "The simulated runtime has no files." }))
@@ -45,5 +46,6 @@ const dials = ({ machine, check }: Inside): Guest["dial"] =>
 
 export const simulatedGuest = (world: SimulatedWorld, machine: SimulatedMachine): Guest => {
   const inside = new Inside(world, machine)
-  return { processes: simulatedProcesses(inside), files, dial: dials(inside) }
+  const own = machine.spec.builder === true ? { ...files, ...builderFiles(inside) } : files
+  return { processes: simulatedProcesses(inside), files: own, dial: dials(inside) }
 }

@@ -4,6 +4,7 @@ import { GuestUnavailable } from "../../runtime/Guest.ts"
 import {
   type ResourceSample,
   Runtime,
+  RuntimeRefused,
   type RuntimeSizes,
   RuntimeUnavailable,
   type SandboxSpec
@@ -44,6 +45,7 @@ const bootedMachine = (spec: SandboxSpec): SimulatedMachine => ({
   lateStarts: [],
   waiting: new Set(),
   listeners: new Map(),
+  files: new Map(),
   tunnels: new Set()
 })
 
@@ -77,6 +79,8 @@ export const simulatedRuntime = (world: SimulatedWorld) =>
       yield* world.intercept("turn", spec.sandboxId)
       turn?.()
       yield* world.intercept("provision", spec.sandboxId)
+      if (spec.builder === true && world.buildObstacle !== null)
+        return yield* new RuntimeRefused({ code: "IMAGE_UNSUPPORTED", message: world.buildObstacle })
       const running = world.machines.get(spec.sandboxId)
       if (running !== undefined && running.spec.generation > spec.generation) return
       if (!world.volumes.has(spec.sandboxId) && spec.snapshotId !== undefined) {

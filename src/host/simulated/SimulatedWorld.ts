@@ -7,7 +7,7 @@
 
 import type { Duplex } from "node:stream"
 import { Effect, PubSub } from "effect"
-import { publicText } from "../../../schemas/PublicText.ts"
+import { type PublicText, publicText } from "../../../schemas/PublicText.ts"
 import type { OutputStream, ProcessFrame, ProcessSpec } from "../../runtime/Guest.ts"
 import type {
   ConsoleChunk,
@@ -34,6 +34,8 @@ export type SimulatedCall =
   | "removeImage"
   | "receiveImage"
   | "acceptImage"
+  | "readImage"
+  | "storeImage"
   | "receive"
   | "accept"
   | "guest"
@@ -155,6 +157,8 @@ export interface SimulatedMachine {
   readonly waiting: Set<() => void>
   /** Programs that listen inside, by port. Each receives its side of a connection. */
   readonly listeners: Map<number, (stream: Duplex) => void>
+  /** By path. Only a machine that builds images has any. */
+  readonly files: Map<string, Uint8Array>
   /** The service's sides of the open connections. */
   readonly tunnels: Set<Duplex>
 }
@@ -166,6 +170,8 @@ export class SimulatedWorld {
   readonly origins = new Map<string, string>()
   /** Whether it gives images to Sandboxes. */
   runsImages = true
+  /** Why no image can be built; null: it can. */
+  buildObstacle: PublicText | null = null
   /** Digests of the images that the host has. */
   readonly images = new Set<string>()
   /** Received archives, by the ids of their images: the digest, and when they came. */

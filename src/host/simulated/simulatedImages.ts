@@ -37,9 +37,16 @@ export const simulatedDigest = (reference: string): string =>
 const passwordOf = ({ credentials }: ImageSource) =>
   credentials === null ? null : Redacted.value(credentials.password)
 
+/** Its digest stands for the content of an image. */
+async function* contentOf(digest: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(digest)
+}
+
 export const simulatedImages = (world: SimulatedWorld): Images => ({
   pull: Effect.fnUntraced(function* (source) {
     yield* world.intercept("pullImage", source.reference)
+    // One that was uploaded has no registry.
+    if (source.reference.startsWith("sha256:")) return yield* refused("IMAGE_NOT_FOUND")
     const repository = repositoryOf(source.reference)
     const code = refusals[repository]
     if (code !== undefined) return yield* refused(code)
@@ -83,6 +90,25 @@ export const simulatedImages = (world: SimulatedWorld): Images => ({
   uploads: Effect.map(Clock.currentTimeMillis, (now) =>
     [...world.uploads].filter(([, { at }]) => now - at > recentMs).map(([imageId]) => imageId)
   ),
+  read: Effect.fnUntraced(function* (digest) {
+    yield* world.intercept("readImage", digest)
+    if (!world.images.has(digest)) return yield* refused("IMAGE_NOT_FOUND")
+    return contentOf(digest)
+  }),
+  store: Effect.fnUntraced(function* (digest, pieces) {
+    yield* world.intercept("storeImage", digest)
+    if (world.images.has(digest)) return
+    const content = yield* Effect.tryPromise({
+      try: async () => {
+        const all: Array<Uint8Array> = []
+        for await (const piece of pieces) all.push(piece)
+        return Buffer.concat(all).toString()
+      },
+      catch: (cause) => new RuntimeUnavailable({ message: String(cause) })
+    })
+    if (content !== digest) return yield* refused("IMAGE_INVALID")
+    world.images.add(digest)
+  }),
   remove: (digest) =>
     world
       .intercept("removeImage", digest)
@@ -91,5 +117,6 @@ export const simulatedImages = (world: SimulatedWorld): Images => ({
     Effect.mapError(onlyUnavailable),
     Effect.map(() => [...world.images])
   ),
-  isAble: Effect.sync(() => world.runsImages)
+  isAble: Effect.sync(() => world.runsImages),
+  buildObstacle: Effect.sync(() => world.buildObstacle)
 })

@@ -10,7 +10,8 @@ import {
   ProcessUnknown
 } from "../../runtime/Guest.ts"
 import type { Inside } from "./Inside.ts"
-import { program, type SimulatedMachine, SimulatedProcess } from "./SimulatedWorld.ts"
+import { type SimulatedMachine, SimulatedProcess } from "./SimulatedWorld.ts"
+import { programIn } from "./simulatedBuild.ts"
 
 type Start = ReturnType<typeof starts>
 type Attach = ReturnType<typeof attaches>
@@ -40,7 +41,7 @@ const begin = (
   const process = new SimulatedProcess(spec, clock.currentTimeMillisUnsafe())
   machine.processes.set(key, process)
   process.watchers.add(() => process.exited && nextTurns(machine))
-  const plan = program(spec)
+  const plan = programIn(machine, spec)
   for (const { stream, bytes } of plan.output) process.write(stream, bytes)
   if (plan.exitCode !== null) {
     const { exitCode } = plan

@@ -220,9 +220,12 @@ const nothingRuns = Layer.succeed(
       accept: () => Effect.never,
       discard: () => Effect.never,
       uploads: notStarted,
+      read: () => notStarted,
+      store: () => notStarted,
       remove: () => Effect.never,
       inventory: notStarted,
-      isAble: Effect.never
+      isAble: Effect.never,
+      buildObstacle: Effect.never
     },
     inventory: notStarted,
     guest: () => Effect.fail(new GuestUnavailable({ message: "Nothing was started yet." })),

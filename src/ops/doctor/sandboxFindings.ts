@@ -8,6 +8,7 @@ import { lxcfsViews } from "../../host/linux/limitViews.ts"
 import { nearestFolder } from "../../host/linux/nearestFolder.ts"
 import { missingPackages } from "../../host/linux/programs.ts"
 import { hasReflinks } from "../../host/linux/reflinks.ts"
+import { buildObstacle } from "../../host/namespace/buildObstacle.ts"
 import { imageObstacle } from "../../host/namespace/imageObstacle.ts"
 import { networkObstacle, probe as probeNamespaces } from "../../host/namespace/probe.ts"
 import { emulationReason } from "../../host/qemu/Accelerator.ts"
@@ -68,6 +69,15 @@ const imageFinding = async (isRoot: boolean, hasMachines: boolean): Promise<Find
   const byMachines = hasMachines && diskImageObstacle() === null
   const found = byMachines ? `Only virtual machines can start from images. ${obstacle.found}` : obstacle.found
   return limited("images", found, obstacle.mend)
+}
+
+/** Null: no image can be had, which is a finding already. */
+const buildFinding = async (isRoot: boolean): Promise<Finding | null> => {
+  if ((await imageObstacle(isRoot && (await isUsable("/dev/loop-control")))) !== null) return null
+  const obstacle = await buildObstacle(detectCgroups("atoll", false).enforced.pids)
+  return obstacle === null
+    ? fine("builds", "Sandboxes can build Dockerfiles: a trial of their users succeeded.")
+    : limited("builds", obstacle.found, obstacle.mend)
 }
 
 /** @param reflinks Null: it cannot be known. */
@@ -156,6 +166,7 @@ export const sandboxFindings = Effect.fnUntraced(function* (settings: SettingsSh
       : obstacle("qemu")("machines", machines.found, machines.mend)
   ]
   if (process.platform !== "linux") return kinds
+  const builds = namespaces.ok ? yield* Effect.promise(() => buildFinding(isRoot)) : null
   return [
     ...kinds,
     ...(machines === null ? [yield* Effect.promise(() => hardwareFinding(settings.vmDir))] : []),
@@ -168,6 +179,7 @@ export const sandboxFindings = Effect.fnUntraced(function* (settings: SettingsSh
       return snapshotFinding(isRoot, dataDir, isRoot ? await shares() : null)
     }),
     yield* Effect.promise(() => imageFinding(isRoot, machines === null)),
+    ...(builds === null ? [] : [builds]),
     networkFinding(),
     viewFinding()
   ]

@@ -2,7 +2,7 @@
 import type { AnyStateMachine } from "xstate"
 import { connectionGrantMachine } from "../../../machines/connectionGrant.ts"
 import { hostMachine } from "../../../machines/host.ts"
-import { imageMachine } from "../../../machines/image.ts"
+import { imageMachine, imageOfThisVersion } from "../../../machines/image.ts"
 import { operationMachine, presentCommand } from "../../../machines/operation.ts"
 import { previewMachine } from "../../../machines/preview.ts"
 import { sandboxMachine } from "../../../machines/sandbox.ts"
@@ -31,8 +31,12 @@ const kinds: ReadonlyArray<HistoryKind> = [
     machine: snapshotMachine,
     present: ({ value, context }) => ({ value, context: snapshotOfThisVersion(value, context as never) })
   },
+  {
+    machine: imageMachine,
+    present: ({ value, context }) => ({ value, context: imageOfThisVersion(context as never) })
+  },
   { machine: operationMachine, present: unchanged, presentCommand },
-  ...[previewMachine, serviceAccessMachine, connectionGrantMachine, walletMachine, hostMachine, imageMachine].map(
+  ...[previewMachine, serviceAccessMachine, connectionGrantMachine, walletMachine, hostMachine].map(
     (machine: AnyStateMachine) => ({ machine, present: unchanged })
   )
 ]

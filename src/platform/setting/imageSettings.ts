@@ -9,6 +9,10 @@ export const imageSettings = {
     10 * 1024 ** 3,
     "Largest size of an image of Sandboxes, both compressed and unpacked."
   ),
+  buildSecondsMax: integer("ATOLL_BUILD_SECONDS_MAX", 1800, "Longest time of a build of a Dockerfile.", {
+    minimum: 1,
+    maximum: 86_400
+  }),
   imageRegistries: registries(
     "ATOLL_IMAGE_REGISTRIES",
     "Registries of images that may have private addresses or no TLS, separated by commas. All others must have public addresses and HTTPS."

@@ -47,6 +47,10 @@ export const HostDescription = Schema.Struct({
   movesSnapshots: Schema.optionalKey(Schema.Boolean),
   /** It can pull images and give them to Sandboxes as their roots. Absent: it is of a version that does not know the calls for images. */
   runsImages: Schema.optionalKey(Schema.Boolean),
+  /** It can boot Sandboxes that build Dockerfiles. Absent: it is of a version that cannot. */
+  buildsImages: Schema.optionalKey(Schema.Boolean),
+  /** It takes archives of images, and images leave it and come to it. Absent: it is of a version that does neither. */
+  movesImages: Schema.optionalKey(Schema.Boolean),
   networkFiltered: Schema.Boolean,
   networkRefused: NetworkRefused
 })

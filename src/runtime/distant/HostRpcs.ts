@@ -9,7 +9,7 @@ import { Rpc, type RpcClient, type RpcClientError, RpcGroup } from "effect/rpc"
 import { RuntimeRefused, RuntimeUnavailable, RuntimeUnsupported } from "../Runtime.ts"
 import { HostDescription } from "./HostDescription.ts"
 import { FAULT_MAX_CHARS, Generation, Id, Prose } from "./hostTold.ts"
-import { Owner, VolumeBytes } from "./snapshotWire.ts"
+import { Digest, Owner, VolumeBytes } from "./snapshotWire.ts"
 
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 /** With tenths. */
@@ -30,11 +30,16 @@ const IMAGES_MAX = 65_536
 /** More snapshots than the disk of a host holds. */
 const SNAPSHOTS_MAX = 262_144
 
-/** Of an image's manifest. */
-const Digest = Schema.String.check(Schema.isPattern(/^sha256:[0-9a-f]{64}$/))
 /** Longer than any variable's name, and than any folder's path. */
 const NAME_MAX_CHARS = 32 * 1024
 const Text = Schema.String.check(Schema.isMaxLength(NAME_MAX_CHARS))
+
+const PulledImage = Schema.Struct({
+  digest: Digest,
+  sizeBytes: Bytes,
+  storedBytes: Bytes,
+  config: Schema.Struct({ env: Schema.Record(Text, Text), workingDir: Schema.NullOr(Text) })
+})
 
 /** The registry's address and tag, with the account's name and password there: only over the fleet's own connections, and in no log. */
 const source = {
@@ -92,7 +97,8 @@ export const HostRpcs = RpcGroup.make(
       volumeBytes: Count,
       networkEnabled: Schema.Boolean,
       snapshotId: Schema.optionalKey(Id),
-      image: Schema.optionalKey(Schema.Struct({ ...source, digest: Digest }))
+      image: Schema.optionalKey(Schema.Struct({ ...source, digest: Digest })),
+      builder: Schema.optionalKey(Schema.Literal(true))
     },
     success: Schema.Literal("turn"),
     error: Schema.Union([RuntimeRefused, RuntimeUnavailable]),
@@ -147,13 +153,21 @@ export const HostRpcs = RpcGroup.make(
   /** Ends once the host has the whole image. An interruption ends the pull. */
   Rpc.make("PullImage", {
     payload: { ...host, ...source, digest: Schema.NullOr(Digest) },
-    success: Schema.Struct({
-      digest: Digest,
-      sizeBytes: Bytes,
-      storedBytes: Bytes,
-      config: Schema.Struct({ env: Schema.Record(Text, Text), workingDir: Schema.NullOr(Text) })
-    }),
+    success: PulledImage,
     error: Schema.Union([RuntimeRefused, RuntimeUnavailable])
+  }),
+  /** As `PullImage`, of an archive; that has a connection of the protocol `atoll-snapshot/1`. */
+  Rpc.make("AcceptImage", {
+    payload: { ...host, imageId: Id },
+    success: PulledImage,
+    error: Schema.Union([RuntimeRefused, RuntimeUnavailable])
+  }),
+  Rpc.make("DiscardImage", { payload: { ...host, imageId: Id }, error: RuntimeUnavailable }),
+  /** The images of which it has an archive, or a record of one. */
+  Rpc.make("UploadedImages", {
+    payload: host,
+    success: Schema.Array(Id).check(Schema.isMaxLength(IMAGES_MAX)),
+    error: RuntimeUnavailable
   }),
   Rpc.make("RemoveImage", { payload: { ...host, digest: Digest }, error: RuntimeUnavailable }),
   /** The digests of all that it has, whole or unfinished. */

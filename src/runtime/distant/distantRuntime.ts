@@ -36,7 +36,7 @@ const changes = ({ hostId, calls, connections, guests, scope, described }: Host)
       Effect.suspend(() => {
         // It would start it with an empty volume.
         if (spec.snapshotId !== undefined && !described.said.takesSnapshots) return Effect.fail(olderHost())
-        const refusal = spec.image === undefined ? null : refusesImages(described)
+        const refusal = refusesImages(described, spec)
         if (refusal !== null) return Effect.fail(refusal)
         connections.prepare()
         const { sandboxId, generation } = spec
@@ -133,7 +133,7 @@ export const distantRuntime = Effect.fnUntraced(function* (hostId: string, to: P
     ...changes(host),
     ...guestsOf(host),
     snapshots: distantSnapshots({ hostId, calls, described, contents }),
-    images: distantImages(host),
+    images: distantImages({ hostId, calls, described, contents }),
     inventory: asked(calls.Inventory({ hostId })),
     sample: (sandboxId, generation) => asked(calls.Sample({ hostId, sandboxId, generation })),
     downs: hostFeed(source, "downs", (by) => by.Downs({ hostId }, { streamBufferSize: 1024 })),

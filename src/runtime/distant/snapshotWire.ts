@@ -1,9 +1,9 @@
 /**
- * A connection over `atoll-snapshot/1`: the content of one snapshot, from a host or to it.
+ * A connection over `atoll-snapshot/1`: the content of one snapshot or image, from a host or to it.
  *
  *     service: what it asks for, `AskedContent`
  *     host:    `go`, `done` (it has the content already), or the error
- *     from a host:  the content (`imageFrames.ts`), and the end of the connection
+ *     from a host:  the content (`imageFrames.ts`; of an image `byteFrames.ts`), and the end of the connection
  *     to a host:    the content, then the host says `done` or the error
  *
  * Each but the content is a message: two bytes with the length of its JSON, and the JSON.
@@ -22,6 +22,9 @@ export const VolumeBytes = Schema.Int.check(Schema.isBetween({ minimum: 1, maxim
 /** A user id of Linux. */
 export const Owner = Schema.NullOr(Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 2 ** 31 - 1 })))
 
+/** Of an image's manifest. */
+export const Digest = Schema.String.check(Schema.isPattern(/^sha256:[0-9a-f]{64}$/))
+
 const AskedContent = Schema.Union([
   Schema.Struct({ act: Schema.Literal("read"), hostId: Id, snapshotId: Id }),
   Schema.Struct({
@@ -30,7 +33,10 @@ const AskedContent = Schema.Union([
     snapshotId: Id,
     sizeBytes: VolumeBytes,
     owner: Owner
-  })
+  }),
+  /** The archive of an image: until `accept`. */
+  Schema.Struct({ act: Schema.Literal("receiveArchive"), hostId: Id, imageId: Id }),
+  Schema.Struct({ act: Schema.Literals(["readImage", "storeImage"]), hostId: Id, digest: Digest })
 ])
 export type AskedContent = typeof AskedContent.Type
 

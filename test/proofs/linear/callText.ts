@@ -1,10 +1,12 @@
 /** Calls and their answers for people. */
-import type { Answer, CommandSeen, Does, SandboxSeen } from "./calls.ts"
+import type { Answer, CommandSeen, Does, SandboxSeen, SnapshotSeen } from "./calls.ts"
 
 const sandboxText = ({ status, reason, generation, name, label }: SandboxSeen) =>
   `${status}${reason === null ? "" : ` (${reason})`} #${generation} name=${name} label=${label}`
 const commandText = ({ by, status, exitCode }: CommandSeen) =>
   `${by}:${status}${exitCode === null ? "" : ` ${exitCode}`}`
+
+const snapshotText = ({ status, name }: SnapshotSeen) => `${status} name=${name}`
 
 const answerText = (answer: Answer): string => {
   switch (answer.is) {
@@ -30,6 +32,10 @@ const answerText = (answer: Answer): string => {
       return `active [${answer.active}]`
     case "visited":
       return answer.how
+    case "snapshot":
+      return snapshotText(answer.snapshot)
+    case "children":
+      return `${answer.snapshot === null ? "" : `${snapshotText(answer.snapshot)} `}[${answer.ids}]`
     case "listens":
       return `after ${answer.after}`
     case "refused":

@@ -18,6 +18,11 @@ export const outputOf = ({ by, ends }: Command): string => `${by} begins\n${ends
 /** A word of the contract for each type, with what is said beside it. */
 type Words<T extends string, Said = unknown> = T extends unknown ? { readonly type: T } & Said : never
 
+/** Foresight: no answer tells its files. */
+interface Unread {
+  readonly isUnread?: boolean
+}
+
 /** Each names the Sandbox by its creator's Idempotency-Key. */
 export type Does = { readonly sandbox: string } & (
   | Words<"create", { readonly name: string; readonly hasNetwork: boolean }>
@@ -42,6 +47,16 @@ export type Does = { readonly sandbox: string } & (
   | Words<"previews" | "closeAll">
   /** Of a preview whose id is known; `visit` is a request through its host name. */
   | Words<"close" | "visit", { readonly id: string }>
+  /** Takes a snapshot, which the client calls `by`: its Idempotency-Key. */
+  | Words<"snap", { readonly by: string; readonly name: string } & Unread>
+  | Words<"snapGet" | "snapDelete", { readonly by: string }>
+  | Words<"snapPatch", { readonly by: string; readonly name: string }>
+  /** Makes a Sandbox of the snapshot `of`. Nothing changes its files. */
+  | Words<"child", { readonly by: string; readonly of: string }>
+  /** A snapshot and so many Sandboxes of it, which are called `by/0`, `by/1`, … */
+  | Words<"fork", { readonly by: string; readonly count: number } & Unread>
+  /** A file of a Sandbox that was made of a snapshot. */
+  | Words<"childRead", { readonly by: string; readonly path: string }>
   /** A stream of events begins. */
   | Words<"listen">
   /** A stream that had told the first `after` entries of the log, or began behind them, goes on. `toEnd`: for as long as something is left to tell. */
@@ -78,6 +93,14 @@ export interface CommandSeen {
   readonly fixed: string
 }
 
+export interface SnapshotSeen {
+  readonly id: string
+  readonly status: string
+  readonly name: string | null
+  /** All that never changes. */
+  readonly fixed: string
+}
+
 export type Answer = {
   /** From the request to its answer. */
   readonly ms: number
@@ -99,6 +122,14 @@ export type Answer = {
   | { readonly is: "previews"; readonly active: ReadonlyArray<number> }
   /** `reached`: it was passed into the Sandbox. `unknown`: there is no such preview. `failed`: neither. */
   | { readonly is: "visited"; readonly how: "reached" | "unknown" | "failed" }
+  | { readonly is: "snapshot"; readonly snapshot: SnapshotSeen }
+  /** The Sandboxes that were made of a snapshot, in order. `snapshot`: null, unless a fork took it. `isWhole`: none was refused. */
+  | {
+      readonly is: "children"
+      readonly snapshot: SnapshotSeen | null
+      readonly ids: ReadonlyArray<string>
+      readonly isWhole: boolean
+    }
   /** Before which entry of the log the stream began; null: the client never learned it. */
   | { readonly is: "listens"; readonly after: number | null }
   /** `status`: the Sandbox's, where the error names it. `actual`: the file's text, where the error names its digest. */

@@ -11,6 +11,7 @@ import { FleetRuntime } from "../../../src/fleet/FleetRuntime.ts"
 import { HostFeeds } from "../../../src/fleet/HostFeeds.ts"
 import { HostLinks } from "../../../src/fleet/HostLinks.ts"
 import { Reservations } from "../../../src/fleet/Reservations.ts"
+import { SnapshotCopies } from "../../../src/fleet/SnapshotCopies.ts"
 import { simulatedRuntime } from "../../../src/host/simulated/SimulatedRuntime.ts"
 import { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
 import { RuntimeUnavailable } from "../../../src/runtime/Runtime.ts"
@@ -24,6 +25,7 @@ export interface WorldHost {
   readonly diskBytes?: number
   readonly networkRefused?: string
   readonly runsImages?: boolean
+  readonly buildsImages?: boolean
 }
 
 /** Worlds by the ids of their hosts; those in `cut` are unreachable. */
@@ -40,15 +42,15 @@ export class WorldFleet {
     { self: this },
     function* (this: WorldFleet, host: WorldHost, status: string | null = "ready") {
       const sql = yield* SqlClient.SqlClient
-      const { runsImages = true } = host
+      const { runsImages = true, buildsImages = true } = host
       const { id, kind = "namespace", vcpus = 1000, memoryBytes = 1e15, diskBytes = 1e15, networkRefused = null } = host
       const now = BigInt(Date.now())
       this.worlds.set(id, yield* SimulatedWorld.make)
       yield* sql`
         insert into hosts (id, label, address_host, address_port, boot, version, driver, kind, vcpus, memory_bytes, disk_bytes, parallel_starts,
-          suspends, runs_images, network_filtered, network_refused, joined_at, seen_at)
+          suspends, runs_images, builds_images, network_filtered, network_refused, joined_at, seen_at)
         values (${id}, ${id}, '127.0.0.1', 1, 'boot', '0', 'simulated', ${kind}, ${vcpus}, ${BigInt(memoryBytes)}, ${BigInt(diskBytes)}, 4,
-          false, ${runsImages}, true, ${networkRefused}, ${now}, ${now})`
+          false, ${runsImages}, ${buildsImages}, true, ${networkRefused}, ${now}, ${now})`
       if (status !== null) yield* this.becomes(id, status)
     }
   )
@@ -88,6 +90,7 @@ export class WorldFleet {
       { watch: Layer.empty, kinds: Layer.empty, placement: FleetPlacement.layer }
     ).pipe(
       Layer.provide(FleetRuntime.layer),
+      Layer.provide(SnapshotCopies.layer),
       Layer.provideMerge(Reservations.layer),
       Layer.provide(this.links),
       Layer.provide(

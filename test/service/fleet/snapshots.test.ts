@@ -8,7 +8,9 @@ import { FleetPlacement } from "../../../src/fleet/FleetPlacement.ts"
 import { FleetRuntime } from "../../../src/fleet/FleetRuntime.ts"
 import { HostFeeds } from "../../../src/fleet/HostFeeds.ts"
 import { Hosts } from "../../../src/fleet/Hosts.ts"
+import { leaveHost } from "../../../src/fleet/leaveHost.ts"
 import { Reservations } from "../../../src/fleet/Reservations.ts"
+import { SnapshotCopies } from "../../../src/fleet/SnapshotCopies.ts"
 import { snapshotCopyStatements } from "../../../src/fleet/snapshotCopyStatements.ts"
 import { Runtime, RuntimeRefused, RuntimeUnavailable, type SandboxSpec } from "../../../src/runtime/Runtime.ts"
 import { Placement, type Wanted } from "../../../src/sandbox/Placement.ts"
@@ -46,8 +48,9 @@ const fresh = Effect.gen(function* () {
 
 /** The fleet's runtime and placement alone, without actors. */
 const callsOf = (fleet: WorldFleet) =>
-  Layer.mergeAll(FleetRuntime.layer, FleetPlacement.layer).pipe(
-    Layer.provide(Reservations.layer),
+  Layer.mergeAll(FleetRuntime.layer, FleetPlacement.layer, Hosts.layer).pipe(
+    Layer.provideMerge(SnapshotCopies.layer),
+    Layer.provideMerge(Reservations.layer),
     Layer.provide(fleet.links),
     Layer.provide(
       Layer.succeed(HostFeeds, { supervised: Effect.succeed([...fleet.worlds.keys()]), console: Stream.never })
@@ -55,12 +58,17 @@ const callsOf = (fleet: WorldFleet) =>
     Layer.provide(testSettings({ ATOLL_BOOT_TIMEOUT_MS: "10000" }))
   )
 
-const actor = Effect.fnUntraced(function* (id: string, kind: string, context: Readonly<Record<string, string>>) {
+const actor = Effect.fnUntraced(function* (
+  id: string,
+  kind: string,
+  context: Readonly<Record<string, string>>,
+  createdAt = 0
+) {
   const sql = yield* SqlClient.SqlClient
   const snapshot = JSON.stringify({ value: "ready", context })
   yield* sql`
     insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, created_at)
-    values (${id}, ${kind}, '', '', 1, 1, '{}', ${snapshot}::text::jsonb, 0)`
+    values (${id}, ${kind}, '', '', 1, 1, '{}', ${snapshot}::text::jsonb, ${BigInt(createdAt)})`
 })
 
 layer(TestDatabase.layer, { excludeTestServices: true })("snapshots in a fleet", (it) => {
@@ -242,6 +250,106 @@ layer(TestDatabase.layer, { excludeTestServices: true })("snapshots in a fleet",
       }).pipe(Effect.provide(Hosts.layer))
       assert.deepInclude(removal, { _tag: "HostRefused", why: "used" })
       assert.include(removal.message, "host_b has 1 snapshot, which is lost with it")
+    })
+  )
+
+  it.effect("leave a host that is drained, oldest first, for hosts with room, and are read from there", () =>
+    Effect.gen(function* () {
+      const fleet = yield* fresh
+      yield* fleet.add({ id: "host_a" })
+      yield* fleet.add({ id: "host_b" })
+      yield* fleet.add({ id: "host_c" })
+      yield* fleet.add({ id: "host_vm", kind: "vm" })
+      yield* Effect.gen(function* () {
+        const runtime = yield* Runtime
+        const leave = yield* leaveHost
+        const hosts = yield* Hosts
+        yield* placed("source", { hostId: "host_b" })
+        yield* runtime.provision(spec("source"))
+        const names = ["first", "second", "third", "bound"]
+        for (const [createdAt, id] of names.entries()) {
+          yield* runtime.snapshots.capture(id, "source")
+          yield* actor(
+            id,
+            "snapshot",
+            { hostId: "host_b", runtime: "namespace", memory: String(id === "bound") },
+            createdAt
+          )
+        }
+        for (const id of ["host_b", "host_c"]) yield* fleet.becomes(id, "draining")
+        assert.deepStrictEqual(yield* hosts.snapshotsOn("host_b"), { onlyHere: 4, bound: 1 })
+        assert.deepInclude(yield* hosts.find("host_b"), { snapshotsOnlyHere: 4, snapshotsBound: 1 })
+        assert.deepInclude(yield* hosts.find("host_a"), { snapshotsOnlyHere: null, snapshotsBound: null })
+
+        // The second one is refused, and a break is begun again.
+        const received: Array<string> = []
+        const there = fleet.worlds.get("host_a")!
+        const broken = new RuntimeUnavailable({ message: "The connection broke." })
+        const full = new RuntimeRefused({ code: "HOST_FULL", message: publicText`No room.` })
+        there.intercept = (call, id) => {
+          if (call !== "receive") return Effect.void
+          received.push(id)
+          if (id === "second") return Effect.fail(full)
+          return received.filter((other) => other === "first").length === 1 ? Effect.fail(broken) : Effect.void
+        }
+        assert.deepStrictEqual(yield* leave("host_b", () => true), { stayed: 1, left: 2 })
+        assert.deepStrictEqual(received, ["first", "first", "second", "third"])
+        assert.deepStrictEqual(yield* hosts.snapshotsOn("host_b"), { onlyHere: 2, bound: 1 })
+        yield* runtime.destroy("source")
+        const refused = Effect.flatMap(hosts.find("host_b"), (host) => Effect.flip(removeHost(host!, false)))
+        assert.include((yield* refused).message, "2 snapshots, which are lost with it, 1 of them with memory")
+
+        there.intercept = () => Effect.void
+        assert.deepStrictEqual(yield* leave("host_b", () => false), { stayed: 0, left: 0 })
+        assert.deepStrictEqual(yield* leave("host_b", () => true), { stayed: 0, left: 1 })
+        assert.deepStrictEqual(yield* hosts.snapshotsOn("host_b"), { onlyHere: 1, bound: 1 })
+        assert.deepStrictEqual([...there.snapshots.keys()], ["first", "third", "second"])
+        assert.deepStrictEqual([...fleet.worlds.get("host_c")!.snapshots.keys()], [])
+
+        // An export reads the copy while the snapshot's own host is away.
+        fleet.cut.add("host_b")
+        const image = yield* runtime.snapshots.read("second", "host_b")
+        const pieces = yield* Stream.runCollect(Stream.fromAsyncIterable(image.pieces, String))
+        assert.strictEqual(Buffer.from(pieces[0]!.bytes.subarray(0, 6)).toString(), "source")
+        assert.deepInclude(yield* Effect.flip(runtime.snapshots.read("bound", "host_b")), {
+          _tag: "RuntimeUnavailable"
+        })
+
+        // A copy on a host that is drained, too, is not counted: it leaves both.
+        yield* fleet.becomes("host_a", "draining")
+        assert.deepStrictEqual(yield* hosts.snapshotsOn("host_a"), { onlyHere: 3, bound: 0 })
+        assert.deepStrictEqual(yield* leave("host_a", () => true), { stayed: 3, left: 0 })
+        yield* fleet.becomes("host_c", "ready")
+        assert.deepStrictEqual(yield* leave("host_a", () => true), { stayed: 0, left: 3 })
+        assert.strictEqual(fleet.worlds.get("host_c")!.snapshots.size, 3)
+        assert.deepStrictEqual(yield* hosts.snapshotsOn("host_a"), { onlyHere: 0, bound: 0 })
+      }).pipe(Effect.provide(callsOf(fleet)))
+    })
+  )
+
+  it.effect("that are deleted while they travel leave nothing", () =>
+    Effect.gen(function* () {
+      const fleet = yield* fresh
+      yield* fleet.add({ id: "host_a" })
+      yield* fleet.add({ id: "host_b" }, "draining")
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const runtime = yield* Runtime
+        const leave = yield* leaveHost
+        const { snapshots } = fleet.worlds.get("host_b")!
+        snapshots.set("snap", "source")
+        yield* actor("snap", "snapshot", { hostId: "host_b", runtime: "namespace", memory: "false" })
+        const there = fleet.worlds.get("host_a")!
+        const deleted = runtime.snapshots.remove("snap", "host_b").pipe(Effect.ignore)
+        there.intercept = (call) => {
+          if (call !== "accept") return Effect.void
+          there.intercept = () => Effect.void
+          return deleted.pipe(Effect.andThen(Effect.sync(() => there.imported.set("snap", []))))
+        }
+        assert.deepStrictEqual(yield* leave("host_b", () => true), { stayed: 1, left: 0 })
+        assert.strictEqual(there.snapshots.size, 0)
+        assert.deepStrictEqual(yield* sql`select 1 from snapshot_copies`, [])
+      }).pipe(Effect.provide(callsOf(fleet)))
     })
   )
 

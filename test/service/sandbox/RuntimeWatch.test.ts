@@ -66,6 +66,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the reconciler", (it) 
           lateStarts: [],
           waiting: new Set(),
           listeners: new Map(),
+          files: new Map(),
           tunnels: new Set()
         })
         yield* untilStatus(account.accountId, id, "failed")

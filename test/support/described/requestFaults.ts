@@ -4,7 +4,7 @@
  */
 import type { Contents, Description, Found, Operation, Parameter } from "./Description.ts"
 import { type Exchange, type Headers, isKept, mediaTypeOf } from "./Exchange.ts"
-import { meantBy } from "./textual.ts"
+import { eachMeantBy, meantBy } from "./textual.ts"
 
 /** A session is a cookie, and a ticket a subprotocol: a browser's WebSocket has no other headers. */
 const credentials = ["authorization", "cookie", "sec-websocket-protocol"]
@@ -18,6 +18,8 @@ const parameterFaults = (
   if (texts.length === 0) return required === true ? [`${at} is missing`] : []
   const isArray = schemas.meant(schema)["type"] === "array"
   if (texts.length > 1 && !isArray) return [`${at} is there more than once`]
+  // OpenAPI repeats a parameter for a list, and a comma is part of a value; some parameters take commas between values, too.
+  if (isArray && place === "query" && schemas.fault(schema, eachMeantBy(schemas, schema, texts)) === null) return []
   const fault = schemas.fault(schema, meantBy(schemas, schema, texts.join(",")))
   return fault === null ? [] : [`${at}: ${fault}`]
 }

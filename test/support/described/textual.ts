@@ -16,3 +16,7 @@ export const meantBy = (schemas: Schemas, schema: Json, text: string): unknown =
       return text
   }
 }
+
+/** The value of a parameter that is repeated for a list. */
+export const eachMeantBy = (schemas: Schemas, schema: Json, texts: ReadonlyArray<string>): unknown =>
+  texts.map((text) => meantBy(schemas, schemas.meant(schema)["items"] as Json, text))

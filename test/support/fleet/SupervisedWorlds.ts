@@ -13,6 +13,7 @@ import { FleetRuntime } from "../../../src/fleet/FleetRuntime.ts"
 import { HostJoins } from "../../../src/fleet/HostJoins.ts"
 import { Hosts } from "../../../src/fleet/Hosts.ts"
 import { Reservations } from "../../../src/fleet/Reservations.ts"
+import { SnapshotCopies } from "../../../src/fleet/SnapshotCopies.ts"
 import { simulatedRuntime } from "../../../src/host/simulated/SimulatedRuntime.ts"
 import { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
 import type { HostDescription } from "../../../src/runtime/distant/HostDescription.ts"
@@ -59,6 +60,8 @@ export class WorldHost {
       takesSnapshots: true,
       restoresSnapshots: true,
       runsImages: this.world.runsImages,
+      buildsImages: this.world.buildObstacle === null,
+      movesImages: true,
       networkFiltered: true,
       networkRefused: null
     }
@@ -102,6 +105,12 @@ export class WorldHost {
         this.sampled.push(id)
         return this.isSecretive ? Effect.never : near.sample(id, generation)
       },
+      snapshots: {
+        ...near.snapshots,
+        read: (id, hostId) => unlessCut(near.snapshots.read(id, hostId)),
+        receive: (id, image, kind) => unlessCut(near.snapshots.receive(id, image, kind)),
+        remove: (id, hostId) => unlessCut(near.snapshots.remove(id, hostId))
+      },
       inventory: Effect.map(unlessCut(near.inventory), (entries) => [...entries, ...this.lies])
     }
   }
@@ -124,6 +133,7 @@ export const fleetService = (
     { watch: Layer.empty, kinds: FleetHosts.actors, placement: FleetPlacement.layer }
   ).pipe(
     Layer.provideMerge(FleetRuntime.layer),
+    Layer.provide(SnapshotCopies.layer),
     Layer.provideMerge(Layer.merge(Reservations.layer, Hosts.layer)),
     Layer.provideMerge(
       FleetHosts.ways((hostId) => {

@@ -140,7 +140,10 @@ export const inProcess: Readonly<Record<string, string>> = {
     "the gateway alone: simulated programs that hold or break off, whose connections it counts",
   "test/service/image/images.test.ts":
     "pulls simulated images, and looks at machines in its process; test/system/fleet/images.test.ts pulls one over a fleet",
-  "test/service/image/uploads.test.ts": "uploads to a simulated host, and looks at it in its process",
+  "test/service/image/uploads.test.ts":
+    "uploads to a simulated host, and looks at it in its process; test/service/fleet/uploadsOnHosts.test.ts has its fleet",
+  "test/service/image/builds.test.ts":
+    "builds in simulated machines, and looks at them in its process; test/service/fleet/buildsOnHosts.test.ts has its fleet",
   "test/service/image/operatorImages.test.ts": "pulls simulated images, and starts the service with other settings",
   "test/service/image/imageCosts.test.ts": "pulls simulated images, and reads the books in its process",
   "test/service/clients/cli/images.test.ts": "pulls simulated images",

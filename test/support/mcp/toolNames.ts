@@ -11,6 +11,8 @@ export const toolNames: ReadonlyArray<string> = [
   "fork_sandbox",
   "rollback_sandbox",
   "list_images",
+  "build_image",
+  "build_output",
   "run",
   "output",
   "cancel",

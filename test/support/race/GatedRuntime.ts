@@ -30,7 +30,10 @@ export class GatedRuntime {
   constructor(world: SimulatedWorld, gates: Gates) {
     this.#world = world
     world.intercept = (call) =>
-      call === "guest" ? Effect.void : gates.arrive(call, "before").pipe(Effect.mapError(faultOf))
+      // Images travel between hosts only.
+      call === "guest" || call === "readImage" || call === "storeImage"
+        ? Effect.void
+        : gates.arrive(call, "before").pipe(Effect.mapError(faultOf))
     const runtime = simulatedRuntime(world)
     const after =
       (call: GateCall) =>

@@ -1,8 +1,9 @@
 /** What clients of a run do with snapshots, forks, rollbacks and images, and what must hold of them. */
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import type { ImageContext } from "../../../schemas/contexts/Image.ts"
 import type { SandboxContext } from "../../../schemas/contexts/Sandbox.ts"
 import type { SnapshotContext } from "../../../schemas/contexts/Snapshot.ts"
+import { PullImageRequest } from "../../../schemas/Image.ts"
 import type { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
 import { Images } from "../../../src/image/Images.ts"
 import { Snapshots } from "../../../src/snapshot/Snapshots.ts"
@@ -104,7 +105,7 @@ export const copyExchange = (
       const pulled = yield* images
         .pull({
           ...{ accountId, requestId, idempotencyKey: name, fingerprint: name },
-          request: { name, reference: `registry.example/${name}:1`, username: null, password: null }
+          request: Schema.decodeUnknownSync(PullImageRequest)({ name, reference: `registry.example/${name}:1` })
         })
         .pipe(keyed(witness, name, name))
       witness.acknowledge(name, name, pulled.id)

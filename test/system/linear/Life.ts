@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto"
 import type { History } from "../../../src/proofs/linear/Model.ts"
 import type { Answer, Does } from "../../proofs/linear/calls.ts"
+import { childNames } from "../../proofs/linear/contract/snapshots.ts"
 import { entryOf, type Step } from "./steps.ts"
 import { Told } from "./Told.ts"
 
@@ -24,6 +25,10 @@ export class Life {
   readonly outputs = new Map<string, number>()
   /** The ids of previews that some client has seen. */
   readonly previews = new Set<string>()
+  /** The ids of its snapshots that are known, by the names that their clients gave them; those of forks, too. */
+  readonly snapshots = new Map<string, string>()
+  /** Of Sandboxes that were made of them. */
+  readonly children = new Map<string, string>()
   /** By path, what some client has seen there last. */
   readonly seenTexts = new Map<string, string>()
   /** All texts that were ever sent, by their digest. */
@@ -43,6 +48,17 @@ export class Life {
     const text = `text-${++this.#made}`
     this.#texts.set(sha256(text), text)
     return text
+  }
+
+  /** How many were asked for. */
+  readonly asked = { snapshots: 0, children: 0 }
+
+  newSnapshot(): string {
+    return `snap-${++this.asked.snapshots}`
+  }
+
+  newChild(): string {
+    return `child-${++this.asked.children}`
   }
 
   /** A name that was never used. */
@@ -100,6 +116,17 @@ export class Life {
     if (answer.is === "output" && (does.type === "output" || does.type === "follow")) {
       const { by } = does.command
       this.outputs.set(by, Math.max(this.outputs.get(by) ?? 0, does.from + answer.text.length))
+    }
+    if (answer.is === "snapshot" && does.type === "snap") this.snapshots.set(does.by, answer.snapshot.id)
+    if (answer.is === "children") {
+      if (does.type === "child") this.children.set(does.by, answer.ids[0]!)
+      if (does.type === "fork" && answer.snapshot !== null) {
+        this.snapshots.set(does.by, answer.snapshot.id)
+        if (answer.isWhole)
+          childNames(does.by, does.count).forEach((by, place) => {
+            this.children.set(by, answer.ids[place]!)
+          })
+      }
     }
     if (answer.is === "preview") this.previews.add(answer.id)
     if (does.type === "delete" && answer.is === "done") this.isDeleted = true

@@ -1,5 +1,5 @@
 /** Answers of the service in the contract's words. */
-import type { Answer, CommandSeen, Does, SandboxSeen } from "../../proofs/linear/calls.ts"
+import type { Answer, CommandSeen, Does, SandboxSeen, SnapshotSeen } from "../../proofs/linear/calls.ts"
 import type { Life } from "./Life.ts"
 import { executeEnd } from "./requests.ts"
 import { entryOf } from "./steps.ts"
@@ -39,6 +39,12 @@ const sandboxSeen = ({
   }
 }
 
+const snapshotSeen = ({ id, status, name, sandboxId, workspaceId, ...rest }: Body): SnapshotSeen => {
+  const { sandboxRevision, generation, runtime, profile, networkEnabled, metadata, createdAt, expiresAt } = rest
+  const copied = [sandboxRevision, generation, runtime, profile, networkEnabled, metadata]
+  return { id, status, name, fixed: sorted([id, sandboxId, workspaceId, ...copied, createdAt, expiresAt]) }
+}
+
 const commandSeen = ({ id, sandboxId, argv, cwd, status, exitCode, signal, reason, ...at }: Body): CommandSeen => ({
   by: argv.at(-1),
   id,
@@ -64,8 +70,9 @@ const refusal = ({ code, details }: Body, life: Life, ms: number): Answer | null
 /** Null: the answer says that the outcome is unknown. */
 export const answerOf = (does: Does, life: Life, status: number, text: string, ms: number): Answer | null => {
   if (status === 204) return { is: "done", ms }
-  if (does.type === "read" && status === 200) return { is: "text", text, ms }
+  if ((does.type === "read" || does.type === "childRead") && status === 200) return { is: "text", text, ms }
   const body: Body = JSON.parse(text)
+  if (does.type === "childRead" && body.code === "NOT_FOUND") return { is: "text", text: null, ms }
   if (status >= 400) return refusal(body, life, ms)
   switch (does.type) {
     case "edit":
@@ -80,13 +87,24 @@ export const answerOf = (does: Does, life: Life, status: number, text: string, m
     case "open":
     case "lookUp":
       return { is: "preview", id: body.preview.id, port: body.preview.port, ms }
+    case "child":
+      return { is: "children", snapshot: null, ids: [body.sandbox.id], isWhole: true, ms }
+    case "fork": {
+      const ids = body.sandboxes.map(({ id }: Body) => id)
+      return { is: "children", snapshot: snapshotSeen(body.snapshot), ids, isWhole: body.refused.length === 0, ms }
+    }
     case "previews": {
       const active = body.previews.filter((one: Body) => one.status === "active").map((one: Body) => one.port)
       return { is: "previews", active, ms }
     }
   }
   if (body.sandbox !== undefined) return { is: "sandbox", http: status, sandbox: sandboxSeen(body.sandbox), ms }
-  if (body.sandboxes !== undefined) return { is: "sandboxes", sandboxes: body.sandboxes.map(sandboxSeen), ms }
+  if (body.snapshot !== undefined) return { is: "snapshot", snapshot: snapshotSeen(body.snapshot), ms }
+  if (body.sandboxes !== undefined) {
+    // Sandboxes of its snapshots have its metadata.
+    const own = body.sandboxes.filter(({ snapshotId }: Body) => snapshotId === null)
+    return { is: "sandboxes", sandboxes: own.map(sandboxSeen), ms }
+  }
   if (body.operation !== undefined) return { is: "command", command: commandSeen(body.operation), ms }
   return { is: "commands", commands: body.operations.map(commandSeen), ms }
 }

@@ -43,6 +43,7 @@ describe.skipIf(skipped(unusable))("the API", () => {
   /** The calls that meet each fault. */
   const meeting: Readonly<Record<ProxyFault, ReadonlyArray<DoesType>>> = {
     staleReads: ["get", "patch"],
+    staleSnapshots: ["snap", "snapGet", "snapGet", "snapPatch"],
     earlyAnswers: ["write", "read"],
     lostChanges: ["get", "patch"],
     mixedArchives: ["write", "archived"],

@@ -1,10 +1,11 @@
 /**
- * `npm run test:linear -- [--seconds S] [--seed N] [--services N] [--hosts N] [--clients N] [--sandboxes N] [--save FOLDER]`: clients of a real service,
+ * `npm run test:linear -- [--seconds S] [--seed N] [--services N] [--hosts N] [--clients N] [--sandboxes N] [--more CALLS] [--save FOLDER]`: clients of a real service,
  * of several on one database, or of a fleet, of which all parts are killed, frozen and cut off, and whether the contract explains all that they saw.
- * Ctrl-C ends it early, with the verdict about what was seen.
+ * `--more snap,childRead`: these calls more often than all others together. Ctrl-C ends it early, with the verdict about what was seen.
  */
 import { parseArgs } from "node:util"
 import { state } from "../../../src/proofs/Proved.ts"
+import type { DoesType } from "../../proofs/linear/calls.ts"
 import { ServiceProcess } from "../../support/crash/ServiceProcess.ts"
 import { networkUnusable, unusable } from "../../support/host/namespace/TestHost.ts"
 import { RecordedRun, type RunPlan, summaryText } from "./recordedRun.ts"
@@ -20,10 +21,11 @@ const { values } = parseArgs({
     services: { type: "string", default: "1" },
     hosts: { type: "string" },
     "fault-every": { type: "string", default: "2500" },
-    save: { type: "string" }
+    save: { type: "string" },
+    more: { type: "string" }
   }
 })
-const { save, ...counted } = values
+const { save, more: moreOften, ...counted } = values
 const numbers = Object.fromEntries(Object.entries(counted).map(([name, value]) => [name, Number(value)]))
 for (const [name, value] of Object.entries(numbers)) {
   if (value > 0) continue
@@ -56,6 +58,7 @@ const recorded = async (members: ReadonlyArray<ServiceProcess>, more: Partial<Ru
     hasNetwork: networkUnusable === null,
     faultEveryMs: numbers["fault-every"]!,
     ...(save === undefined ? {} : { saveTo: save }),
+    ...(moreOften === undefined ? {} : { more: moreOften.split(",") as ReadonlyArray<DoesType> }),
     ...more,
     signal: stop.signal,
     progress: (present) => console.log(`  ${summaryText(present)}, of ${values.seconds} s`)

@@ -45,7 +45,14 @@ const weights: Readonly<Record<DoesType, number>> = {
   previews: 3,
   visit: 8,
   close: 3,
-  closeAll: 1
+  closeAll: 1,
+  snap: 6,
+  snapGet: 8,
+  snapPatch: 5,
+  snapDelete: 2,
+  child: 4,
+  fork: 3,
+  childRead: 10
 }
 const needNetwork: ReadonlyArray<DoesType> = ["lookUp", "previews", "visit", "close", "closeAll"]
 const choices = (types: ReadonlyArray<DoesType>) => types.flatMap((type) => Array<DoesType>(weights[type]).fill(type))
@@ -56,6 +63,10 @@ export const files = ["a", "b"]
 const startKeys = ["s1", "s2"]
 const exits = [0, 1, 7]
 const ports = [8000, 8001]
+/** Of one life: the search has to keep what each may have in it. */
+const snapshotsMax = 3
+const childrenMax = 3
+const forkMax = 3
 
 const newCommand = (random: Random, place: number) =>
   commandOf(random() < 0.3 ? `${place}-hangs` : `${place}-exits-${anyOf(random, exits)}`)
@@ -114,6 +125,14 @@ export const nextOf = (random: Random, life: Life, isEnding: boolean, more: Read
     }
     case "told":
       return { ...at, type, after: 0, toEnd: false }
+    case "snap":
+    case "snapGet":
+    case "snapPatch":
+    case "snapDelete":
+    case "child":
+    case "fork":
+    case "childRead":
+      return ofSnapshots(random, life, type) ?? { ...at, type: "get" }
     case "write":
       return { ...at, type, path: anyOf(random, files), text: life.newText() }
     case "edit": {
@@ -126,6 +145,40 @@ export const nextOf = (random: Random, life: Life, isEnding: boolean, more: Read
       return { ...at, type, path: anyOf(random, files) }
     default:
       return { ...at, type }
+  }
+}
+
+type OfSnapshots = "snap" | "snapGet" | "snapPatch" | "snapDelete" | "child" | "fork" | "childRead"
+
+/** Null: there is none of which it could be asked. */
+const ofSnapshots = (random: Random, life: Life, type: OfSnapshots): Does | null => {
+  const at = { sandbox: life.key }
+  const again = life.history.findLast(({ does }) => does.type === type)?.does
+  switch (type) {
+    case "snap":
+    case "fork": {
+      // At times with a key that another client uses, or used before.
+      if (again !== undefined && random() < 0.4) return again
+      if (life.asked.snapshots >= snapshotsMax || life.id === null) return null
+      const by = life.newSnapshot()
+      if (type === "snap") return { ...at, type, by, name: life.newName() }
+      return { ...at, type, by, count: 1 + Math.floor(random() * forkMax) }
+    }
+    case "child": {
+      if (again !== undefined && random() < 0.4) return again
+      const of = anyOf(random, [...life.snapshots.keys()])
+      if (of === undefined || life.asked.children >= childrenMax) return null
+      return { ...at, type, by: life.newChild(), of }
+    }
+    case "childRead": {
+      const by = anyOf(random, [...life.children.keys()])
+      return by === undefined ? null : { ...at, type, by, path: anyOf(random, files) }
+    }
+    default: {
+      const by = anyOf(random, [...life.snapshots.keys()])
+      if (by === undefined) return null
+      return type === "snapPatch" ? { ...at, type, by, name: life.newName() } : { ...at, type, by }
+    }
   }
 }
 
@@ -145,6 +198,10 @@ export const lastReads = (life: Life): ReadonlyArray<Does> => {
     { ...at, type: "commands" },
     ...(life.isDeleted ? [] : [{ ...at, type: "start", key: null } as const]),
     ...files.map((path) => ({ ...at, type: "read", path }) as const),
+    ...[...life.snapshots.keys()].map((by) => ({ ...at, type: "snapGet", by }) as const),
+    ...[...life.children.keys()].flatMap((by) =>
+      files.map((path) => ({ ...at, type: "childRead", by, path }) as const)
+    ),
     createOf(life)
   ]
 }

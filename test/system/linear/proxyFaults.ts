@@ -25,13 +25,14 @@ const oneIn = 4
 const cutBytes = 10
 const blockBytes = 512
 const sandboxPath = /^\/api\/v2\/sandboxes\/[^/?]+$/
+const snapshotPath = /^\/api\/v2\/snapshots\/[^/?]+$/
 
-/** A Sandbox is read from a cache that is up to a second old. */
-const staleReads = (): Fault => {
+/** Sandboxes, or snapshots, are read from a cache that is up to a second old. */
+const staleReadsOf = (path: RegExp) => (): Fault => {
   const cache = new Map<string, { readonly answer: Answered; readonly at: number }>()
   return (asked, forward, note) => {
     const { method, url } = asked
-    if (method !== "GET" || !sandboxPath.test(url)) return null
+    if (method !== "GET" || !path.test(url)) return null
     const known = cache.get(url)
     if (known !== undefined && Date.now() - known.at < staleForMs) {
       note()
@@ -43,6 +44,9 @@ const staleReads = (): Fault => {
     })
   }
 }
+
+const staleReads = staleReadsOf(sandboxPath)
+const staleSnapshots = staleReadsOf(snapshotPath)
 
 /** The write of a file is acknowledged, and done a little later. */
 const earlyAnswers = (): Fault => (asked, forward, note) => {
@@ -142,5 +146,14 @@ const cutOutput = (): Fault => {
 /** What is wrong with its streams is wrong in `FaultyProxy`. */
 const skippedEvents = (): Fault => () => null
 
-export const faults = { staleReads, earlyAnswers, lostChanges, mixedArchives, latePreviews, skippedEvents, cutOutput }
+export const faults = {
+  staleReads,
+  staleSnapshots,
+  earlyAnswers,
+  lostChanges,
+  mixedArchives,
+  latePreviews,
+  skippedEvents,
+  cutOutput
+}
 export type ProxyFault = keyof typeof faults

@@ -159,6 +159,11 @@ export class RecordedRun {
     if (verdict.is === "linearizable") this.explained++
     else if (verdict.is === "undecided") this.undecided++
     else this.refusals.push(await this.#refusalOf(life))
+    const left = [
+      ...[...life.children.values()].map((id) => `/sandboxes/${id}`),
+      ...[...life.snapshots.values()].map((id) => `/snapshots/${id}`)
+    ]
+    for (const path of left) await this.#members[0]!.ask("DELETE", path).catch(() => null)
     if (!life.isDeleted && life.id !== null && !this.#isOver) {
       await this.#members[0]!.ask("DELETE", `/sandboxes/${life.id}`).catch(() => null)
     }

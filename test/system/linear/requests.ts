@@ -33,7 +33,8 @@ const executed = (path: string, exits: number) => [
   `cat ${root}${path} 2>/dev/null; head -c ${paddingBytes} /dev/zero | tr '\\0' -; printf END; exit ${exits}`
 ]
 
-type Path = Extract<Does, { readonly path: string }>
+type Path = Exclude<Extract<Does, { readonly path: string }>, { readonly type: "childRead" }>
+type OfSnapshot = DoesOf<"snap" | "snapGet" | "snapPatch" | "snapDelete" | "child" | "fork" | "childRead">
 type OfCommand = DoesOf<"look" | "wait" | "cancel" | "output" | "follow">
 type OfPreview = DoesOf<"open" | "lookUp" | "previews" | "close" | "closeAll">
 
@@ -46,6 +47,7 @@ export const requestOf = (does: Does, life: Life, workspaceId: string): Request 
   }
   if (does.type === "list") return { method: "GET", path: `/sandboxes?metadata.life=${life.key}` }
   const path = `/sandboxes/${life.id}`
+  if (isOfSnapshot(does)) return snapshotRequest(does, life, workspaceId)
   if ("path" in does) return fileRequest(does, life, path)
   switch (does.type) {
     case "get":
@@ -90,6 +92,40 @@ export const requestOf = (does: Does, life: Life, workspaceId: string): Request 
     case "listen":
     case "told":
       throw new Error(`${does.type} is no request to the API with one answer`)
+  }
+}
+
+const snapshotWords: ReadonlyArray<string> = [
+  "snap",
+  "snapGet",
+  "snapPatch",
+  "snapDelete",
+  "child",
+  "fork",
+  "childRead"
+]
+const isOfSnapshot = (does: Does): does is OfSnapshot => snapshotWords.includes(does.type)
+
+const snapshotRequest = (does: OfSnapshot, life: Life, workspaceId: string): Request => {
+  const key = `${life.key} ${does.by}`
+  const snapshot = `/snapshots/${life.snapshots.get(does.by)}`
+  switch (does.type) {
+    case "snap":
+      return { method: "POST", path: `/sandboxes/${life.id}/snapshots`, key, json: { name: does.name } }
+    case "snapGet":
+      return { method: "GET", path: snapshot }
+    case "snapPatch":
+      return { method: "PATCH", path: snapshot, json: { name: does.name } }
+    case "snapDelete":
+      return { method: "DELETE", path: snapshot }
+    case "child": {
+      const json = { workspaceId, name: does.by, networkEnabled: false, snapshotId: life.snapshots.get(does.of) }
+      return { method: "POST", path: "/sandboxes", key, json }
+    }
+    case "fork":
+      return { method: "POST", path: `/sandboxes/${life.id}/fork`, key, json: { count: does.count } }
+    case "childRead":
+      return { method: "GET", path: `/sandboxes/${life.children.get(does.by)}/files/content?path=${root}${does.path}` }
   }
 }
 

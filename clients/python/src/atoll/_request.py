@@ -35,8 +35,6 @@ Body = Union[bytes, Callable[[], Iterable[bytes]]]
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (list, tuple)):
-        return ",".join(_text(one) for one in value)
     return str(value)
 
 
@@ -73,6 +71,9 @@ class Request:
         for name, value in self.query.items():
             if isinstance(value, Mapping):
                 pairs.extend((key, _text(one)) for key, one in value.items())
+            elif isinstance(value, (list, tuple)):
+                # Repeated, for a value may have commas.
+                pairs.extend((name, _text(one)) for one in value)
             elif value is not None:
                 pairs.append((name, _text(value)))
         return tuple(pairs)

@@ -37,9 +37,10 @@ ImageReference = str
 and digest, the tag is `latest`.
 """
 
-ImageStatus = Literal["pulling", "ready", "failed", "deleting", "deleted"]
-"""What it is now. Sandboxes can be made with it while it is ready. pulling: a host pulls it, or unpacks the archive
-that was uploaded. failed: it could not be made, and statusReason says why.
+ImageStatus = Literal["building", "pulling", "ready", "failed", "deleting", "deleted"]
+"""What it is now. Sandboxes can be made with it while it is ready. building: it is built of its Dockerfile. pulling: a
+host pulls it, or unpacks the archive that was uploaded or built. failed: it could not be made, and statusReason says
+why.
 """
 
 LogSource = Literal["workload", "execute", "process"]
@@ -647,13 +648,15 @@ class ForkResponse:
 
 @dataclass(frozen=True)
 class Image:
-    """A root file system for Sandboxes, pulled from a registry or uploaded."""
+    """A root file system for Sandboxes, pulled from a registry, uploaded, or built."""
 
     id: ImageId
     name: Optional[str]
     """As it was given; null: none was."""
     reference: Optional[ImageReference]
-    """Where it was pulled from, as it was asked for; null: it was uploaded as an archive."""
+    """Where it was pulled from, as it was asked for; null: it was uploaded as an archive, or built."""
+    build: Optional[ImageBuild]
+    """Of an image that is built of a Dockerfile; null: of another."""
     operator: bool
     """Whether the operator of the service gives it to all accounts. Such an image costs nothing, counts toward no limit
     of the account, and no account can delete it. One that the operator gives no longer is `deleting` while a Sandbox
@@ -666,8 +669,9 @@ class Image:
     status: ImageStatus
     status_reason: Optional[Reason]
     """Why it has that status; null where nothing is to be said. Of a failed one the code is IMAGE_NOT_FOUND,
-    IMAGE_UNAUTHORIZED, IMAGE_TOO_LARGE, IMAGE_UNSUPPORTED, IMAGE_INVALID, IMAGE_NO_ROOM, IMAGE_ADDRESS_FORBIDDEN, or
-    PULL_FAILED where the registry or the host did not answer for too long.
+    IMAGE_UNAUTHORIZED, IMAGE_TOO_LARGE, IMAGE_UNSUPPORTED, IMAGE_INVALID, IMAGE_NO_ROOM, IMAGE_ADDRESS_FORBIDDEN,
+    IMAGE_BUILD_FAILED where the build failed, or PULL_FAILED where the registry or the host did not answer for too
+    long.
     """
     size_bytes: Optional[int]
     """Bytes of its files, unpacked. null until it is ready."""
@@ -686,6 +690,7 @@ class Image:
             id=data["id"],
             name=data.get("name"),
             reference=data.get("reference"),
+            build=None if data.get("build") is None else ImageBuild.from_json(data.get("build")),
             operator=data["operator"],
             digest=data.get("digest"),
             status=data["status"],
@@ -695,6 +700,30 @@ class Image:
             created_at=data["createdAt"],
             ready_at=data.get("readyAt"),
             deleted_at=data.get("deletedAt"),
+        )
+
+
+@dataclass(frozen=True)
+class ImageBuild:
+    """Where an image is built: sandboxId is the Sandbox that the service made for it, and deletes when the build is
+    over.
+    """
+
+    sandbox_id: SandboxId
+    operation_id: Optional[OperationId]
+    """The build's operation in that Sandbox, which stays readable; null: it has not begun."""
+    dockerfile: Optional[str]
+    """The path of the Dockerfile in the context; null: its text was sent."""
+    target: Optional[str]
+    """The stage that was asked for; null: the last one."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ImageBuild":
+        return cls(
+            sandbox_id=data["sandboxId"],
+            operation_id=data.get("operationId"),
+            dockerfile=data.get("dockerfile"),
+            target=data.get("target"),
         )
 
 
@@ -1701,6 +1730,10 @@ class Sandbox:
     """The snapshot of which its volume was made, which may be deleted meanwhile; null: it started empty."""
     image_id: Optional[ImageId]
     """The image that is its root file system; null: its host's own."""
+    builds_image_id: Optional[ImageId]
+    """The image that is built in it: the service made it for that, and deletes it when the build is over. null: an
+    ordinary Sandbox.
+    """
     generation: int
     """1 for the first boot, +1 for each later boot, and for a rollback that leaves it stopped."""
     rollback: Optional[SandboxRollback]
@@ -1738,6 +1771,7 @@ class Sandbox:
             volume=SandboxVolume.from_json(data["volume"]),
             snapshot_id=data.get("snapshotId"),
             image_id=data.get("imageId"),
+            builds_image_id=data.get("buildsImageId"),
             generation=data["generation"],
             rollback=None if data.get("rollback") is None else SandboxRollback.from_json(data.get("rollback")),
             metadata=data["metadata"],
@@ -3101,6 +3135,7 @@ __all__ = [
     "FileStatResponse",
     "ForkResponse",
     "Image",
+    "ImageBuild",
     "ImageId",
     "ImageInUseErrorDetails",
     "ImageLimitReachedErrorDetails",

@@ -4,7 +4,7 @@ import type { ImageStatus } from "../generated/schemas.ts"
 import type { Image } from "../Images.ts"
 import { namedCopy } from "./namedCopy.ts"
 
-const there: ReadonlyArray<ImageStatus> = ["pulling", "ready", "failed"]
+const there: ReadonlyArray<ImageStatus> = ["building", "pulling", "ready", "failed"]
 /** All but the deleted ones. */
 export const kept: ReadonlyArray<ImageStatus> = [...there, "deleting"]
 

@@ -388,12 +388,12 @@ export interface Operations {
     }
     readonly answer: SandboxLineage
   }
-  /** Pull an image from a registry. Scope: sandbox:create. */
+  /** Pull an image from a registry, or build one of a Dockerfile. Scope: sandbox:create. */
   readonly pullImage: {
     readonly headers: {
       /**
        * Names this request. A repeated key with the same body gives the original image, with another one 409. Without
-       * one, a repetition pulls another image. A key lives as long as what it made, and at least 24 hours.
+       * one, a repetition pulls or builds another image. A key lives as long as what it made, and at least 24 hours.
        */
       readonly "Idempotency-Key"?: string | undefined
     }
@@ -431,6 +431,36 @@ export interface Operations {
     readonly body: Uint8Array
     readonly answer: ImageResponse
   }
+  /** Build an image of a Dockerfile with its context. Scope: sandbox:create. */
+  readonly buildImage: {
+    readonly query: {
+      /** For people; names need not be unique. Absent: none. */
+      readonly name?: string | undefined
+      /** The path of the Dockerfile in the archive. Absent: `Dockerfile`. */
+      readonly dockerfile?: string | undefined
+      /** The stage to build. Absent: the last one. */
+      readonly target?: string | undefined
+      /** NAME=VALUE of an ARG; the parameter repeated, at most 64 times. */
+      readonly buildArg?: ReadonlyArray<string> | undefined
+      /**
+       * The own workspace that the build's Sandbox is in. Absent or null: that of the snapshot, else the account's
+       * oldest one.
+       */
+      readonly workspaceId?: string | undefined
+    }
+    readonly headers: {
+      /**
+       * Names this request. A repeated key with the same query and the same body gives the original image, with another
+       * one 409; the body is read whole before either. Without one, a repetition builds another image. A key lives as
+       * long as what it made, and at least 24 hours.
+       */
+      readonly "Idempotency-Key"?: string | undefined
+      /** gzip where the archive is compressed so (a .tar.gz). */
+      readonly "Content-Encoding"?: string | undefined
+    }
+    readonly body: Uint8Array
+    readonly answer: ImageResponse
+  }
   /** Get an image. Scope: sandbox:read. */
   readonly getImage: {
     readonly path: {
@@ -444,6 +474,37 @@ export interface Operations {
       readonly id: ImageId
     }
     readonly answer: undefined
+  }
+  /** Read the output of a build. Scope: sandbox:execute. */
+  readonly readBuildOutput: {
+    readonly path: {
+      readonly id: ImageId
+    }
+    readonly query: {
+      readonly stream: OutputStream
+      /** Absolute byte offset. */
+      readonly offset: number
+      /** Most decoded bytes of the answer. */
+      readonly limit?: number | undefined
+    }
+    readonly answer: OperationOutputChunk
+  }
+  /** Follow the output of a build. Scope: sandbox:execute. */
+  readonly streamBuildOutput: {
+    readonly path: {
+      readonly id: ImageId
+    }
+    readonly query: {
+      /** Absolute byte offset. */
+      readonly stdoutOffset?: number | undefined
+      /** Absolute byte offset. */
+      readonly stderrOffset?: number | undefined
+    }
+    readonly headers: {
+      /** As EventSource sends it: counts instead of the offsets. */
+      readonly "Last-Event-Id"?: string | undefined
+    }
+    readonly answer: ServerSentEvents
   }
   /** The transition log of an image. Scope: sandbox:read. */
   readonly listImageTransitions: {
@@ -1008,8 +1069,11 @@ export const operations = {
   pullImage: { method: "POST", path: "/api/v2/images", carries: "json" },
   listImages: { method: "GET", path: "/api/v2/images", carries: "json" },
   uploadImage: { method: "POST", path: "/api/v2/images/upload", sends: "application/vnd.oci.image.layout.v1.tar", carries: "json" },
+  buildImage: { method: "POST", path: "/api/v2/images/build", sends: "application/x-tar", carries: "json" },
   getImage: { method: "GET", path: "/api/v2/images/{id}", carries: "json" },
   deleteImage: { method: "DELETE", path: "/api/v2/images/{id}", carries: "nothing" },
+  readBuildOutput: { method: "GET", path: "/api/v2/images/{id}/build/output", carries: "json" },
+  streamBuildOutput: { method: "GET", path: "/api/v2/images/{id}/build/output/stream", carries: "events" },
   listImageTransitions: { method: "GET", path: "/api/v2/images/{id}/transitions", carries: "json" },
   execute: { method: "POST", path: "/api/v2/sandboxes/{id}/execute", carries: "json" },
   startOperation: { method: "POST", path: "/api/v2/sandboxes/{id}/operations", carries: "json" },

@@ -818,13 +818,15 @@ export interface IdempotencyConflictError {
   readonly details: null
 }
 
-/** A root file system for Sandboxes, pulled from a registry or uploaded. */
+/** A root file system for Sandboxes, pulled from a registry, uploaded, or built. */
 export interface Image {
   readonly id: ImageId
   /** As it was given; null: none was. */
   readonly name: string | null
-  /** Where it was pulled from, as it was asked for; null: it was uploaded as an archive. */
+  /** Where it was pulled from, as it was asked for; null: it was uploaded as an archive, or built. */
   readonly reference: ImageReference | null
+  /** Of an image that is built of a Dockerfile; null: of another. */
+  readonly build: ImageBuild | null
   /**
    * Whether the operator of the service gives it to all accounts. Such an image costs nothing, counts toward no limit
    * of the account, and no account can delete it. One that the operator gives no longer is `deleting` while a Sandbox
@@ -839,8 +841,9 @@ export interface Image {
   readonly status: ImageStatus
   /**
    * Why it has that status; null where nothing is to be said. Of a failed one the code is IMAGE_NOT_FOUND,
-   * IMAGE_UNAUTHORIZED, IMAGE_TOO_LARGE, IMAGE_UNSUPPORTED, IMAGE_INVALID, IMAGE_NO_ROOM, IMAGE_ADDRESS_FORBIDDEN, or
-   * PULL_FAILED where the registry or the host did not answer for too long.
+   * IMAGE_UNAUTHORIZED, IMAGE_TOO_LARGE, IMAGE_UNSUPPORTED, IMAGE_INVALID, IMAGE_NO_ROOM, IMAGE_ADDRESS_FORBIDDEN,
+   * IMAGE_BUILD_FAILED where the build failed, or PULL_FAILED where the registry or the host did not answer for too
+   * long.
    */
   readonly statusReason: Reason | null
   /** Bytes of its files, unpacked. null until it is ready. */
@@ -853,6 +856,19 @@ export interface Image {
   readonly readyAt: string | null
   /** When it was deleted; null: it is not. */
   readonly deletedAt: string | null
+}
+
+/**
+ * Where an image is built: sandboxId is the Sandbox that the service made for it, and deletes when the build is over.
+ */
+export interface ImageBuild {
+  readonly sandboxId: SandboxId
+  /** The build's operation in that Sandbox, which stays readable; null: it has not begun. */
+  readonly operationId: OperationId | null
+  /** The path of the Dockerfile in the context; null: its text was sent. */
+  readonly dockerfile: string | null
+  /** The stage that was asked for; null: the last one. */
+  readonly target: string | null
 }
 
 /** The id of an image; ids sort by age. */
@@ -963,10 +979,11 @@ export interface ImageResponse {
 }
 
 /**
- * What it is now. Sandboxes can be made with it while it is ready. pulling: a host pulls it, or unpacks the archive
- * that was uploaded. failed: it could not be made, and statusReason says why.
+ * What it is now. Sandboxes can be made with it while it is ready. building: it is built of its Dockerfile. pulling: a
+ * host pulls it, or unpacks the archive that was uploaded or built. failed: it could not be made, and statusReason says
+ * why.
  */
-export type ImageStatus = "pulling" | "ready" | "failed" | "deleting" | "deleted"
+export type ImageStatus = "building" | "pulling" | "ready" | "failed" | "deleting" | "deleted"
 
 /**
  * 429. The account uploads as many images as it may at a time. Wait until one of them has ended.
@@ -1749,11 +1766,12 @@ export interface ProfileBounds {
   }
 }
 
-/** An image to pull. */
+/** An image to pull, or to build of a Dockerfile. */
 export interface PullImageRequest {
   /** For people; names need not be unique. Absent or null: none. */
   readonly name?: string | null | undefined
-  readonly reference: ImageReference
+  /** Of an image to pull. Either this or `dockerfile`. */
+  readonly reference?: ImageReference | null | undefined
   /** For the registry, together with `password`. Absent or null: it is asked without. */
   readonly username?: string | null | undefined
   /**
@@ -1761,6 +1779,35 @@ export interface PullImageRequest {
    * image.
    */
   readonly password?: string | null | undefined
+  /** The text of a Dockerfile of which the image is built, at most 65536 bytes. Either this or `reference`. */
+  readonly dockerfile?: string | null | undefined
+  /**
+   * An own snapshot that is ready, without memory: its /workspace is the context. Absent or null: the context is empty.
+   */
+  readonly contextSnapshotId?: SnapshotId | null | undefined
+  /** The stage to build, by name or number. Absent or null: the last one. */
+  readonly target?: string | null | undefined
+  /**
+   * Values of the Dockerfile's ARG, by name; at most 64. They are no secrets: the build's operation shows them, and so
+   * may the image's history.
+   */
+  readonly buildArgs?: { readonly [name: string]: string } | null | undefined
+  /** With dockerfile: the host of the registry that `username` and `password` are for. */
+  readonly registry?: string | null | undefined
+  /**
+   * The own workspace that the build's Sandbox is in. Absent or null: that of the snapshot, else the account's oldest
+   * one.
+   */
+  readonly workspaceId?: string | null | undefined
+  /** The sizes of the build's Sandbox, as for a create. Layers, the context and the image need room on its volume. */
+  readonly profile?: {
+    /** Virtual CPUs, in steps of 0.1. */
+    readonly vcpus?: number | null | undefined
+    /** Memory, in whole MiB. */
+    readonly memoryBytes?: number | null | undefined
+    /** The size of its volume, in whole MiB. */
+    readonly diskBytes?: number | null | undefined
+  } | null | undefined
 }
 
 /**
@@ -1888,6 +1935,11 @@ export interface Sandbox {
   readonly snapshotId: SnapshotId | null
   /** The image that is its root file system; null: its host's own. */
   readonly imageId: ImageId | null
+  /**
+   * The image that is built in it: the service made it for that, and deletes it when the build is over. null: an
+   * ordinary Sandbox.
+   */
+  readonly buildsImageId: ImageId | null
   /** 1 for the first boot, +1 for each later boot, and for a rollback that leaves it stopped. */
   readonly generation: number
   /** The last rollback; null: it never had one. */

@@ -105,8 +105,6 @@ export type Content = Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array
 const isContent = (body: unknown): body is Content =>
   body instanceof Uint8Array || body instanceof Blob || body instanceof ReadableStream || typeof body === "function"
 
-const textOf = (value: unknown): string => (Array.isArray(value) ? value.join(",") : String(value))
-
 export class Transport {
   readonly #options: TransportOptions
   /** The service's clock minus the local one. */
@@ -266,11 +264,12 @@ export class Transport {
     const query = new URLSearchParams()
     for (const [name, value] of Object.entries(parameters ?? {})) {
       if (value === undefined || value === null) continue
-      if (pathname.includes(`{${name}}`)) pathname = pathname.replace(`{${name}}`, encodeURIComponent(textOf(value)))
-      else if (sentAsHeaders.has(name)) headers.set(name, textOf(value))
+      if (pathname.includes(`{${name}}`)) pathname = pathname.replace(`{${name}}`, encodeURIComponent(String(value)))
+      else if (sentAsHeaders.has(name)) headers.set(name, String(value))
       // Pairs, each of which is a separate parameter.
-      else if (isRecord(value)) for (const [key, text] of Object.entries(value)) query.set(key, textOf(text))
-      else query.set(name, textOf(value))
+      else if (isRecord(value)) for (const [key, text] of Object.entries(value)) query.set(key, String(text))
+      // Repeated, for a value may have commas.
+      else for (const one of Array.isArray(value) ? value : [value]) query.append(name, String(one))
     }
     const url = this.#address(pathname)
     url.search = query.toString()

@@ -23,6 +23,19 @@ export const uploadDirectory = async (
   localPath: string | Uint8Array,
   { onProgress, filter, signal }: DirectoryOptions
 ): Promise<DirectoryTransfer> => {
+  const { result, leftOut } = await sendDirectory(localPath, { onProgress, filter, signal }, (body, signal) =>
+    transport.call("uploadArchive", { parameters: at, ...{ body, signal, attemptSeconds: null } })
+  )
+  const { entries, bytes } = result
+  return { entries, bytes, leftOut }
+}
+
+/** Sends the directory as the body of a request. */
+export const sendDirectory = async <A>(
+  localPath: string | Uint8Array,
+  { onProgress, filter, signal }: DirectoryOptions,
+  send: (body: () => ReadableStream<Uint8Array>, signal: AbortSignal) => Promise<A>
+): Promise<{ readonly result: A; readonly leftOut: ReadonlyArray<string> }> => {
   const root = ownPath(localPath)
   if (!(await stat(root)).isDirectory()) throw new TypeError(`${root} is not a directory.`)
   /** What this machine's files failed with, which is no failure of the connection. */
@@ -36,13 +49,8 @@ export const uploadDirectory = async (
   }
   const ending = new AbortController()
   try {
-    const { entries, bytes } = await transport.call("uploadArchive", {
-      parameters: at,
-      body,
-      signal: signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]),
-      attemptSeconds: null
-    })
-    return { entries, bytes, leftOut }
+    const result = await send(body, signal === undefined ? ending.signal : AbortSignal.any([signal, ending.signal]))
+    return { result, leftOut }
   } catch (thrown) {
     throw failure ?? thrown
   } finally {

@@ -1,4 +1,4 @@
-/** The images of the account. No event tells of one: they are read again while one is being pulled or deleted. */
+/** The images of the account. No event tells of one: they are read again while one is being built, pulled or deleted. */
 import { useCallback } from "preact/hooks"
 import type { ImageList } from "../../../../schemas/Image.ts"
 import type { Image } from "../../../../schemas/ImageRecord.ts"
@@ -7,7 +7,7 @@ import { type Page, usePages } from "../paged.ts"
 import { isMovingImage } from "../states.ts"
 import { useEvery } from "../useEvery.ts"
 
-const kept = "pulling,ready,failed,deleting"
+const kept = "building,pulling,ready,failed,deleting"
 const againMs = 1000
 
 export const useImages = () => {

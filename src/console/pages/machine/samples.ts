@@ -185,9 +185,15 @@ const snapshot: Samples<SnapshotInput, SnapshotContext, SnapshotEvent> = {
     at
   }),
   parameters: {
-    CAPTURED: ({ profile }) => ({ hostId: null, sizeBytes: profile.diskBytes, storedBytes: 73_400_320, pausedMs: 12 }),
+    CAPTURED: ({ profile }) => ({
+      hostId: "host_example",
+      sizeBytes: profile.diskBytes,
+      storedBytes: 73_400_320,
+      pausedMs: 12
+    }),
     CAPTURE_FAILED: because,
     SNAPSHOT_LOST: because,
+    MOVED: ({ hostId }) => ({ hostId: hostId ?? "host_example", to: "host_other" }),
     CHANGED: ({ edition }) => ({ edition, changes: { name: "changed" } }),
     DELETE: nothing,
     SUPERSEDED: nothing,
@@ -227,6 +233,10 @@ const image: Samples<ImageInput, ImageContext, ImageEvent> = {
     at
   }),
   parameters: {
+    BUILD: nothing,
+    BUILD_BEGUN: () => ({ operationId: "op_example" }),
+    BUILT: nothing,
+    BUILD_FAILED: because,
     PULLED: () => ({ digest: "sha256:example", sizeBytes: 314_572_800, storedBytes: 104_857_600, env: null }),
     PULL_FAILED: because,
     DELETE: nothing,

@@ -36,7 +36,8 @@ export const wishesFor = ({ state, wish }: Host): ReadonlyArray<Wish> => {
 const sandboxes = (number: number): string => (number === 1 ? "1 Sandbox" : `${count(number)} Sandboxes`)
 
 /** As the service sees it, which refuses what is used. */
-const isUsed = ({ state, sandboxes }: Host): boolean => removalObstacle(state, sandboxes) !== null
+const isUsed = ({ state, sandboxes, snapshots }: Host): boolean =>
+  removalObstacle(state, sandboxes) !== null || (snapshots?.onlyHere ?? 0) > 0
 
 const Means = ({ wish, host }: { wish: Wish; host: Host }): ComponentChildren => {
   const { all, up } = host.sandboxes
@@ -47,7 +48,7 @@ const Means = ({ wish, host }: { wish: Wish; host: Host }): ComponentChildren =>
       return (
         <p>
           It gets no new Sandboxes, and those that run there ({sandboxes(up)}) are stopped. Volumes are kept; none can
-          be started before the host is used again.
+          be started before the host is used again. Its snapshots are copied to other hosts.
         </p>
       )
     case "uncordon":
@@ -63,12 +64,15 @@ const Means = ({ wish, host }: { wish: Wish; host: Host }): ComponentChildren =>
               ? "No Sandbox lives there."
               : `Lost with it: the volumes of ${sandboxes(all)}, and everything that runs there (${count(up)} up). Records, logs and outputs can be read, but its Sandboxes cannot be started any more, and deleting them takes effect immediately.`}
           </p>
+          {host.snapshots === null || host.snapshots.onlyHere === 0 ? null : (
+            <p>Lost with it: {count(host.snapshots.onlyHere)} snapshots that are on no other host.</p>
+          )}
           {isUsed(host) ? (
             <Check
               label="By force"
               name="isForced"
               value="yes"
-              hint="The host is in use: without force it is removed only once it is lost, or drained without running Sandboxes."
+              hint="The host is in use: without force it is removed only once it is lost, or drained without running Sandboxes, and no snapshot is lost with it."
             />
           ) : null}
         </>

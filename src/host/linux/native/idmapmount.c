@@ -4,8 +4,8 @@
  *
  * mount(8) can do so from util-linux 2.39 on, and Debian 12 has 2.38.
  *
- * Standard input: the mount point, the id of the files' user and group on the disk, and the id that they get, each with a zero byte at its end. Root's
- * files stay root's; those of any other user belong to no one. Exits with 0 once the mount is replaced. With 1 to 6 nothing has changed; with 7 nothing is
+ * Standard input: the mount point, the id of the files' user and group on the disk, and the id that they get, each with a zero byte at its end; then
+ * perhaps the first id and the number of further users whose files stay theirs. Root's files stay root's; those of any other user belong to no one. Exits with 0 once the mount is replaced. With 1 to 6 nothing has changed; with 7 nothing is
  * mounted any more.
  *
  * `idmapmount.x64` beside this file is made from it like `spawner.x64`.
@@ -24,7 +24,7 @@ static struct {
 
 static char given[8192];
 static char path[] = "/proc/\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
-static char map[64];
+static char map[128];
 
 static long call5(long number, long a, long b, long c, long d, long e) {
   long result;
@@ -59,13 +59,19 @@ static int written(long pid, const char *name, u32 bytes) {
   return got == bytes;
 }
 
-/* Descriptor of a user namespace that maps `from` to `to`, and root to root; or negative. */
-static long namespace_of(const char *from, const char *to) {
-  u32 bytes = append(map, 0, "0 0 1\n");
-  bytes = append(map, bytes, from);
-  bytes = append(map, bytes, " ");
-  bytes = append(map, bytes, to);
-  bytes = append(map, bytes, " 1\n");
+static u32 mapped(u32 at, const char *from, const char *to, const char *count) {
+  at = append(map, at, from);
+  at = append(map, at, " ");
+  at = append(map, at, to);
+  at = append(map, at, " ");
+  at = append(map, at, count);
+  return append(map, at, "\n");
+}
+
+/* Descriptor of a user namespace that maps `from` to `to`, root to root, and `count` ids from `first` on, if there is one, to themselves; or negative. */
+static long namespace_of(const char *from, const char *to, const char *first, const char *count) {
+  u32 bytes = mapped(mapped(0, "0", "0", "1"), from, to, "1");
+  if (first) bytes = mapped(bytes, first, first, count);
   long child = call4(clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0);
   if (child == 0) {
     call2(prctl, PR_SET_PDEATHSIG, SIGKILL);
@@ -86,14 +92,15 @@ static int is_id(const char *text) {
 }
 
 static int run(void) {
-  long held = 0, got, ends = 0, starts[3] = {0, 0, 0};
+  long held = 0, got, ends = 0, starts[5] = {0, 0, 0, 0, 0};
   while ((got = call3(read, 0, given + held, sizeof given - held)) > 0) held += got;
   for (long n = 0; n < held; n++)
-    if (given[n] == 0 && ++ends < 3) starts[ends] = n + 1;
-  if (got < 0 || ends != 3 || given[held - 1] != 0) return 1;
+    if (given[n] == 0 && ++ends < 5) starts[ends] = n + 1;
+  if (got < 0 || (ends != 3 && ends != 5) || given[held - 1] != 0) return 1;
   const char *folder = given, *from = given + starts[1], *to = given + starts[2];
-  if (!is_id(from) || !is_id(to)) return 1;
-  long namespace = namespace_of(from, to);
+  const char *first = ends == 5 ? given + starts[3] : 0, *count = given + starts[4];
+  if (!is_id(from) || !is_id(to) || (first && (!is_id(first) || !is_id(count)))) return 1;
+  long namespace = namespace_of(from, to, first, count);
   if (namespace < 0) return 2;
   long tree = call3(open_tree, AT_FDCWD, folder, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
   if (tree < 0) return 3;

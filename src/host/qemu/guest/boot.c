@@ -6,7 +6,8 @@
  *   clock TOKEN TIME                                            after a sleep
  *   flush TOKEN                                                 writes everything to the volume
  *   freeze TOKEN                                                the same, and writers wait: until `thaw`, or the host is gone or silent for 5 s
- *   thaw TOKEN                                                  writers go on
+ *   still TOKEN                                                 the agent and all commands stop: until `thaw`, `clock`, `name`, `identity`, or for 10 s
+ *   thaw TOKEN                                                  writers, agent and commands go on
  *   grow TOKEN BYTES                                            the volume's file system becomes as large as its disk, once that has this size
  *
  * The answer is `TOKEN ready` or `TOKEN failed WHY`. TIME is a struct timespec as printf escapes. Every other line goes to boot.sh.
@@ -21,6 +22,7 @@ enum { LINE_MAX = 4096, WORDS_MAX = 8, PAUSE_MIN_MS = 20, PAUSE_MAX_MS = 160, TI
 enum { O_CREATE = 01 | 0100 | 01000 /* write only, create, truncate */ };
 enum { NOSUID = 2, NODEV = 4, NOATIME = 1024, SILENT = 32768 };
 enum { FIFREEZE = 0xc0045877, FITHAW = 0xc0045878, EXT4_RESIZE = 0x40086610, BLKGETSIZE64 = 0x80081272, FROZEN_MAX_MS = 5000, GROW_TRIES = 400 };
+enum { STILL_MAX_MS = 10000, STILL_TRIES = 500, STILL_PAUSE_MS = 2, WRITE_ONLY = 1, RNDRESEEDCRNG = 0x5207 };
 enum { INVALID = 22 };
 enum { AF_INET = 2, SOCK_DGRAM = 2, SIOCADDRT = 0x890b, SIOCSIFFLAGS = 0x8914, SIOCSIFADDR = 0x8916, SIOCSIFNETMASK = 0x891c };
 enum { INTERFACE_UP = 1, ROUTE_UP = 1, ROUTE_GATEWAY = 2 };
@@ -70,6 +72,8 @@ static u32 held;
 static char *words[WORDS_MAX + 1];
 static char text[LINE_MAX];
 static int is_frozen;
+static int is_still;
+static u32 still_ms;
 
 static long system_call5(long number, long a, long b, long c, long d, long e) {
   long result;
@@ -184,6 +188,52 @@ end:
   return error;
 }
 
+static long ioctl_at(const char *path, long request, void *value) {
+  long fd = call3(open, path, 0, 0);
+  if (fd < 0) return fd;
+  long error = call3(ioctl, fd, request, value);
+  call1(close, fd);
+  return error;
+}
+
+/* The agent's cgroup has all commands below it. */
+static long set_still(int wanted) {
+  text[0] = '0' + wanted;
+  text[1] = 0;
+  is_still = wanted;
+  still_ms = 0;
+  return put("/sys/fs/cgroup/sandbox/cgroup.freeze", WRITE_ONLY);
+}
+
+/* 1 once none of them runs. */
+static long all_still(void) {
+  static char events[128];
+  long fd = call3(open, "/sys/fs/cgroup/sandbox/cgroup.events", 0, 0), got;
+  if (fd < 0) return fd;
+  got = call3(read, fd, events, sizeof events - 1);
+  call1(close, fd);
+  if (got < 0) return got;
+  events[got] = 0;
+  for (char *at = events; *at; at++)
+    if (at[0] == 'z' && at[1] == 'e' && at[2] == 'n' && at[3] == ' ' && at[4] == '1') return 1;
+  return 0;
+}
+
+static void move(void) {
+  if (is_still) set_still(0);
+}
+
+/* What a machine's memory is saved with must do nothing in a copy of it before the copy has its own names, clock and random numbers. */
+static void still(void) {
+  long error = set_still(1);
+  for (u32 tries = 0; error >= 0 && tries < STILL_TRIES; tries++) {
+    if (tries) call3(poll, NULL, 0, STILL_PAUSE_MS);
+    if ((error = all_still()) == 1) return answer("ready", NULL);
+  }
+  set_still(0);
+  failed("the commands do not stop: error ", error);
+}
+
 static void identity(void) {
   char *name = words[3], *machine_id = words[4], *seed = words[5], *nameserver = words[6];
   long error;
@@ -193,12 +243,15 @@ static void identity(void) {
   join(machine_id, "\n", NULL, NULL);
   put("/run/atoll/machine-id", O_CREATE);
   join(seed, "\n", NULL, NULL);
-  put("/dev/urandom", 1);
+  put("/dev/urandom", WRITE_ONLY);
+  /* A seed that is written waits in the pool; this has the next random bytes depend on it. */
+  ioctl_at("/dev/urandom", RNDRESEEDCRNG, NULL);
   if (!same(nameserver, "-")) {
     join("nameserver ", nameserver, "\n", NULL);
     put("/run/atoll/resolv.conf", O_CREATE);
     if ((error = connect_network()) < 0) return failed("no network: error ", error);
   }
+  move();
   error = system_call5(SYS_mount, (long)"/dev/vdb", (long)"/workspace", (long)"ext4", NOSUID | NODEV | NOATIME | SILENT,
                        (long)"noinit_itable,discard");
   if (error < 0) return failed("the volume cannot be mounted: error ", error);
@@ -210,15 +263,8 @@ static void clock(int named) {
   long error = set_clock(words[2]);
   if (error < 0) return failed("the clock cannot be set: error ", error);
   if (named) set_name(words[3]);
+  move();
   answer("ready", NULL);
-}
-
-static long ioctl_at(const char *path, long request, void *value) {
-  long fd = call3(open, path, 0, 0);
-  if (fd < 0) return fd;
-  long error = call3(ioctl, fd, request, value);
-  call1(close, fd);
-  return error;
 }
 
 static void grow(void) {
@@ -256,6 +302,11 @@ static void thaw(void) {
   is_frozen = 0;
 }
 
+static void go_on(void) {
+  thaw();
+  move();
+}
+
 /* Has boot.sh act on the words, and waits for its end. It answers on descriptor 3. */
 static void by_shell(void) {
   static char *arguments[3 + WORDS_MAX + 1] = {"/run/atoll/busybox", "sh", "/run/atoll/boot.sh"};
@@ -290,7 +341,8 @@ static void serve(char *from) {
   else if (same(words[0], "clock")) clock(0);
   else if (same(words[0], "flush")) system_call(BOOT_sync, 0, 0, 0, 0), answer("ready", NULL);
   else if (same(words[0], "freeze")) freeze();
-  else if (same(words[0], "thaw")) thaw(), answer("ready", NULL);
+  else if (same(words[0], "still")) still();
+  else if (same(words[0], "thaw")) go_on(), answer("ready", NULL);
   else if (same(words[0], "grow")) grow();
   else by_shell();
 }
@@ -319,7 +371,7 @@ static int run(void) {
   }
   input.fd = port;
   while (1) {
-    if (call3(poll, &input, 1, is_frozen ? FROZEN_MAX_MS : FOREVER) == 0) thaw();
+    if (call3(poll, &input, 1, is_frozen ? FROZEN_MAX_MS : is_still ? STILL_MAX_MS : FOREVER) == 0) go_on();
     long got = call3(read, port, line + held, LINE_MAX - held);
     if (got > 0) {
       pause = PAUSE_MIN_MS;
@@ -329,6 +381,7 @@ static int run(void) {
       /* The port reads as ended while the host is disconnected. */
       thaw();
       call3(poll, NULL, 0, pause);
+      if (is_still && (still_ms += pause) >= STILL_MAX_MS) move();
       if (pause < PAUSE_MAX_MS) pause *= 2;
     }
   }

@@ -23,6 +23,25 @@ export interface PreviewState {
   readonly is: "opening" | "active" | "closing"
 }
 
+/** It outlives the Sandbox. */
+export interface SnapshotState {
+  /** Null: not known, because no answer has told it. */
+  readonly fixed: string | null
+  readonly status: "creating" | "ready" | "failed" | "deleting" | "deleted"
+  readonly name: string | null
+  /** Those of the Sandbox at one moment; null: there is no image yet, or never. */
+  readonly files: Readonly<Record<string, string>> | null
+  /** No answer tells its files. */
+  readonly isUnread: boolean
+}
+
+/** A Sandbox that was made of a snapshot. */
+export interface ChildState {
+  readonly of: string
+  /** Null: not known, because no answer has told it. */
+  readonly id: string | null
+}
+
 export interface State {
   /** Null: it is not made. */
   readonly status: "pending" | "running" | "stopping" | "stopped" | "failed" | "deleting" | "deleted" | null
@@ -46,6 +65,9 @@ export interface State {
   readonly files: Readonly<Record<string, string>>
   /** Those that are not closed, by the names that their clients gave them. */
   readonly previews: Readonly<Record<string, PreviewState>>
+  /** By the names that their clients gave them, as the following. */
+  readonly snapshots: Readonly<Record<string, SnapshotState>>
+  readonly children: Readonly<Record<string, ChildState>>
 }
 
 /** The states that are possible after a call; none: it cannot have been answered so. */
@@ -54,7 +76,17 @@ export type Next = ReadonlyArray<State>
 /** A call: the states after it, if it is answered so. An answer of null is one that the client lost. */
 export type Step<T extends DoesType> = (state: State, does: DoesOf<T>, answer: Answer | null, moment: number) => Next
 
-const blank = { name: null, label: "", log: [], startKeys: [], commands: {}, files: {}, previews: {} }
+const blank = {
+  name: null,
+  label: "",
+  log: [],
+  startKeys: [],
+  commands: {},
+  files: {},
+  previews: {},
+  snapshots: {},
+  children: {}
+}
 
 export const notMade: State = {
   ...blank,
@@ -72,14 +104,32 @@ export const when = (holds: boolean, state: State): Next => (holds ? [state] : [
 const inOrder = (entries: object) => Object.entries(entries).sort(([one], [other]) => (one < other ? -1 : 1))
 
 /** Two states are the same if their keys are. */
-export const keyOf = ({ startKeys, commands, files, previews, ...rest }: State): string =>
-  JSON.stringify([rest, startKeys.toSorted(), inOrder(commands), inOrder(files), inOrder(previews)])
+export const keyOf = ({ startKeys, commands, files, previews, snapshots, children, ...rest }: State): string =>
+  JSON.stringify([
+    ...[rest, startKeys.toSorted(), inOrder(commands), inOrder(files), inOrder(previews)],
+    ...[
+      inOrder(snapshots).map(([by, one]) => [by, { ...one, files: one.files && inOrder(one.files) }]),
+      inOrder(children)
+    ]
+  ])
 
-export const stateText = ({ status, generation, name, label, log, commands, files, previews, restarts }: State) =>
+export const stateText = ({
+  status,
+  generation,
+  name,
+  label,
+  log,
+  commands,
+  files,
+  previews,
+  snapshots,
+  restarts
+}: State) =>
   [
     `${status ?? "not made"} #${generation}${restarts ? ", boots again" : ""} name=${name} label=${label}`,
     `log [${log.join(" ")}]`,
     `commands {${Object.entries(commands).map(([by, { seen, written }]) => `${by}: ${seen}, ${written} bytes`)}}`,
     `files {${Object.entries(files).map(([path, text]) => `${path}: ${text}`)}}`,
+    `snapshots {${Object.entries(snapshots).map(([by, { status, name, files: its }]) => `${by}: ${status} name=${name} ${JSON.stringify(its)}`)}}`,
     `previews {${Object.entries(previews).map(([by, { port, is }]) => `${by}: ${port} ${is}`)}}`
   ].join(", ")

@@ -3,7 +3,7 @@
  * one moment between its request and its answer, is a run of this program. Some calls have two moments, which happen in this order: they are
  * accepted, and later answered with what the Sandbox is by then.
  *
- * By subject: `sandbox.ts` (its life), `commands.ts`, `files.ts`, `previews.ts`, `log.ts`. `State.ts` names the parts,
+ * By subject: `sandbox.ts` (its life), `commands.ts`, `files.ts`, `previews.ts`, `snapshots.ts`, `log.ts`. `State.ts` names the parts,
  * `refusals.ts` says what a refused call tells. `test/system/linear/` checks it against recorded clients of a real service.
  */
 import type { Model } from "../../../../src/proofs/linear/Model.ts"
@@ -17,12 +17,14 @@ import { close, closeAll, lookUp, open, previews, visit } from "./previews.ts"
 import { isOutage } from "./refusals.ts"
 import { keyOf, notMade, type State, type Step, stateText } from "./State.ts"
 import { becomes, create, get, list, loses, patch, remove, start, stop } from "./sandbox.ts"
+import { child, childRead, fork, snap, snapDelete, snapGet, snapPatch, snapshotsBecome } from "./snapshots.ts"
 
 const steps: { readonly [T in DoesType]: Step<T> } = {
   ...{ create, get, list, patch, start, stop, delete: remove },
   ...{ begin, look, wait: look, cancel, commands, output, follow },
   ...{ write, edit, read, archived, remove: removeFile, execute },
   ...{ open, lookUp, previews, close, closeAll, visit },
+  ...{ snap, snapGet, snapPatch, snapDelete, child, fork, childRead },
   ...{ log, listen, told }
 }
 
@@ -30,10 +32,13 @@ const reads: ReadonlyArray<DoesType> = [
   ...(["get", "list", "log", "listen", "told"] as const),
   ...(["look", "wait", "commands", "output", "follow"] as const),
   ...(["read", "archived", "execute"] as const),
-  ...(["lookUp", "previews", "visit"] as const)
+  ...(["lookUp", "previews", "visit"] as const),
+  ...(["snapGet", "childRead"] as const)
 ]
 const waits: ReadonlyArray<DoesType> = ["start", "stop", "delete"]
-const ofTwoMoments: ReadonlyArray<DoesType> = [...waits, "open", "close", "closeAll"]
+const ofTwoMoments: ReadonlyArray<DoesType> = [...waits, "open", "close", "closeAll", "snap", "snapDelete"]
+/** Each begins with a look at the Sandbox. */
+const looking: ReadonlyArray<DoesType> = ["snap", "fork"]
 /** Refusals after which something may be different. */
 const telling = ["NOT_FOUND", "PREVIEW_TRANSPORT_UNAVAILABLE", "CLEANUP_PENDING"]
 
@@ -52,11 +57,12 @@ export const contractOf = ({ hostsEnd }: { readonly hostsEnd: boolean }): Model<
     if (!hostsEnd || !isOfSilentHost(does, answer)) return step(state, does as never, answer, moment)
     return does.type === "start" ? [state, ...step(state, does as never, null, moment)] : [state]
   },
-  silent: (state) => (hostsEnd ? [...becomes(state), ...loses(state)] : becomes(state)),
-  moments: ({ type }) => (ofTwoMoments.includes(type) ? 2 : 1),
+  silent: (state) => [...becomes(state), ...snapshotsBecome(state), ...(hostsEnd ? loses(state) : [])],
+  moments: ({ type }) => (type === "fork" ? 3 : ofTwoMoments.includes(type) ? 2 : 1),
   isRead: (does, answer, moment) =>
     reads.includes(does.type) ||
     (moment === 1 && waits.includes(does.type)) ||
+    (moment === 0 && answer !== null && looking.includes(does.type)) ||
     (answer?.is === "refused" &&
       !(telling.includes(answer.code) && ofTwoMoments.includes(does.type)) &&
       !(hostsEnd && does.type === "start" && isOfSilentHost(does, answer))),

@@ -7,6 +7,7 @@
 import type { Call, Foresight, History } from "../../../../src/proofs/linear/Model.ts"
 import type { Answer, Does } from "../calls.ts"
 import type { State } from "./State.ts"
+import { childNames } from "./snapshots.ts"
 
 const answersOf = (history: History<Does, Answer>): ReadonlyArray<Answer> =>
   history.flatMap(({ answered }) => (answered === null ? [] : [answered.answer]))
@@ -57,9 +58,18 @@ const isIdle = (history: History<Does, Answer>): ((call: Call<Does, Answer>) => 
     const isOutput = does.type === "output" || does.type === "follow"
     if (isOutput && answered?.answer.is === "output" && answered.answer.eof) ended.add(does.command.by)
   }
+  const told = new Set(
+    history.flatMap(({ does, answered }) =>
+      "by" in does && answered !== null && answered.answer.is !== "refused" ? [does.by] : []
+    )
+  )
   return ({ does, answered }) => {
     if (answered !== null) return false
     switch (does.type) {
+      case "snap":
+      case "fork":
+      case "child":
+        return !told.has(does.by)
       case "begin":
         return !begun.has(does.command.by)
       case "cancel":
@@ -72,6 +82,31 @@ const isIdle = (history: History<Does, Answer>): ((call: Call<Does, Answer>) => 
         return false
     }
   }
+}
+
+const withUnread = (call: Call<Does, Answer>, images: ReadonlyMap<string, unknown>): Call<Does, Answer> => {
+  const { does } = call
+  return (does.type === "snap" || does.type === "fork") && !images.has(does.by)
+    ? { ...call, does: { ...does, isUnread: true } }
+    : call
+}
+
+/** What was read of the files of each snapshot, in Sandboxes that were made of it. */
+const imagesRead = (history: History<Does, Answer>) => {
+  const origins = new Map<string, string>()
+  for (const { does } of history) {
+    if (does.type === "child") origins.set(does.by, does.of)
+    if (does.type === "fork") for (const by of childNames(does.by, does.count)) origins.set(by, does.by)
+  }
+  const images = new Map<string, Map<string, string | null>>()
+  for (const { does, answered } of history) {
+    if (does.type !== "childRead" || answered?.answer.is !== "text") continue
+    const of = origins.get(does.by)
+    if (of === undefined) continue
+    const image = images.get(of) ?? new Map<string, string | null>()
+    images.set(of, image.set(does.path, answered.answer.text))
+  }
+  return images
 }
 
 export const foresee = (history: History<Does, Answer>): Foresight<State, Does, Answer> => {
@@ -90,9 +125,15 @@ export const foresee = (history: History<Does, Answer>): Foresight<State, Does, 
       !(seen === "cancelled" && /^cancelled/.test(result))
     )
   }
+  const images = imagesRead(history)
+  const isOtherImage = ([by, { files }]: readonly [string, State["snapshots"][string]]) =>
+    files !== null && [...(images.get(by) ?? [])].some(([path, text]) => (files[path] ?? null) !== text)
   const isIdleCall = isIdle(history)
   return {
-    history: history.filter((call) => !isIdleCall(call)),
-    isPossible: (state) => isPrefix(state.log, log) && !Object.entries(state.commands).some(isContradicted)
+    history: history.filter((call) => !isIdleCall(call)).map((call) => withUnread(call, images)),
+    isPossible: (state) =>
+      isPrefix(state.log, log) &&
+      !Object.entries(state.commands).some(isContradicted) &&
+      !Object.entries(state.snapshots).some(isOtherImage)
   }
 }

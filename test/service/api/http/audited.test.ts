@@ -20,6 +20,8 @@ const leavesOne = new Set([
   "readOperationOutput",
   "exportSnapshot",
   "streamOperationOutput",
+  "readBuildOutput",
+  "streamBuildOutput",
   "readLogs",
   "streamLogs",
   "openTerminal"

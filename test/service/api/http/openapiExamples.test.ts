@@ -280,13 +280,14 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
       await held("updateSnapshot", "PATCH", `/snapshots/${snapshot.id}`, { body: { name: "c" } })
       await held("forkSandbox", "POST", `${sandbox}/fork`, { body: { count: 1 }, headers: headers() })
       const { image } = await held("pullImage", "POST", "/images", { body: { reference: "registry.test/tools:1" } })
+      const built = await held("pullImage", "POST", "/images", { body: { dockerfile: "FROM scratch" } })
       const idIn = (path: string) =>
         path.includes("/workspaces/")
           ? workspaceId
           : path.includes("/snapshots/")
             ? snapshot.id
             : path.includes("/images/")
-              ? image.id
+              ? (path.includes("/build/") ? built.image : image).id
               : id
       // Simulated machines cannot answer it, or its answer does not end.
       const others = ["getOpenApi", "openTerminal", "openTunnel", "statFile", "listFiles", "listProcesses"]
@@ -297,7 +298,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
         await held(
           one.operationId,
           method,
-          `${at}${one.operationId === "readOperationOutput" ? "?stream=stdout&offset=0" : ""}`
+          `${at}${/^read\w+Output$/.test(one.operationId) ? "?stream=stdout&offset=0" : ""}`
         )
       }
       await untilSeen(

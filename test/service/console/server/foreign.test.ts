@@ -36,6 +36,7 @@ const requests: Readonly<Record<string, Request>> = {
   execute: { body: { argv: ["true"] } },
   startOperation: { body: { argv: ["true"] } },
   readOperationOutput: { query: "?stream=stdout&offset=0" },
+  readBuildOutput: { query: "?stream=stdout&offset=0" },
   statFile: file,
   readFile: file,
   listFiles: file,

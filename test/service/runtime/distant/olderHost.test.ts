@@ -67,6 +67,34 @@ it.live("a host of an older version is asked for no image, and boots no Sandbox 
   }).pipe(Effect.scoped, Effect.provide(peers))
 )
 
+it.live(
+  "a host of an older version boots no Sandbox that is to build a Dockerfile, which it would boot as an ordinary one",
+  () =>
+    Effect.gen(function* () {
+      const world = yield* SimulatedWorld.make
+      const near = simulatedRuntime(world)
+      const sockets = yield* PeerSockets
+      const { buildsImages: _, ...older } = describedBy(near)
+      const doors = yield* serveHost({ runtime: near, hostId, describe: Effect.succeed(older) })
+      const { port } = yield* sockets.listen({ host: "127.0.0.1", port: 0 }, doors)
+      const host = yield* distantRuntime(hostId, { host: "127.0.0.1", port })
+      const refusal = yield* Effect.flip(host.provision(sandboxSpec("one", { builder: true })))
+      assert.deepInclude(refusal, { _tag: "RuntimeRefused", code: "IMAGE_UNSUPPORTED" })
+      assert.strictEqual(yield* host.images.buildObstacle, refusal.message)
+      assert.deepStrictEqual([...world.volumes], [])
+    }).pipe(Effect.scoped, Effect.provide(peers))
+)
+
+it.live("a host learns that a Sandbox is to build a Dockerfile", () =>
+  Effect.gen(function* () {
+    const world = yield* SimulatedWorld.make
+    const host = yield* distantRuntime(hostId, yield* served(simulatedRuntime(world)))
+    assert.isNull(yield* host.images.buildObstacle)
+    yield* host.provision(sandboxSpec("one", { builder: true }))
+    assert.isTrue(world.machines.get("one")?.spec.builder)
+  }).pipe(Effect.scoped, Effect.provide(peers))
+)
+
 it.live("a host gets an image's reference, digest, name and password, and answers what it has", () =>
   Effect.gen(function* () {
     const world = yield* SimulatedWorld.make

@@ -4,6 +4,7 @@ import { simulatedRuntime } from "../../../../src/host/simulated/SimulatedRuntim
 import type { SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts"
 import type { Guest, GuestFiles, GuestProcesses } from "../../../../src/runtime/Guest.ts"
 import type { Images, Runtime, Snapshots } from "../../../../src/runtime/Runtime.ts"
+import type { FileModel } from "../../files/FileModel.ts"
 import { type ModelVolumes, modelFiles } from "./ModelVolumes.ts"
 
 /** Goes on, or never does. */
@@ -50,6 +51,9 @@ const countedGuest = (guest: Guest, files: GuestFiles, pass: Pass): Guest => ({
   dial: (port) => around(pass, "dial")(guest.dial(port))
 })
 
+/** The files of images that travel, by their pieces. */
+const travelling = new WeakMap<object, FileModel>()
+
 const countedSnapshots = (snapshots: Snapshots, volumes: ModelVolumes, pass: Pass): Snapshots => ({
   ...snapshots,
   capture: (snapshotId, sandboxId) =>
@@ -70,6 +74,23 @@ const countedSnapshots = (snapshots: Snapshots, volumes: ModelVolumes, pass: Pas
         Effect.sync(() => volumes.restore(sandboxId, snapshotId, generation))
       )
     ),
+  read: (snapshotId, hostId) =>
+    Effect.tap(snapshots.read(snapshotId, hostId), ({ pieces }) =>
+      Effect.sync(() => {
+        const files = volumes.imageOf(snapshotId)
+        if (files !== undefined) travelling.set(pieces, files)
+      })
+    ),
+  receive: (snapshotId, image, kind) =>
+    around(
+      pass,
+      "receipt of a snapshot"
+    )(
+      Effect.tap(snapshots.receive(snapshotId, image, kind), () =>
+        Effect.sync(() => volumes.receive(snapshotId, travelling.get(image.pieces)))
+      )
+    ),
+  accept: (snapshotId, hostId) => around(pass, "acceptance of a snapshot")(snapshots.accept(snapshotId, hostId)),
   remove: (snapshotId, hostId) =>
     around(
       pass,

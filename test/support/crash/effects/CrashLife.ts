@@ -69,8 +69,8 @@ export interface LifeOptions {
   /** With the clock of the run. */
   readonly context: Context.Context<never>
   readonly plant: Plant | null
-  /** Of a fleet; null: it carries its Sandboxes itself. */
-  readonly host: HostProgram | null
+  /** Of a fleet; none: it carries its Sandboxes itself. */
+  readonly hosts: ReadonlyArray<HostProgram>
   /** Null: it is alone, and owns every actor. */
   readonly cluster: { readonly network: ActorNetwork; readonly port: number } | null
 }
@@ -158,10 +158,10 @@ export class CrashLife {
 
   async #start(): Promise<void> {
     await this.#wire.listen()
-    const { dataFolder, socketFolder, database, context, plant, cluster, host } = this.#options
+    const { dataFolder, socketFolder, database, context, plant, cluster, hosts, world, volumes } = this.#options
     const settings = testSettings({
       ...environment,
-      ...(host === null ? {} : fleetEnvironment),
+      ...(hosts.length === 0 ? {} : fleetEnvironment),
       ...(cluster === null ? {} : { ...clusterEnvironment, ATOLL_CLUSTER_PORT: String(cluster.port) }),
       ...this.#options.environment,
       ATOLL_DATA_DIR: dataFolder
@@ -171,7 +171,7 @@ export class CrashLife {
     const connected = plant === null ? sound : planted(sound, plant)
     const options = cluster === null ? pacedHost : { ...pacedHost, shardsLookEveryMs: 500 }
     const alone = Atoll.layer(options).pipe(
-      Layer.provideMerge(Layer.succeed(Runtime, this.#runtime)),
+      Layer.provideMerge(Layer.succeed(Runtime, this.#runtimeOf({ world, volumes }))),
       Layer.provide(this.#cluster)
     )
     const http = NodeHttpServer.layer(
@@ -186,9 +186,12 @@ export class CrashLife {
       : await Effect.runPromise(Layer.buildWithScope(Layer.provide(this.#spool, settings), this.#spoolScope))
     const served = ApiServer.layer.pipe(Layer.provide(http))
     const service =
-      host === null
+      hosts.length === 0
         ? Layer.provide(served, alone)
-        : Layer.provideMerge(served, fleetOn(host, this.#runtime, options, this.#cluster))
+        : Layer.provideMerge(
+            served,
+            fleetOn(hosts, (host) => this.#runtimeOf(host), options, this.#cluster)
+          )
     const all = service.pipe(
       Layer.provide(Layer.succeedContext(spool)),
       Layer.provide(connected),
@@ -199,8 +202,8 @@ export class CrashLife {
     this.#joins = Context.getOrUndefined(found as Context.Context<HostJoins>, HostJoins)
   }
 
-  get #runtime(): Runtime["Service"] {
-    const { world, volumes, plant } = this.#options
+  #runtimeOf({ world, volumes }: Pick<LifeOptions, "world" | "volumes">): Runtime["Service"] {
+    const { plant } = this.#options
     const counted = countedRuntime(world, volumes, this.#pass)
     return this.#freeze.outside(plant?.runtime?.(counted) ?? counted)
   }

@@ -7,16 +7,17 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Clock, type Context, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import { SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts"
+import type { SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts"
 import { ManualClock } from "../../race/ManualClock.ts"
 import { turn } from "../../race/Stillness.ts"
 import type { Answer } from "./ClientConnection.ts"
 import { apiKey, type Strike } from "./CrashLife.ts"
 import { Credentials } from "./Credentials.ts"
+import { carriersOf, heldBy, hostsOf, worldsFor } from "./carriers.ts"
 import { DatabaseClock } from "./DatabaseClock.ts"
 import { Effects } from "./Effects.ts"
 import { differenceOf, sameLines } from "./endLines.ts"
-import { HostProgram } from "./HostProgram.ts"
+import type { HostProgram } from "./HostProgram.ts"
 import { Lives } from "./Lives.ts"
 import { ModelVolumes } from "./ModelVolumes.ts"
 import type { Plant } from "./plants.ts"
@@ -81,7 +82,7 @@ export class CrashRun {
   readonly #clock: ManualClock
   readonly #lives: Lives
   readonly #world: SimulatedWorld
-  readonly #host: HostProgram | null
+  readonly #hosts: ReadonlyArray<HostProgram>
   readonly #checks: RunChecks
   /** Of a service that was woken, to clients that had given it up. */
   readonly #late: Array<{ readonly name: string; readonly answer: Answer }> = []
@@ -96,27 +97,28 @@ export class CrashRun {
   #tries = 0
   #place = "the start"
 
-  private constructor(options: RunOptions, world: SimulatedWorld) {
+  private constructor(options: RunOptions, worlds: ReadonlyArray<SimulatedWorld>) {
     this.#options = options
+    const world = worlds[0]!
     this.#world = world
     this.#effects = new Effects(options.target, options.second)
     chmodSync(this.#folder, 0o711)
     const { strike, databaseName, plant, scenario } = options
     // Leases end by the clock of the run only where it is the database's, too, and that of `performance`.
-    this.#databaseClock = strike === "freeze" || scenario.isFleet ? new DatabaseClock(this.#folder) : null
+    this.#databaseClock = strike === "freeze" || scenario.hosts ? new DatabaseClock(this.#folder) : null
     this.#clock = new ManualClock(epochMs, (nowMs) => this.#databaseClock?.set(nowMs))
     this.#databaseClock?.set(epochMs)
     const [effects, clock, folder] = [this.#effects, this.#clock, this.#folder]
     const { environment = {} } = scenario
     const volumes = this.#volumes
-    const host = () => this.#host
-    this.#lives = new Lives({ effects, strike, world, volumes, environment, clock, databaseName, folder, plant, host })
-    this.#host = scenario.isFleet ? new HostProgram(world, clock, this.#lives.askFromHost) : null
-    this.#checks = new RunChecks((effect) => this.#query(effect), this.#host?.sandboxes ?? world)
+    const hosts = () => this.#hosts
+    this.#lives = new Lives({ effects, strike, world, volumes, environment, clock, databaseName, folder, plant, hosts })
+    this.#hosts = hostsOf(scenario, worlds, clock, this.#lives.askFromHost)
+    this.#checks = new RunChecks((effect) => this.#query(effect), heldBy(world, this.#hosts))
   }
 
   static async of(options: RunOptions): Promise<RunResult> {
-    const run = new CrashRun(options, await Effect.runPromise(SimulatedWorld.make))
+    const run = new CrashRun(options, await worldsFor(options.scenario))
     let timer: NodeJS.Timeout | undefined
     const stuck = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new Error(`Stuck at ${run.#place}.`)), stuckAfterMs)
@@ -137,7 +139,7 @@ export class CrashRun {
       faults.push(`${run.#place}: ${(error as Error).stack ?? error}`)
     } finally {
       performance.now = realNow
-      run.#host?.end()
+      for (const host of run.#hosts) host.end()
       clearTimeout(timer)
       await run.#lives.endAll().catch((error) => faults.push(`${error}`))
       await run.#endClock().catch((error) => faults.push(`${error}`))
@@ -228,7 +230,7 @@ export class CrashRun {
           world: this.#world,
           ids: this.#credentials.ids,
           nowMs: this.#clock.currentTimeMillisUnsafe(),
-          host: this.#host
+          hosts: this.#hosts
         })
         await this.#pass(0)
         return
@@ -378,7 +380,8 @@ export class CrashRun {
     let last: ReadonlyArray<string> = []
     let same = 0
     while (true) {
-      const now = await this.#query(endOf(this.#world, this.#volumes, new Set(this.#credentials.ids.values())))
+      const carriers = carriersOf({ world: this.#world, volumes: this.#volumes }, this.#hosts)
+      const now = await this.#query(endOf(carriers, new Set(this.#credentials.ids.values())))
       const isSettled = await this.#checks.isSettled()
       same = isSettled && sameLines(now, last) ? same + 1 : 0
       last = now

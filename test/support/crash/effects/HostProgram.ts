@@ -1,14 +1,16 @@
-/** The host of a run with a fleet: its machines are the run's world. Its program joins the services that it reaches, and sends them heartbeats. */
+/** A host of a run with a fleet, with its machines and their volumes. Its program joins the services that it reaches, and sends them heartbeats. */
 import { Clock, Effect, Exit, type Fiber } from "effect"
 import { HostJoins } from "../../../../src/fleet/HostJoins.ts"
 import type { SimulatedWorld } from "../../../../src/host/simulated/SimulatedWorld.ts"
 import type { Runtime } from "../../../../src/runtime/Runtime.ts"
 import { RuntimeUnavailable } from "../../../../src/runtime/Runtime.ts"
+import { ModelVolumes } from "./ModelVolumes.ts"
 
 /** Its answer; null: none came. */
 export type AskService = <A, E>(request: Effect.Effect<A, E, HostJoins>) => Promise<Exit.Exit<A, E> | null>
 
-export const hostId = "host_000000000000000000000001"
+/** @param place From 1 on. */
+export const hostIdOf = (place: number): string => `host_00000000000000000000000${place}`
 const capacity = { vcpus: 8, memoryBytes: 2 ** 36, diskBytes: 2 ** 40, parallelStarts: 4 }
 const againMs = 500
 
@@ -17,6 +19,8 @@ const isCanary = ({ memoryBytes, volumeBytes }: { readonly memoryBytes: number; 
   memoryBytes === 256 * 1024 ** 2 && volumeBytes === 64 * 1024 ** 2
 
 export class HostProgram {
+  readonly id: string
+  readonly volumes = new ModelVolumes()
   readonly #world: SimulatedWorld
   readonly #ask: AskService
   readonly #canaries = new Set<string>()
@@ -27,7 +31,8 @@ export class HostProgram {
   #installation: string | null = null
   #beatEveryMs = againMs
 
-  constructor(world: SimulatedWorld, clock: Clock.Clock, ask: AskService) {
+  constructor(id: string, world: SimulatedWorld, clock: Clock.Clock, ask: AskService) {
+    this.id = id
     this.#world = world
     this.#ask = ask
     world.intercept = () =>
@@ -37,6 +42,10 @@ export class HostProgram {
       Effect.forever
     )
     this.#fiber = Effect.runFork(Effect.provideService(live, Clock.Clock, clock))
+  }
+
+  get world(): SimulatedWorld {
+    return this.#world
   }
 
   get isUp(): boolean {
@@ -51,6 +60,14 @@ export class HostProgram {
   cutPower(): void {
     this.#isUp = false
     this.#world.cutPower()
+  }
+
+  /** The machine is thrown away, with all that it had. */
+  scrap(): void {
+    this.cutPower()
+    for (const all of [this.#world.volumes, this.#world.snapshots, this.#world.imported, this.#world.origins])
+      all.clear()
+    this.volumes.clear()
   }
 
   end(): void {
@@ -70,7 +87,7 @@ export class HostProgram {
   }
 
   /** Without canaries, which no row knows. They must be gone in the end: `endOf` lists the whole world. */
-  get sandboxes(): Pick<SimulatedWorld, "machines" | "volumes" | "snapshots"> {
+  get sandboxes(): Pick<SimulatedWorld, "machines" | "volumes" | "snapshots" | "imported"> {
     const [world, canaries] = [this.#world, this.#canaries]
     return {
       get machines() {
@@ -79,7 +96,8 @@ export class HostProgram {
       get volumes() {
         return new Set([...world.volumes].filter((id) => !canaries.has(id)))
       },
-      snapshots: world.snapshots
+      snapshots: world.snapshots,
+      imported: world.imported
     }
   }
 
@@ -87,15 +105,15 @@ export class HostProgram {
     if (!this.#isUp) return false
     const boot = `boot ${this.#boots}`
     if (this.#joined === boot) {
-      const beat = { hostId, boot, capacity, networkRefused: null }
+      const beat = { hostId: this.id, boot, capacity, networkRefused: null }
       const exit = await this.#ask(Effect.flatMap(HostJoins, (joins) => joins.beat(beat)))
       if (exit !== null && Exit.isFailure(exit)) this.#joined = null
       return exit !== null && Exit.isSuccess(exit)
     }
     const description = {
-      hostId,
+      hostId: this.id,
       label: "the host",
-      address: { host: hostId, port: 1 },
+      address: { host: this.id, port: 1 },
       installation: this.#installation,
       boot,
       version: "0",

@@ -31,7 +31,7 @@ export interface LivesOptions {
   readonly folder: string
   readonly plant: Plant | null
   /** Of a fleet. */
-  readonly host: () => HostProgram | null
+  readonly hosts: () => ReadonlyArray<HostProgram>
 }
 
 interface Running {
@@ -118,7 +118,7 @@ export class Lives {
   }
 
   async #startOne(): Promise<void> {
-    const { effects, strike, world, volumes, environment, clock, databaseName, folder, plant, host } = this.#options
+    const { effects, strike, world, volumes, environment, clock, databaseName, folder, plant, hosts } = this.#options
     const port = firstPort + this.#begun++
     const socketFolder = join(folder, `life${this.#begun}`)
     mkdirSync(socketFolder)
@@ -131,7 +131,7 @@ export class Lives {
       environment,
       database: databaseName,
       plant,
-      host: host(),
+      hosts: hosts(),
       cluster: strike === "freeze" ? { network: this.#network, port } : null,
       socketFolder,
       dataFolder: join(folder, "data"),

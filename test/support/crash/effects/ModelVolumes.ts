@@ -57,6 +57,25 @@ export class ModelVolumes {
     this.#images.delete(snapshotId)
   }
 
+  imageOf(snapshotId: string): FileModel | undefined {
+    return this.#images.get(snapshotId)
+  }
+
+  /** From another host. */
+  receive(snapshotId: string, image: FileModel | undefined): void {
+    if (image !== undefined && !this.#images.has(snapshotId)) this.#images.set(snapshotId, image.copy())
+  }
+
+  clear(): void {
+    this.#models.clear()
+    this.#images.clear()
+  }
+
+  /** `snapshotId path: content` */
+  get imageFiles(): ReadonlyArray<readonly [snapshotId: string, file: string]> {
+    return [...this.#images].flatMap(([id, model]) => model.tree().map((file) => [id, file] as const))
+  }
+
   /** `sandboxId path: content` */
   get files(): ReadonlyArray<readonly [sandboxId: string, file: string]> {
     return [...this.#models].flatMap(([id, model]) => model.tree().map((file) => [id, file] as const))

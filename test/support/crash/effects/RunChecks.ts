@@ -13,6 +13,11 @@ import { auditOf, loggedStates, momentOf, money, storedActors, unsettledWallets 
 
 type Query = <A, E>(effect: Effect.Effect<A, E, SqlClient.SqlClient>) => Promise<A>
 
+export type Held = Pick<SimulatedWorld, "machines" | "volumes" | "snapshots"> & {
+  /** Of a host of a fleet: images that were received. An upload that broke may leave one for ten minutes, a transfer between hosts leaves none. */
+  readonly imported?: ReadonlyMap<string, unknown>
+}
+
 interface Told {
   readonly requestId: string
   readonly step: AskStep
@@ -55,7 +60,7 @@ export class RunChecks {
   readonly #answers = new Map<string, Answer>()
   readonly keyed: Array<{ readonly step: AskStep; readonly answer: Answer }> = []
   readonly #query: Query
-  readonly #world: Pick<SimulatedWorld, "machines" | "volumes" | "snapshots">
+  readonly #worlds: ReadonlyArray<Held>
   readonly #told: Array<Told> = []
   /** `id state`, as clients were told. */
   readonly #states = new Set<string>()
@@ -64,9 +69,9 @@ export class RunChecks {
   #moment: Moment = { actors: [] }
   #revisions = new Map<string, number>()
 
-  constructor(query: Query, world: Pick<SimulatedWorld, "machines" | "volumes" | "snapshots">) {
+  constructor(query: Query, worlds: ReadonlyArray<Held>) {
     this.#query = query
-    this.#world = world
+    this.#worlds = worlds
   }
 
   /** An answer arrived at a client, a refusal included. */
@@ -116,15 +121,18 @@ export class RunChecks {
     for (const id of this.#hostHas()) {
       if (!known.has(id)) this.faults.push(`After ${after}: the host has ${id}, which no row knows`)
     }
-    for (const machine of this.#world.machines.values()) this.#machines.add(machine)
+    for (const { machines } of this.#worlds) for (const machine of machines.values()) this.#machines.add(machine)
     this.#revisions = new Map(actors.map(({ id, revision }) => [id, revision]))
     this.#moment = now
   }
 
   /** Sandboxes that have a machine or a volume there, and snapshots that have an image. */
   #hostHas(): ReadonlyArray<string> {
-    const { machines, volumes, snapshots } = this.#world
-    return [...machines.keys(), ...volumes, ...snapshots.keys()]
+    return this.#worlds.flatMap(({ machines, volumes, snapshots }) => [
+      ...machines.keys(),
+      ...volumes,
+      ...snapshots.keys()
+    ])
   }
 
   async isSettled(): Promise<boolean> {
@@ -140,7 +148,8 @@ export class RunChecks {
       if (["sandbox", "snapshot", "image"].includes(kind) && state !== "deleted")
         this.faults.push(`${id} was deleted and is ${state}`)
     }
-    for (const id of this.#hostHas()) this.faults.push(`${id} is deleted, and the host has it`)
+    const received = this.#worlds.flatMap(({ imported }) => [...(imported?.keys() ?? [])])
+    for (const id of [...this.#hostHas(), ...received]) this.faults.push(`${id} is deleted, and the host has it`)
     for (const { spec, starts } of this.#machines) {
       for (const [key, times] of starts)
         if (times > 1) this.faults.push(`${key} was started ${times} times in generation ${spec.generation}`)

@@ -1,4 +1,4 @@
-/** A service of a fleet with one host, as `src/app/FleetService.ts` composes it, except for the connections. */
+/** A service of a fleet, as `src/app/FleetService.ts` composes it, except for the connections. */
 import { Effect, Layer } from "effect"
 import { Atoll } from "../../../../src/app/Atoll.ts"
 import type { ActorCluster } from "../../../../src/engine/ActorCluster.ts"
@@ -7,8 +7,9 @@ import { FleetHosts } from "../../../../src/fleet/FleetHosts.ts"
 import { FleetPlacement } from "../../../../src/fleet/FleetPlacement.ts"
 import { FleetRuntime } from "../../../../src/fleet/FleetRuntime.ts"
 import { Reservations } from "../../../../src/fleet/Reservations.ts"
+import { SnapshotCopies } from "../../../../src/fleet/SnapshotCopies.ts"
 import { type Runtime, RuntimeUnavailable } from "../../../../src/runtime/Runtime.ts"
-import { type HostProgram, hostId } from "./HostProgram.ts"
+import type { HostProgram } from "./HostProgram.ts"
 
 export const fleetEnvironment = {
   ATOLL_HOST_LEASE_MS: "5000",
@@ -16,8 +17,8 @@ export const fleetEnvironment = {
 }
 
 export const fleetOn = <E, R>(
-  host: HostProgram,
-  runtime: Runtime["Service"],
+  hosts: ReadonlyArray<HostProgram>,
+  runtimeOf: (host: HostProgram) => Runtime["Service"],
   options: Partial<ActorHostOptions>,
   cluster: Layer.Layer<Layer.Success<typeof ActorCluster.layerSingle>, E, R>
 ) =>
@@ -27,13 +28,15 @@ export const fleetOn = <E, R>(
     placement: FleetPlacement.layer
   }).pipe(
     Layer.provideMerge(FleetRuntime.layer),
+    Layer.provide(SnapshotCopies.layer),
     Layer.provide(Reservations.layer),
     Layer.provideMerge(
-      FleetHosts.ways((id) =>
-        id === hostId && host.isUp
-          ? Effect.succeed(host.noting(runtime))
+      FleetHosts.ways((id) => {
+        const host = hosts.find((one) => one.id === id)
+        return host?.isUp
+          ? Effect.succeed(host.noting(runtimeOf(host)))
           : Effect.fail(new RuntimeUnavailable({ message: `${id} cannot be reached.` }))
-      )
+      })
     ),
     Layer.provide(cluster)
   )

@@ -104,11 +104,31 @@ const wordsOf = ({ kind, state, context, pending, argv }: StoredActor): string =
 /** There is one for each time that it was asked for: a client without an answer asks again. */
 const isAskedAgain = ({ kind }: StoredActor): boolean => kind === "connectionGrant"
 
+/** What Sandboxes live on. */
+export interface Carrier {
+  readonly world: SimulatedWorld
+  readonly volumes: ModelVolumes
+}
+
+type Name = (id: string) => string
+
+const carried = ({ world, volumes }: Carrier, nameOf: Name): ReadonlyArray<string> => [
+  ...[...world.machines.values()].map(
+    ({ spec, state }) => `machine of ${nameOf(spec.sandboxId)} ${state} in generation ${spec.generation}`
+  ),
+  ...[...world.volumes].map((id) => `volume of ${nameOf(id)}`),
+  ...[...world.origins.keys()].map((id) => `volume of ${nameOf(id)} made of a snapshot`),
+  ...[...world.snapshots].map(([id, sandboxId]) => `image ${nameOf(id)} of ${nameOf(sandboxId)}`),
+  ...volumes.imageFiles.map(([id, file]) => `file in the image ${nameOf(id)}: ${file}`),
+  ...[...world.images].map((digest) => `root ${digest}`),
+  ...volumes.files.map(([id, file]) => `file of ${nameOf(id)}: ${file}`)
+]
+
 /**
  * All that is there, without ids and times: two runs with the same end are the same here.
  * @param told Ids that clients were told.
  */
-export const endOf = (world: SimulatedWorld, volumes: ModelVolumes, told: ReadonlySet<string>) =>
+export const endOf = (carriers: ReadonlyArray<Carrier>, told: ReadonlySet<string>) =>
   Effect.gen(function* () {
     const actors = (yield* storedActors).filter((actor) => !isAskedAgain(actor) || told.has(actor.id))
     const nameOf = (id: string) => {
@@ -131,17 +151,13 @@ export const endOf = (world: SimulatedWorld, volumes: ModelVolumes, told: Readon
         ({ kind, key }) =>
           `key ${kind.replace(/:.*/, "")} ${key
             .replace(/snp_\w+/, "of a snapshot")
+            .replace(/img_\w+/, "of an image")
             .replace(/^sbx_\w+ [\d.]+$/, "of a Sandbox's checkpoint")
             .replace(/^unnamed .+/, "unnamed")}`
       ),
-      ...[...world.machines.values()].map(
-        ({ spec, state }) => `machine of ${nameOf(spec.sandboxId)} ${state} in generation ${spec.generation}`
+      ...carriers.flatMap((carrier, place) =>
+        carried(carrier, nameOf).map((line) => (place === 0 ? line : `host ${place + 1}: ${line}`))
       ),
-      ...[...world.volumes].map((id) => `volume of ${nameOf(id)}`),
-      ...[...world.origins.keys()].map((id) => `volume of ${nameOf(id)} made of a snapshot`),
-      ...[...world.snapshots].map(([id, sandboxId]) => `image ${nameOf(id)} of ${nameOf(sandboxId)}`),
-      ...[...world.images].map((digest) => `root ${digest}`),
-      ...volumes.files.map(([id, file]) => `file of ${nameOf(id)}: ${file}`),
       ...(yield* peopleLines(told))
     ].sort()
   })
@@ -213,7 +229,7 @@ const cleared = [
     "workspaces",
     "accounts"
   ],
-  ...["host_promises", "hosts"],
+  ...["host_promises", "hosts", "snapshot_copies"],
   ...["held_places", "server_keys", "cluster_shards", "cluster_processes"],
   ...[
     "attempts",

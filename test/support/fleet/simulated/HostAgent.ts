@@ -55,6 +55,8 @@ export class HostAgent {
         takesSnapshots: true,
         restoresSnapshots: true,
         runsImages: true,
+        buildsImages: true,
+        movesImages: true,
         networkFiltered: false,
         networkRefused: null
       }

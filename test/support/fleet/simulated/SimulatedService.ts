@@ -12,6 +12,7 @@ import { FleetPlacement } from "../../../../src/fleet/FleetPlacement.ts"
 import { FleetRuntime } from "../../../../src/fleet/FleetRuntime.ts"
 import type { HostJoins } from "../../../../src/fleet/HostJoins.ts"
 import { Reservations } from "../../../../src/fleet/Reservations.ts"
+import { SnapshotCopies } from "../../../../src/fleet/SnapshotCopies.ts"
 import type { Operations } from "../../../../src/operation/Operations.ts"
 import { RuntimeUnavailable } from "../../../../src/runtime/Runtime.ts"
 import type { Sandboxes } from "../../../../src/sandbox/Sandboxes.ts"
@@ -36,6 +37,7 @@ const serviceOn = (hosts: ReadonlyArray<SimulatedHost>, asker: Asker) => {
   const fleet = { watch: Layer.empty, kinds: FleetHosts.actors, placement: FleetPlacement.layer }
   return Atoll.ofFleet(hostOptions, fleet).pipe(
     Layer.provide(FleetRuntime.layer),
+    Layer.provide(SnapshotCopies.layer),
     Layer.provide(Reservations.layer),
     Layer.provide(ways),
     Layer.provide(ActorCluster.layer)

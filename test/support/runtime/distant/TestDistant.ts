@@ -47,6 +47,8 @@ export const describedBy = (runtime: Runtime["Service"], changes: Partial<HostDe
   restoresSnapshots: true,
   movesSnapshots: true,
   runsImages: true,
+  buildsImages: true,
+  movesImages: true,
   keepsMemory: runtime.capabilities.memorySnapshots,
   networkFiltered: runtime.capabilities.networkFiltered,
   networkRefused: runtime.capabilities.networkRefused(),

@@ -5,6 +5,7 @@ import { Context, Effect, Fiber, Layer } from "effect"
 import { HttpApi } from "effect/http-api"
 import { ReadOnly, scopes } from "../../../../schemas/Access.ts"
 import { Api } from "../../../../schemas/Api.ts"
+import { tarMediaType } from "../../../../schemas/Files.ts"
 import { imageArchiveMediaType } from "../../../../schemas/ImageUpload.ts"
 import { snapshotMediaType } from "../../../../schemas/SnapshotFile.ts"
 import { CutDatabase } from "../../../support/CutDatabase.ts"
@@ -77,6 +78,11 @@ const committed: Readonly<Record<string, Change>> = {
     "POST",
     "/images/upload",
     { body: Buffer.from("an archive"), headers: { ...keyed(), "content-type": imageArchiveMediaType } }
+  ],
+  buildImage: () => [
+    "POST",
+    "/images/build",
+    { body: Buffer.from("an archive"), headers: { ...keyed(), "content-type": tarMediaType } }
   ],
   deleteImage: async (_sandbox, { send }) => ["DELETE", `/images/${await newImage(send)}`],
   stopSandbox: (sandbox) => ["POST", `${sandbox}/stop`],

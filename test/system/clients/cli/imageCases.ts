@@ -38,6 +38,32 @@ export const imageCases: Readonly<Record<string, Case>> = {
       await loaded[0]!.delete()
     }
   ),
+  // It waits for no build: what becomes of that decides nothing here.
+  ...lostAndUnheard(
+    "images build",
+    /^POST \/api\/v2\/images\/build\?/,
+    async ({ atoll, begin, folder, mark, restart }, hold) => {
+      writeFileSync(join(folder, "Dockerfile"), "FROM scratch\n")
+      const command = await begin(["images", "build", folder, "--name", mark, "--no-wait"], hold)
+      await restart()
+      const ended = await command.ended
+      const built = await gathered(atoll.images.list({ name: mark }))
+      if (/^atoll: .*build/m.test(ended.stderr)) {
+        // This machine cannot build.
+        assert.deepStrictEqual([ended.code, built.length], [1, 0], ended.stderr)
+        return
+      }
+      const id = isDone(ended).trim()
+      assert.deepStrictEqual(
+        built.map((image) => image.id),
+        [id]
+      )
+      await built[0]!.delete()
+      const left = async () =>
+        (await gathered(atoll.sandboxes.list())).filter(({ record }) => record.buildsImageId !== null)
+      await untilFound(async () => (await left()).every(({ status }) => status === "deleted"))
+    }
+  ),
   "images list": async ({ atoll, begin, mark, restart }) => {
     const image = await atoll.images.pull(reference, { name: mark, untilReady: false })
     const command = await begin(["images", "list", "-q"], { line: /^GET \/api\/v2\/images\?/ })

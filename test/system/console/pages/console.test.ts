@@ -140,6 +140,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser"
         await dialog.getByRole("button", { name: "Pull" }).click()
         await dialog.waitFor({ state: "detached" })
         await open("Delete tools")
+        await open("Build from a Dockerfile")
         await goTo(page, "Workspaces")
         await open("Create")
         await open("Rename research")

@@ -24,6 +24,9 @@ export const notRun: ReadonlyArray<NotRun> = [
     command: /^docker compose /,
     why: "It needs a container engine: npm run test:container."
   },
+  { command: /^curl .*"dockerfile":/, why: "It builds: test/system/image has its own." },
+  { command: /^tar c -C app \. \| curl /, why: "It builds: test/system/image has its own." },
+  { command: /^curl .*\/build\/output/, why: "It reads what a build wrote, and none was typed." },
   { command: /^docker save$/, why: "It names what writes a file, and needs Docker." },
   { command: /^git pull$/, why: "It changes what is tested; upgrade.test.ts starts two versions one after the other." },
   {

@@ -175,6 +175,11 @@ export const losable: ReadonlyArray<Does> = [
   ...(["begin", "cancel"] as const).flatMap((type) =>
     ["1-hangs", "1-exits-7", "9-hangs"].map((by): Does => ({ sandbox, type, command: commandOf(by) }))
   ),
+  { sandbox, type: "snap", by: "s", name: "first" },
+  { sandbox, type: "snapPatch", by: "s", name: "x" },
+  { sandbox, type: "snapDelete", by: "s" },
+  { sandbox, type: "child", by: "c", of: "s" },
+  { sandbox, type: "fork", by: "s", count: 2 },
   { sandbox, type: "write", path: "a", text: "one" },
   { sandbox, type: "write", path: "a", text: "zero" },
   { sandbox, type: "edit", path: "a", expected: "one", text: "two" },

@@ -632,29 +632,49 @@ class Api:
     def pull_image(
         self,
         *,
-        reference: ImageReference,
         idempotency_key: Optional[str] = None,
         name: Given[Optional[str]] = UNSET,
+        reference: Given[Optional[ImageReference]] = UNSET,
         username: Given[Optional[str]] = UNSET,
         password: Given[Optional[str]] = UNSET,
+        dockerfile: Given[Optional[str]] = UNSET,
+        context_snapshot_id: Given[Optional[SnapshotId]] = UNSET,
+        target: Given[Optional[str]] = UNSET,
+        build_args: Given[Optional[Dict[str, str]]] = UNSET,
+        registry: Given[Optional[str]] = UNSET,
+        workspace_id: Given[Optional[str]] = UNSET,
+        profile: Given[Optional[Profile]] = UNSET,
         attempt_seconds: Optional[float] = None,
     ) -> ImageResponse:
-        """Pull an image from a registry. Scope: sandbox:create.
+        """Pull an image from a registry, or build one of a Dockerfile. Scope: sandbox:create.
 
         idempotency_key: Names this request. A repeated key with the same body gives the original image, with another
-        one 409. Without one, a repetition pulls another image. A key lives as long as what it made, and at least 24
-        hours.
+        one 409. Without one, a repetition pulls or builds another image. A key lives as long as what it made, and at
+        least 24 hours.
         name: For people; names need not be unique. Absent or null: none.
+        reference: Of an image to pull. Either this or `dockerfile`.
         username: For the registry, together with `password`. Absent or null: it is asked without.
         password: Or an access token. It is stored sealed, never answered, and sent to that registry only. It is
         forgotten with the image.
+        dockerfile: The text of a Dockerfile of which the image is built, at most 65536 bytes. Either this or
+        `reference`.
+        context_snapshot_id: An own snapshot that is ready, without memory: its /workspace is the context. Absent or
+        null: the context is empty.
+        target: The stage to build, by name or number. Absent or null: the last one.
+        build_args: Values of the Dockerfile's ARG, by name; at most 64. They are no secrets: the build's operation
+        shows them, and so may the image's history.
+        registry: With dockerfile: the host of the registry that `username` and `password` are for.
+        workspace_id: The own workspace that the build's Sandbox is in. Absent or null: that of the snapshot, else
+        the account's oldest one.
+        profile: The sizes of the build's Sandbox, as for a create. Layers, the context and the image need room on
+        its volume.
         """
         request = Request(
             "pullImage",
             "POST",
             "/api/v2/images",
             headers={"Idempotency-Key": idempotency_key},
-            json={"name": name, "reference": reference, "username": username, "password": password},
+            json={"name": name, "reference": reference, "username": username, "password": password, "dockerfile": dockerfile, "contextSnapshotId": context_snapshot_id, "target": target, "buildArgs": build_args, "registry": registry, "workspaceId": workspace_id, "profile": profile},
         )
         return self.transport.json(request, ImageResponse.from_json, attempt_seconds)
 
@@ -708,6 +728,43 @@ class Api:
         )
         return self.transport.json(request, ImageResponse.from_json, attempt_seconds)
 
+    def build_image(
+        self,
+        *,
+        content: Body,
+        name: Optional[str] = None,
+        dockerfile: Optional[str] = None,
+        target: Optional[str] = None,
+        build_arg: Optional[List[str]] = None,
+        workspace_id: Optional[str] = None,
+        idempotency_key: Optional[str] = None,
+        content_encoding: Optional[str] = None,
+        attempt_seconds: Optional[float] = None,
+    ) -> ImageResponse:
+        """Build an image of a Dockerfile with its context. Scope: sandbox:create.
+
+        name: For people; names need not be unique. Absent: none.
+        dockerfile: The path of the Dockerfile in the archive. Absent: `Dockerfile`.
+        target: The stage to build. Absent: the last one.
+        build_arg: NAME=VALUE of an ARG; the parameter repeated, at most 64 times.
+        workspace_id: The own workspace that the build's Sandbox is in. Absent or null: that of the snapshot, else
+        the account's oldest one.
+        idempotency_key: Names this request. A repeated key with the same query and the same body gives the original
+        image, with another one 409; the body is read whole before either. Without one, a repetition builds another
+        image. A key lives as long as what it made, and at least 24 hours.
+        content_encoding: gzip where the archive is compressed so (a .tar.gz).
+        """
+        request = Request(
+            "buildImage",
+            "POST",
+            "/api/v2/images/build",
+            query={"name": name, "dockerfile": dockerfile, "target": target, "buildArg": build_arg, "workspaceId": workspace_id},
+            headers={"Idempotency-Key": idempotency_key, "Content-Encoding": content_encoding},
+            content=content,
+            content_type="application/x-tar",
+        )
+        return self.transport.json(request, ImageResponse.from_json, attempt_seconds)
+
     def get_image(self, id: ImageId, *, attempt_seconds: Optional[float] = None) -> ImageResponse:
         """Get an image. Scope: sandbox:read."""
         request = Request("getImage", "GET", "/api/v2/images/{id}", path={"id": id})
@@ -717,6 +774,53 @@ class Api:
         """Delete an image. Scope: sandbox:delete."""
         request = Request("deleteImage", "DELETE", "/api/v2/images/{id}", path={"id": id})
         self.transport.nothing(request, attempt_seconds)
+
+    def read_build_output(
+        self,
+        id: ImageId,
+        *,
+        stream: OutputStream,
+        offset: int,
+        limit: Optional[int] = None,
+        attempt_seconds: Optional[float] = None,
+    ) -> OperationOutputChunk:
+        """Read the output of a build. Scope: sandbox:execute.
+
+        offset: Absolute byte offset.
+        limit: Most decoded bytes of the answer.
+        """
+        request = Request(
+            "readBuildOutput",
+            "GET",
+            "/api/v2/images/{id}/build/output",
+            path={"id": id},
+            query={"stream": stream, "offset": offset, "limit": limit},
+        )
+        return self.transport.json(request, OperationOutputChunk.from_json, attempt_seconds)
+
+    def stream_build_output(
+        self,
+        id: ImageId,
+        *,
+        stdout_offset: Optional[int] = None,
+        stderr_offset: Optional[int] = None,
+        last_event_id: Optional[str] = None,
+    ) -> httpx.Response:
+        """Follow the output of a build. Scope: sandbox:execute.
+
+        stdout_offset: Absolute byte offset.
+        stderr_offset: Absolute byte offset.
+        last_event_id: As EventSource sends it: counts instead of the offsets.
+        """
+        request = Request(
+            "streamBuildOutput",
+            "GET",
+            "/api/v2/images/{id}/build/output/stream",
+            path={"id": id},
+            query={"stdoutOffset": stdout_offset, "stderrOffset": stderr_offset},
+            headers={"Last-Event-Id": last_event_id},
+        )
+        return self.transport.open(request)
 
     def list_image_transitions(
         self,

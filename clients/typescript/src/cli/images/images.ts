@@ -1,5 +1,6 @@
 /** `atoll images` */
 import type { CommandGroup } from "../Command.ts"
+import { build } from "./buildImage.ts"
 import { remove } from "./deleteImages.ts"
 import { list } from "./listImages.ts"
 import { load } from "./loadImage.ts"
@@ -8,6 +9,6 @@ import { show } from "./showImage.ts"
 
 export const images: CommandGroup = {
   name: "images",
-  summary: "Pull, load, see and delete images for Sandboxes' roots",
-  commands: [pull, load, list, show, remove]
+  summary: "Pull, build, load, see and delete images for Sandboxes' roots",
+  commands: [pull, build, load, list, show, remove]
 }

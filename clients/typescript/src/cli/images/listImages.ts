@@ -19,14 +19,14 @@ const columns = [
   { name: "REFERENCE" }
 ]
 
-const rowOf = ({ id, name, status, storedBytes, createdAt, operator, reference }: Image) => [
+const rowOf = ({ id, name, status, storedBytes, createdAt, operator, reference, build }: Image) => [
   id,
   name ?? "-",
   status,
   storedBytes === null ? "-" : shownBytes(storedBytes),
   shownAge(createdAt),
   operator ? "operator" : "account",
-  reference ?? "uploaded"
+  reference ?? (build === null ? "uploaded" : "built")
 ]
 
 export const list = command({

@@ -24,6 +24,7 @@ const toneOfState: Readonly<Record<string, Tone>> = {
   queued: "warn",
   completed: "good",
   creating: "warn",
+  building: "warn",
   pulling: "warn",
   ready: "good",
   opening: "warn",

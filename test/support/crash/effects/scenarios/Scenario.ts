@@ -65,16 +65,16 @@ export interface WorldAt {
   readonly world: SimulatedWorld
   readonly ids: Ids
   readonly nowMs: number
-  /** Of a fleet; null: the service carries its Sandboxes itself. */
-  readonly host: HostProgram | null
+  /** Of a fleet; none: the service carries its Sandboxes itself. */
+  readonly hosts: ReadonlyArray<HostProgram>
 }
 
 export interface Scenario {
   readonly name: string
   /** Settings of its service, by environment variable. */
   readonly environment?: Readonly<Record<string, string>>
-  /** Its Sandboxes live on a host, which is not there before it starts. */
-  readonly isFleet?: boolean
+  /** Its Sandboxes live on so many hosts, which are not there before they start. Absent: the service carries them itself. */
+  readonly hosts?: number
   readonly steps: ReadonlyArray<ScenarioStep>
   /** Paths of what is there in the end, besides the Sandboxes that its steps created: it is deleted before the last checks. */
   readonly leaves?: ReadonlyArray<string>

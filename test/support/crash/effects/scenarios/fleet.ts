@@ -1,17 +1,19 @@
-/** A service of a fleet: its host joins, is drained, and is lost and found again. */
+/** A service of a fleet: its host joins, is drained, and is lost and found again. Snapshots between two hosts. */
 import { Effect } from "effect"
 import type { Asked } from "../../../../../schemas/console/Hosts.ts"
 import { Hosts } from "../../../../../src/fleet/Hosts.ts"
-import { hostId } from "../HostProgram.ts"
+import { hostIdOf } from "../HostProgram.ts"
 import type { Scenario, ScenarioStep } from "./Scenario.ts"
-import { argv, create, happen, make, pass, post, read, workspace } from "./steps.ts"
+import { captured, write } from "./snapshots.ts"
+import { argv, create, happen, make, pass, post, read, remove, workspace } from "./steps.ts"
 
-const starts = happen("the host starts", ({ host }) => host!.start())
+const starts = happen("the host starts", ({ hosts }) => hosts[0]!.start())
+const otherStarts = happen("another host starts", ({ hosts }) => hosts[1]!.start())
 
 const asks = (asked: Asked): ScenarioStep => ({
   type: "command",
   name: asked,
-  run: Effect.flatMap(Hosts, (hosts) => hosts.ask(hostId, asked)).pipe(Effect.as([]), Effect.provide(Hosts.layer))
+  run: Effect.flatMap(Hosts, (hosts) => hosts.ask(hostIdOf(1), asked)).pipe(Effect.as([]), Effect.provide(Hosts.layer))
 })
 
 const isStopped = (code: string): ScenarioStep => ({
@@ -19,14 +21,34 @@ const isStopped = (code: string): ScenarioStep => ({
   holds: ({ json }) => json.sandbox.status === "stopped" && json.sandbox.statusReason.code === code
 })
 
-const lost = happen("the host loses its power", ({ host }) => host!.cutPower())
+const lost = happen("the host loses its power", ({ hosts }) => hosts[0]!.cutPower())
 const start = make("start", "/sandboxes/{create}/start?wait=running", {})
 
+/** A Sandbox with a snapshot on the first host, and a second host beside it. */
+const onOne: ReadonlyArray<ScenarioStep> = [
+  starts,
+  pass(9000),
+  workspace,
+  create(),
+  write("kept"),
+  make("snapshot", "/sandboxes/{create}/snapshots", { name: "first" }),
+  captured,
+  otherStarts,
+  pass(9000)
+]
+
+const copy = make("copy", "/sandboxes?wait=running", {
+  ...{ workspaceId: "{workspace}", name: "copy", networkEnabled: false, snapshotId: "{snapshot}" }
+})
+
+/** It would fall asleep sooner or later. */
+const stopCopy = post("stop", "/sandboxes/{copy}/stop")
+
 export const fleetScenarios: ReadonlyArray<Scenario> = [
-  { name: "a host joins", isFleet: true, steps: [starts, pass(9000), workspace, create()] },
+  { name: "a host joins", hosts: 1, steps: [starts, pass(9000), workspace, create()] },
   {
     name: "a host is drained",
-    isFleet: true,
+    hosts: 1,
     steps: [
       starts,
       pass(9000),
@@ -45,7 +67,7 @@ export const fleetScenarios: ReadonlyArray<Scenario> = [
   },
   {
     name: "a host is lost",
-    isFleet: true,
+    hosts: 1,
     steps: [
       starts,
       pass(9000),
@@ -58,5 +80,56 @@ export const fleetScenarios: ReadonlyArray<Scenario> = [
       pass(12_000),
       start
     ]
+  },
+  {
+    name: "snapshots leave a drained host",
+    hosts: 2,
+    steps: [
+      ...onOne,
+      asks("DRAIN"),
+      pass(24_000),
+      remove("deletion", "/sandboxes/{create}"),
+      asks("REMOVE"),
+      pass(4000),
+      happen("the removed host is scrapped", ({ hosts }) => hosts[0]!.scrap()),
+      copy,
+      stopCopy,
+      pass(2000)
+    ],
+    leaves: ["/sandboxes/{copy}", "/snapshots/{snapshot}"]
+  },
+  {
+    name: "a host is lost while a snapshot comes",
+    hosts: 2,
+    steps: [
+      ...onOne,
+      asks("DRAIN"),
+      pass(1000),
+      happen("the other host loses its power", ({ hosts }) => hosts[1]!.cutPower()),
+      pass(9000),
+      otherStarts,
+      pass(24_000),
+      copy,
+      stopCopy,
+      pass(2000)
+    ],
+    leaves: ["/sandboxes/{copy}", "/snapshots/{snapshot}"]
+  },
+  {
+    name: "a snapshot travels to a first boot and to a rollback",
+    hosts: 2,
+    steps: [
+      ...onOne,
+      make("another", "/sandboxes/{create}/snapshots", { name: "another" }),
+      captured,
+      asks("CORDON"),
+      pass(2000),
+      copy,
+      make("rollback", "/sandboxes/{copy}/rollback", { snapshotId: "{another}" }),
+      captured,
+      stopCopy,
+      pass(2000)
+    ],
+    leaves: ["/sandboxes/{copy}", "/snapshots/{snapshot}", "/snapshots/{another}", "/snapshots/{rollbackKept}"]
   }
 ]

@@ -4,14 +4,14 @@ import { snapshotFile } from "../../../snapshot/snapshotFile.ts"
 import { epochMs, type Scenario } from "./Scenario.ts"
 import { create, make, pass, patch, post, read, remove, running, workspace } from "./steps.ts"
 
-const write = (text: string) => ({
+export const write = (text: string) => ({
   ...post(`write ${text}`, `/sandboxes/{create}/files/content?path=${encodeURIComponent("/workspace/a.txt")}`),
   method: "PUT" as const,
   bytes: { type: "application/octet-stream", bytes: Buffer.from(text) }
 })
 
 /** A service that takes over captures it again. */
-const captured = pass(6000)
+export const captured = pass(6000)
 
 const imported = await snapshotFile({ name: "elsewhere" }, [{ offset: 4096, bytes: Buffer.alloc(4096, "a file") }])
 

@@ -37,6 +37,7 @@ server.on('upgrade', (asked, socket) => {
   socket.write('HTTP/1.1 101 x\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\nSec-WebSocket-Accept: ' + accept + '\\r\\n\\r\\n')
 })
 """
+FAILING = "FROM scratch\nCOPY nothing /\n"
 SLOWLY = "for i in $(seq 40); do echo $i; sleep 0.05; done; echo end >&2"
 SLOW_OUTPUT = "".join(f"{number}\n" for number in range(1, 41))
 
@@ -307,6 +308,18 @@ class Cases:
         assert found == [made.id], found
         await made.delete()
 
+    async def images_build(self) -> None:
+        name = f"built-{self.manner}"
+        await self.gate.passed()
+        try:
+            made = await self.client.images.build(dockerfile=FAILING, name=name, until_ready=False)
+        except atoll.UnsupportedByRuntimeError:
+            # No host here builds.
+            return
+        found = [one.id async for one in self.client.images.list(name=name)]
+        assert found == [made.id], found
+        await made.delete()
+
     async def images_get(self) -> None:
         image = await self.settled()
 
@@ -338,6 +351,23 @@ class Cases:
             return (await image.refresh()).status
 
         await self.same(status)
+        await image.delete()
+
+    async def image_build_output(self) -> None:
+        try:
+            image = await self.client.images.build(dockerfile=FAILING, until_ready=False)
+        except atoll.UnsupportedByRuntimeError:
+            image = await self.settled()
+        try:
+            await image.until_ready()
+        except atoll.WaitTimeout:
+            pass
+
+        async def output() -> object:
+            chunks = await gathered(image.build_output())
+            return [b"".join(one.data for one in chunks if one.stream == stream) for stream in ("stdout", "stderr")]
+
+        await self.same(output)
         await image.delete()
 
     async def image_until_ready(self) -> None:

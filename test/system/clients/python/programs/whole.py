@@ -408,14 +408,47 @@ async def images(client: AsyncAtoll) -> None:
         path = os.path.join(here, "archive")
         with open(path, "wb") as file:
             file.write(b"an archive")
-        try:
-            uploaded = await client.images.upload(path, name="uploaded", until_ready=False)
-        except atoll.UnsupportedByRuntimeError:
-            pass  # A server with several hosts takes none.
-        else:
-            assert uploaded.record.reference is None, uploaded.record
-            await uploaded.delete()
+        uploaded = await client.images.upload(path, name="uploaded", until_ready=False)
+        assert uploaded.record.reference is None, uploaded.record
+        await uploaded.delete()
     assert "deleting" in [step.to async for step in found.transitions()]
+
+
+async def builds(client: AsyncAtoll) -> None:
+    told: List[bytes] = []
+    failing = "FROM scratch\nCOPY nothing /\n"
+    try:
+        await client.images.build(dockerfile=failing, name=f"build-{MANNER}", on_output=lambda chunk: told.append(chunk.data))
+        raise AssertionError("It has built an image.")
+    except atoll.UnsupportedByRuntimeError:
+        # No host here builds: what is asked of no image finds none.
+        image = await client.images.pull("127.0.0.1:1/tools:1", until_ready=False)
+        assert await gathered(image.build_output()) == []
+        await failed(atoll.NotFoundError, lambda: client.api.read_build_output(image.id, stream="stdout", offset=0))
+        await failed(atoll.NotFoundError, lambda: client.api.stream_build_output(image.id))
+    except atoll.WaitTimeout as thrown:
+        assert "IMAGE_BUILD_FAILED" in str(thrown), thrown
+        image = [one async for one in client.images.list(name=f"build-{MANNER}")][0]
+        assert b"nothing" in b"".join(told), told
+        again = b"".join([chunk.data async for chunk in image.build_output()])
+        assert sorted(again) == sorted(b"".join(told)), (again, told)
+        read = await client.api.read_build_output(image.id, stream="stdout", offset=0)
+        assert read.eof, read
+        opened = await client.api.stream_build_output(image.id)
+        assert opened.is_success and not opened.is_stream_consumed
+        await opened.aclose()
+        with tempfile.TemporaryDirectory() as here:
+            os.mkdir(os.path.join(here, "docker"))
+            for path in ["docker/File", "kept"]:
+                with open(os.path.join(here, path), "w") as file:
+                    file.write("FROM scratch\nARG WHO\nCOPY kept /\nLABEL who=$WHO\n")
+            built = await client.images.build(here, dockerfile="docker/File", build_args={"WHO": "a,b&c=d"})
+            assert built.status == "ready", built
+            await built.delete()
+    await image.delete()
+    await failed(ValueError, lambda: client.images.build())
+    await failed(ValueError, lambda: client.images.build(".", registry="registry.test"))
+    await failed(FileNotFoundError, lambda: client.images.build("/nowhere"))
 
 
 async def events(client: AsyncAtoll, sandbox: AsyncSandbox) -> None:
@@ -558,6 +591,7 @@ async def main() -> None:
         await life(client, sandbox)
         await snapshots(client, sandbox)
         await images(client)
+        await builds(client)
         await events(client, sandbox)
         await account(client)
         await errors(client)
