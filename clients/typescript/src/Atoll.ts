@@ -62,7 +62,7 @@ export class Atoll {
     this.workspaces = new Workspaces(this.api)
     this.sandboxes = new Sandboxes(this.api, this.workspaces)
     this.snapshots = new Snapshots(this.api, this.workspaces)
-    this.images = new Images(this.api)
+    this.images = new Images(this.api, this.workspaces)
     this.usage = new Usage(this.api)
   }
 

@@ -9,6 +9,7 @@ import type { Transport } from "./http/Transport.ts"
 import { followOutput, type OutputChunk } from "./Output.ts"
 import { needNode } from "./socket/openSocket.ts"
 import type { Waiting } from "./Waiting.ts"
+import type { Workspaces } from "./Workspaces.ts"
 
 export interface UntilPulled extends Waiting {
   /** By default 600. */
@@ -30,9 +31,9 @@ export interface UploadImageOptions extends UntilPulled {
   readonly untilReady?: boolean | undefined
 }
 
-export interface BuildImageOptions
-  extends UntilPulled,
-    Pick<PullImageRequest, "name" | "target" | "buildArgs" | "workspaceId"> {
+export interface BuildImageOptions extends UntilPulled, Pick<PullImageRequest, "name" | "target" | "buildArgs"> {
+  /** Where the build's Sandbox is. By default that of the snapshot, or the account's first workspace, which is made if there is none. */
+  readonly workspaceId?: string | undefined
   /**
    * A directory of this machine, all of it: `filter` skips entries, and the build skips what `.dockerignore` names. Needs Node, Deno or Bun. Absent: the
    * context is that of the snapshot, or empty.
@@ -133,9 +134,11 @@ export class Image {
 
 export class Images {
   readonly #transport: Transport
+  readonly #workspaces: Workspaces
 
-  constructor(transport: Transport) {
+  constructor(transport: Transport, workspaces: Workspaces) {
     this.#transport = transport
+    this.#workspaces = workspaces
   }
 
   /**
@@ -187,6 +190,10 @@ export class Images {
     return image.untilReady({ withinSeconds, signal })
   }
 
+  async #firstWorkspace({ signal }: Waiting): Promise<string> {
+    return (await this.#workspaces.first({ signal })).id
+  }
+
   async #buildText(options: BuildImageOptions): Promise<ImageRecord> {
     const { name, target, buildArgs, workspaceId, dockerfile, snapshotId, profile, login, signal } = options
     if (dockerfile === undefined) throw new TypeError("A build needs a context, or the text of a Dockerfile.")
@@ -197,7 +204,7 @@ export class Images {
           name: name ?? null,
           target: target ?? null,
           buildArgs: buildArgs ?? null,
-          workspaceId: workspaceId ?? null
+          workspaceId: workspaceId ?? (snapshotId === undefined ? await this.#firstWorkspace(options) : null)
         },
         ...{ dockerfile, contextSnapshotId: snapshotId ?? null, profile: profile ?? null },
         ...login
@@ -216,13 +223,14 @@ export class Images {
     }
     needNode("Directories of a machine need")
     const { sendDirectory } = await import("./node/uploadDirectory.ts")
+    const own = workspaceId ?? (await this.#firstWorkspace(options))
     const { result } = await sendDirectory(context, { filter, signal }, (body, signal) =>
       this.#transport.call("buildImage", {
         parameters: {
           ...{
             name: name ?? undefined,
             target: target ?? undefined,
-            workspaceId: workspaceId ?? undefined,
+            workspaceId: own,
             dockerfile
           },
           buildArg: Object.entries(buildArgs ?? {}).map(([name, value]) => `${name}=${value}`),

@@ -28,7 +28,6 @@ describe.skipIf(isOverAFleet)("the TypeScript library", () => {
         yield* Effect.promise(async () => {
           const { secret: apiKey } = await newKey(scopes, crypto.randomUUID())
           const atoll = new Atoll({ apiKey, url: `http://127.0.0.1:${port}` })
-          await atoll.workspaces.create("mine")
           let told = ""
           const onOutput = ({ bytes }: { readonly bytes: Uint8Array }) => {
             told += Buffer.from(bytes).toString()

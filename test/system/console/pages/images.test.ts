@@ -58,7 +58,7 @@ layer(TestApi.layer({ ATOLL_VOLUME_BYTES: "1048576" }), { excludeTestServices: t
 const described = "images of Dockerfiles in a browser"
 
 layer(TestApi.layer({ ATOLL_VOLUME_BYTES: "1048576" }), { excludeTestServices: true })(described, (it) => {
-  it.effect.skipIf(noChromium !== null)("are built, with their output as it is written; a failed build says why", () =>
+  it.effect.skipIf(noChromium !== null)("are built, with links to their Sandbox and output; a failed build says why", () =>
     asOwner(async ({ page }, api) => {
       const workspaceId = await api.newWorkspace()
       const gate = Promise.withResolvers<void>()

@@ -86,7 +86,7 @@ class AsyncAtoll:
         self.workspaces = AsyncWorkspaces(self.api)
         self.sandboxes = AsyncSandboxes(self.api, self.workspaces)
         self.snapshots = AsyncSnapshots(self.api, self.workspaces)
-        self.images = AsyncImages(self.api)
+        self.images = AsyncImages(self.api, self.workspaces)
         self.usage = AsyncUsage(self.api)
 
     async def me(self) -> Me:

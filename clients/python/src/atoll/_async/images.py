@@ -20,6 +20,7 @@ from .api import AsyncApi
 from .output import follow_output
 from .paged import paged
 from .snapshots import AsyncSnapshot
+from .workspaces import AsyncWorkspaces
 
 _LOOK_EVERY_SECONDS = 0.2
 _UPLOAD_SECONDS = 300.0
@@ -92,8 +93,9 @@ class AsyncImage:
 
 
 class AsyncImages:
-    def __init__(self, api: AsyncApi) -> None:
+    def __init__(self, api: AsyncApi, workspaces: AsyncWorkspaces) -> None:
         self._api = api
+        self._workspaces = workspaces
 
     async def pull(
         self,
@@ -180,7 +182,8 @@ class AsyncImages:
         snapshot: one whose /workspace is the context, or its id; not with context.
         target: the stage to build. By default the last one.
         build_args: values of the Dockerfile's ARG, by name. They are no secrets.
-        workspace_id: where the build's Sandbox is. By default that of the snapshot, or the account's oldest one.
+        workspace_id: where the build's Sandbox is. By default that of the snapshot, or the account's first one,
+            which is made if there is none.
         profile: the sizes of the build's Sandbox; not with context.
         registry, username, password: for private base images; not with context.
         on_output: called with the build's output as it is written, if it waits until the image is ready.
@@ -192,6 +195,8 @@ class AsyncImages:
         if context is None:
             if dockerfile is None:
                 raise ValueError("A build needs a context, or the text of a Dockerfile.")
+            if workspace_id is None and snapshot is None:
+                workspace_id = (await self._workspaces.first()).id
             answer = await self._api.pull_image(
                 dockerfile=dockerfile,
                 context_snapshot_id=unless_none(snapshot.id if isinstance(snapshot, AsyncSnapshot) else snapshot),
@@ -214,6 +219,7 @@ class AsyncImages:
             local = fspath(context)
             # One that is missing, or no directory, is not asked for.
             scandir(local).close()
+            own = workspace_id or (await self._workspaces.first()).id
 
             def body() -> AsyncPieces:
                 return AsyncPieces(packed_directory(local))
@@ -224,7 +230,7 @@ class AsyncImages:
                 dockerfile=dockerfile,
                 target=target,
                 build_arg=[f"{arg}={value}" for arg, value in (build_args or {}).items()],
-                workspace_id=workspace_id,
+                workspace_id=own,
                 idempotency_key=key,
                 attempt_seconds=_UPLOAD_SECONDS,
             )

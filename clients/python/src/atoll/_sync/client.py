@@ -87,7 +87,7 @@ class Atoll:
         self.workspaces = Workspaces(self.api)
         self.sandboxes = Sandboxes(self.api, self.workspaces)
         self.snapshots = Snapshots(self.api, self.workspaces)
-        self.images = Images(self.api)
+        self.images = Images(self.api, self.workspaces)
         self.usage = Usage(self.api)
 
     def me(self) -> Me:

@@ -93,7 +93,6 @@ async def of_snapshot(client: AsyncAtoll) -> None:
 
 async def main() -> None:
     async with AsyncAtoll() as client:
-        await client.workspaces.create("mine")
         await of_text(client)
         await of_directory(client)
         await of_snapshot(client)
