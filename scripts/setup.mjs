@@ -15,8 +15,8 @@ const oldestNode = [22, 18]
 
 /** Debian packages that the namespace runtime and the embedded Postgres need, by their programs. */
 export const servicePackages = {
-  buildah: "buildah",
   bwrap: "bubblewrap",
+  buildah: "buildah",
   slirp4netns: "slirp4netns",
   ip: "iproute2",
   nft: "nftables",

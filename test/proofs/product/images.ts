@@ -28,6 +28,12 @@ const pulls: Table["pullImage"]["outcomes"] = (self, _, product) => [
   { label: "is refused by the registry", isFault: true, answer: { type: "PULL_FAILED", reason } }
 ]
 
+/** In no scope: an image that is built begins with BUILD, which `pullImage` answers. */
+const builds: Table["buildImage"]["outcomes"] = () => [
+  { label: "builds, and a host takes the archive", answer: { type: "BUILT" } },
+  { label: "fails", isFault: true, answer: { type: "BUILD_FAILED", reason } }
+]
+
 const removes: Table["removeImage"]["outcomes"] = (self, _, product) =>
   isNeeded(product, self.id)
     ? []
@@ -41,6 +47,8 @@ const removes: Table["removeImage"]["outcomes"] = (self, _, product) =>
 
 export const imageCommands: Table = {
   pullImage: { lane: "image", outcomes: pulls },
+  buildImage: { lane: "image", outcomes: builds },
+  endBuild: { lane: null, outcomes: () => [{ label: "deletes the build's Sandbox" }] },
   removeImage: { lane: "image", outcomes: removes },
   meter: { lane: null, outcomes: () => [{ label: "posts what it stores" }], isUrgent: true }
 }

@@ -58,58 +58,61 @@ layer(TestApi.layer({ ATOLL_VOLUME_BYTES: "1048576" }), { excludeTestServices: t
 const described = "images of Dockerfiles in a browser"
 
 layer(TestApi.layer({ ATOLL_VOLUME_BYTES: "1048576" }), { excludeTestServices: true })(described, (it) => {
-  it.effect.skipIf(noChromium !== null)("are built, with links to their Sandbox and output; a failed build says why", () =>
-    asOwner(async ({ page }, api) => {
-      const workspaceId = await api.newWorkspace()
-      const gate = Promise.withResolvers<void>()
-      api.world.intercept = (call) => (call === "receiveImage" ? Effect.promise(() => gate.promise) : Effect.void)
-      const { sandbox } = (await api.send("POST", "/api/v2/sandboxes", { body: { workspaceId }, headers: key() })).json
-      await untilSeen(
-        () => api.send("GET", `/api/v2/sandboxes/${sandbox.id}`),
-        ({ json }) => json.sandbox.status === "running"
-      )
-      const taken = { body: { name: "the sources" }, headers: key() }
-      const { snapshot } = (await api.send("POST", `/api/v2/sandboxes/${sandbox.id}/snapshots`, taken)).json
-      await untilSeen(
-        () => api.send("GET", `/api/v2/snapshots/${snapshot.id}`),
-        ({ json }) => json.snapshot.status === "ready"
-      )
-      await page.goto("/console/images")
-      await page.getByRole("button", { name: "Build from a Dockerfile" }).click()
-      const dialog = page.getByRole("dialog")
-      await dialog.getByLabel("Name").fill("tools")
-      await dialog.getByLabel("Dockerfile").fill("FROM scratch\nRUN true")
-      await dialog.getByLabel("Context").selectOption({ label: "the sources" })
-      await dialog.getByLabel("Target").fill("last")
-      await dialog.getByLabel("Build arguments").fill("VERSION")
-      await dialog.getByRole("button", { name: "Build" }).click()
-      await dialog.getByText("write VERSION=value").waitFor()
-      assert.deepStrictEqual(await violations(page), [], "the dialog")
-      await dialog.getByLabel("Build arguments").fill("VERSION=a=b\nKIND=small")
-      await dialog.getByRole("button", { name: "Build" }).click()
-      const row = page.locator("[data-image]").filter({ hasText: "tools" })
-      await row.locator('[data-status="building"]').waitFor()
-      await row.getByRole("link", { name: "Output" }).waitFor()
-      await atRest(page)
-      const [image] = (await api.send("GET", "/api/v2/images?name=tools")).json.images
-      assert.strictEqual(image.build.target, "last")
-      const of = `/sandboxes/${image.build.sandboxId}`
-      assert.strictEqual(await row.getByRole("link", { name: "Sandbox" }).getAttribute("href"), `/console${of}`)
-      const { operation } = (await api.send("GET", `/api/v2${of}/operations/${image.build.operationId}`)).json
-      assert.includeMembers(operation.argv, ["VERSION=a=b", "KIND=small"])
-      gate.resolve()
-      await row.locator('[data-status="ready"]').waitFor()
-      api.world.intercept = () => Effect.void
+  it.effect.skipIf(noChromium !== null)(
+    "are built, with links to their Sandbox and output; a failed build says why",
+    () =>
+      asOwner(async ({ page }, api) => {
+        const workspaceId = await api.newWorkspace()
+        const gate = Promise.withResolvers<void>()
+        api.world.intercept = (call) => (call === "receiveImage" ? Effect.promise(() => gate.promise) : Effect.void)
+        const { sandbox } = (await api.send("POST", "/api/v2/sandboxes", { body: { workspaceId }, headers: key() }))
+          .json
+        await untilSeen(
+          () => api.send("GET", `/api/v2/sandboxes/${sandbox.id}`),
+          ({ json }) => json.sandbox.status === "running"
+        )
+        const taken = { body: { name: "the sources" }, headers: key() }
+        const { snapshot } = (await api.send("POST", `/api/v2/sandboxes/${sandbox.id}/snapshots`, taken)).json
+        await untilSeen(
+          () => api.send("GET", `/api/v2/snapshots/${snapshot.id}`),
+          ({ json }) => json.snapshot.status === "ready"
+        )
+        await page.goto("/console/images")
+        await page.getByRole("button", { name: "Build from a Dockerfile" }).click()
+        const dialog = page.getByRole("dialog")
+        await dialog.getByLabel("Name").fill("tools")
+        await dialog.getByLabel("Dockerfile").fill("FROM scratch\nRUN true")
+        await dialog.getByLabel("Context").selectOption({ label: "the sources" })
+        await dialog.getByLabel("Target").fill("last")
+        await dialog.getByLabel("Build arguments").fill("VERSION")
+        await dialog.getByRole("button", { name: "Build" }).click()
+        await dialog.getByText("write VERSION=value").waitFor()
+        assert.deepStrictEqual(await violations(page), [], "the dialog")
+        await dialog.getByLabel("Build arguments").fill("VERSION=a=b\nKIND=small")
+        await dialog.getByRole("button", { name: "Build" }).click()
+        const row = page.locator("[data-image]").filter({ hasText: "tools" })
+        await row.locator('[data-status="building"]').waitFor()
+        await row.getByRole("link", { name: "Output" }).waitFor()
+        await atRest(page)
+        const [image] = (await api.send("GET", "/api/v2/images?name=tools")).json.images
+        assert.strictEqual(image.build.target, "last")
+        const of = `/sandboxes/${image.build.sandboxId}`
+        assert.strictEqual(await row.getByRole("link", { name: "Sandbox" }).getAttribute("href"), `/console${of}`)
+        const { operation } = (await api.send("GET", `/api/v2${of}/operations/${image.build.operationId}`)).json
+        assert.includeMembers(operation.argv, ["VERSION=a=b", "KIND=small"])
+        gate.resolve()
+        await row.locator('[data-status="ready"]').waitFor()
+        api.world.intercept = () => Effect.void
 
-      await page.getByRole("button", { name: "Build from a Dockerfile" }).click()
-      await dialog.getByLabel("Name").fill("wrong")
-      await dialog.getByLabel("Dockerfile").fill("RUN exit 3")
-      await dialog.getByRole("button", { name: "Build" }).click()
-      const wrong = page.locator("[data-image]").filter({ hasText: "wrong" })
-      await wrong.getByText("The build ended with exit code 3; its output tells why.").waitFor()
-      await wrong.getByRole("link", { name: "Output" }).click()
-      await page.locator('[data-stream="stdout"]').getByText("RUN exit 3").waitFor()
-    })
+        await page.getByRole("button", { name: "Build from a Dockerfile" }).click()
+        await dialog.getByLabel("Name").fill("wrong")
+        await dialog.getByLabel("Dockerfile").fill("RUN exit 3")
+        await dialog.getByRole("button", { name: "Build" }).click()
+        const wrong = page.locator("[data-image]").filter({ hasText: "wrong" })
+        await wrong.getByText("The build ended with exit code 3; its output tells why.").waitFor()
+        await wrong.getByRole("link", { name: "Output" }).click()
+        await page.locator('[data-stream="stdout"]').getByText("RUN exit 3").waitFor()
+      })
   )
 })
 
