@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert } from "vitest"
-import { type Atoll, type ImageHandle, WaitTimeout } from "../../../../clients/typescript/src/index.ts"
+import { type Atoll, AtollError, type ImageHandle, WaitTimeout } from "../../../../clients/typescript/src/index.ts"
 
 interface World {
   readonly atoll: Atoll
@@ -18,6 +18,16 @@ const gathered = async <A>(things: AsyncIterable<A>): Promise<Array<A>> => {
   const all: Array<A> = []
   for await (const thing of things) all.push(thing)
   return all
+}
+
+/** Its output is short, and no registry is asked. */
+const failing = "FROM scratch\nCOPY nothing /\n"
+
+/** Null: no host here builds. */
+const orNoBuilds = (thrown: unknown): null => {
+  assert.instanceOf(thrown, AtollError)
+  assert.strictEqual(thrown.code, "UNSUPPORTED_BY_RUNTIME")
+  return null
 }
 
 const pulled = (atoll: Atoll) => atoll.images.pull(reference, { untilReady: false })
@@ -61,6 +71,18 @@ export const imageCases: Readonly<Record<string, (world: World) => Promise<void>
     await made.delete()
     rmSync(folder, { recursive: true })
   },
+  "Images.build": async ({ atoll, round, now }) => {
+    const name = `built-${round}`
+    await now()
+    const made = await atoll.images.build({ dockerfile: failing, name, untilReady: false }).catch(orNoBuilds)
+    if (made === null) return
+    const all = await gathered(atoll.images.list({ name }))
+    assert.deepStrictEqual(
+      all.map(({ id }) => id),
+      [made.id]
+    )
+    await made.delete()
+  },
   "Images.get": same(async ({ id }, { atoll }) => (await atoll.images.get(id)).record),
   "Images.list": same(async (image, { atoll }) =>
     (await gathered(atoll.images.list())).some(({ id }) => id === image.id)
@@ -77,6 +99,14 @@ export const imageCases: Readonly<Record<string, (world: World) => Promise<void>
     await now()
     await image.untilReady().catch((thrown: unknown) => assert.instanceOf(thrown, WaitTimeout))
     assert.notStrictEqual(image.status, "pulling")
+    await image.delete()
+  },
+  "Image.buildOutput": async ({ atoll, now }) => {
+    const image = await atoll.images.build({ dockerfile: failing, untilReady: false }).catch(orNoBuilds)
+    await now()
+    if (image === null) return
+    const text = Buffer.concat((await gathered(image.buildOutput())).map(({ bytes }) => bytes)).toString()
+    assert.include(text, "FROM scratch")
     await image.delete()
   },
   "Image.delete": async ({ atoll, now }) => {
