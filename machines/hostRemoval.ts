@@ -1,4 +1,4 @@
-/** What stands against the removal of a host without force. Pure, for browsers and the command line too: the machine sees no counts of Sandboxes. */
+/** What stands against the removal of a host without force, and what is lost with it. Pure, for browsers and the command line too: the machine sees no counts of Sandboxes. */
 
 interface Counts {
   readonly all: number
@@ -19,4 +19,11 @@ export const removalObstacle = (state: string, { all, up }: Counts): "runs" | "l
     default:
       return "isUsed"
   }
+}
+
+/** Null: it has none. @param bound Those of them with memory. */
+export const snapshotsOnlyHere = (count: number, bound: number): string | null => {
+  if (count === 0) return null
+  const still = count === 1 ? "1 snapshot is still only here" : `${count} snapshots are still only here`
+  return bound === 0 ? `${still}.` : `${still}, ${bound} with memory, which cannot be copied.`
 }

@@ -1,6 +1,7 @@
 /** `atoll hosts list|cordon|drain|uncordon|remove` */
 import { Clock, Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { snapshotsOnlyHere } from "../../machines/hostRemoval.ts"
 import type { Asked } from "../../schemas/console/Hosts.ts"
 import { noteInstallation } from "../account/OperatorAudit.ts"
 import { Refused } from "../console/server/operating/refusals.ts"
@@ -21,24 +22,21 @@ const wishWords: Readonly<Record<Asked, string>> = {
   REMOVE_FORCED: "remove --force"
 }
 
-const snapshotsOnlyOn = ({ snapshotsOnlyHere: count, snapshotsBound: bound }: HostRow): ReadonlyArray<string> => {
-  if (count === null || count === 0) return []
-  const still = count === 1 ? "1 snapshot is still only here" : `${count} snapshots are still only here`
-  return [bound === null || bound === 0 ? `${still}.` : `${still}, ${bound} with memory, which cannot be copied.`]
-}
-
 /** The reason for the host's state, and what comes next. */
-const remarkOf = (host: HostRow): string =>
-  [
+const remarkOf = (host: HostRow): string => {
+  const snapshots = snapshotsOnlyHere(host.snapshotsOnlyHere ?? 0, host.snapshotsBound ?? 0)
+  const remarks = [
     ...(host.reason === null ? [] : [host.reason.message]),
     ...(host.networkRefused === null ? [] : [`No network: ${host.networkRefused}.`]),
     ...(host.sandboxesMissing === 0 ? [] : [`${host.sandboxesMissing} of its volumes are missing.`]),
-    ...snapshotsOnlyOn(host),
+    ...(snapshots === null ? [] : [snapshots]),
     ...(host.wish === null || host.wish === "open" || host.wish === hostState(host)
       ? []
       : [`Requested state: ${host.wish}.`]),
     ...(host.asked === null ? [] : [`No service has received this request yet: ${wishWords[host.asked]}.`])
-  ].join(" ") || "-"
+  ]
+  return remarks.join(" ") || "-"
+}
 
 const shown = (bytes: number): string => (bytes / gib).toFixed(bytes < 10 * gib ? 1 : 0)
 

@@ -1,7 +1,7 @@
 /**
  * Brings the image of a snapshot to another host: for the first boot of a Sandbox that has its place there, for a rollback, and from a host that is
- * drained. The bytes pass through
- * this service, from the host that has them to the other, no faster than both go, and are verified by digest and e2fsck there.
+ * drained. The bytes pass through this service, from the host that has them to the other, no faster than both go, and are verified by digest and e2fsck
+ * there.
  *
  * The copy stays, as a further place of the snapshot: later Sandboxes find it. It costs the customer nothing. A deletion removes the copies; the
  * reconciler of a host that was away then removes its own.

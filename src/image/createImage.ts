@@ -1,19 +1,13 @@
 /** Pull, or build of a Dockerfile: one image for each Idempotency-Key, within the account's limits. */
-import { randomUUID } from "node:crypto"
 import { Clock, Effect } from "effect"
-import { SqlClient } from "effect/sql"
-import { claimKey } from "../account/idempotency/claimKey.ts"
-import { takenKey } from "../account/idempotency/IdempotencyKeys.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
 import { newId } from "../platform/identifier/newId.ts"
 import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
-import { ownImage } from "../sandbox/sandboxImage.ts"
-import { Actors } from "../store/Actors.ts"
 import { sealedSecrets } from "./build/BuildSecrets.ts"
 import { begunImage } from "./build/begunImage.ts"
 import { buildSandbox } from "./build/buildSandbox.ts"
 import type { AskedImage } from "./Images.ts"
-import { imageQuota } from "./imageQuota.ts"
+import { imageKeys, keyOf } from "./imageKeys.ts"
 import { insertImage } from "./insertImage.ts"
 
 const kind = "image.pull"
@@ -32,19 +26,11 @@ const secretsIn = ({ dockerfile, buildArgs, registry, username, password }: Aske
 
 export const createImage = Effect.gen(function* () {
   const host = yield* ActorHost
-  const actors = yield* Actors
   const envs = yield* SandboxEnvs
-  const sql = yield* SqlClient.SqlClient
-  const claimed = yield* claimKey
-  const requireQuota = yield* imageQuota
+  const { replay, isFree } = yield* imageKeys(kind)
   const builders = yield* buildSandbox
   const insert = yield* insertImage
   const begun = yield* begunImage
-
-  const replay = Effect.fnUntraced(function* ({ accountId, fingerprint }: AskedImage, key: string) {
-    const known = yield* takenKey(sql, { accountId, kind, key }, fingerprint)
-    return known === null ? null : yield* Effect.orDie(ownImage(actors, accountId, known.targetId))
-  })
 
   /** @param sandboxId Of the build; null: it is pulled. */
   const claim = Effect.fnUntraced(function* (
@@ -69,8 +55,7 @@ export const createImage = Effect.gen(function* () {
     if (request.dockerfile === null) return yield* claim(asked, key, imageId, null)
     yield* builders.requireHost
     // Before anything is made.
-    const allowed = yield* claimed(accountId, Effect.as(requireQuota({ accountId, kind, key }), true))
-    if (allowed === null) return null
+    if (!(yield* isFree(accountId, key))) return null
     const { name, workspaceId, contextSnapshotId: snapshotId, profile } = request
     const { id } = yield* builders.create({ accountId, requestId, imageId, name, workspaceId, snapshotId, profile })
     const left = builders.leave(accountId, imageId, id)
@@ -81,14 +66,12 @@ export const createImage = Effect.gen(function* () {
 
   /** The image as it was accepted; of a repeated key, as it is now. */
   return Effect.fnUntraced(function* (asked: AskedImage) {
-    const key = asked.idempotencyKey ?? `unnamed ${randomUUID()}`
-    const replayed = yield* replay(asked, key)
-    if (replayed !== null) return { status: replayed.status, context: replayed.context }
+    const key = keyOf(asked)
+    const { accountId, fingerprint } = asked
+    const replayed = yield* replay(accountId, key, fingerprint)
+    if (replayed !== null) return replayed
     const made = yield* Effect.uninterruptible(inserted(asked, key))
-    if (made === null) {
-      const other = (yield* replay(asked, key))!
-      return { status: other.status, context: other.context }
-    }
+    if (made === null) return (yield* replay(accountId, key, fingerprint))!
     yield* host.adopt(made)
     return yield* begun(made)
   })

@@ -1,4 +1,4 @@
-/** The transaction that inserts an image of an archive: counting and inserting are one step for the whole account. */
+/** The transaction that inserts an image: counting and inserting are one step for the whole account. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { type ImageInput, imageMachine } from "../../machines/image.ts"

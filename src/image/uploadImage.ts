@@ -2,9 +2,7 @@
  * Makes an image of an archive. The host stores the archive as it comes; the image is inserted once all of it is there. What is stored of one that breaks
  * off, or that is refused, is removed.
  */
-import { randomUUID } from "node:crypto"
 import { Clock, Effect } from "effect"
-import { SqlClient } from "effect/sql"
 import type { ImageContext } from "../../schemas/contexts/Image.ts"
 import {
   type InvalidRequest,
@@ -13,16 +11,12 @@ import {
   ServiceUnavailable,
   UnsupportedByRuntime
 } from "../../schemas/Errors.ts"
-import { claimKey } from "../account/idempotency/claimKey.ts"
-import { takenKey } from "../account/idempotency/IdempotencyKeys.ts"
 import { Settings } from "../Config.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
 import { newId } from "../platform/identifier/newId.ts"
 import { Runtime, type RuntimeRefused, type RuntimeUnavailable } from "../runtime/Runtime.ts"
-import { ownImage } from "../sandbox/sandboxImage.ts"
-import { Actors } from "../store/Actors.ts"
 import type { AskedUpload } from "./Images.ts"
-import { imageQuota } from "./imageQuota.ts"
+import { imageKeys, keyOf } from "./imageKeys.ts"
 import { insertImage } from "./insertImage.ts"
 import { cutOff, UploadedBody } from "./UploadedBody.ts"
 import { uploadPermit } from "./uploadPermit.ts"
@@ -56,32 +50,21 @@ const refusalOf = (
 
 export const uploadImage = Effect.gen(function* () {
   const host = yield* ActorHost
-  const actors = yield* Actors
   const runtime = yield* Runtime
   const { imageBytesMax } = yield* Settings
-  const sql = yield* SqlClient.SqlClient
-  const claimed = yield* claimKey
-  const requireQuota = yield* imageQuota
+  const { replay, isFree } = yield* imageKeys(kind)
   const insert = yield* insertImage
   const admitted = yield* uploadPermit
-
-  const replay = Effect.fnUntraced(function* (accountId: string, key: string, fingerprint: string) {
-    const known = yield* takenKey(sql, { accountId, kind, key }, fingerprint)
-    if (known === null) return null
-    const { status, context } = yield* Effect.orDie(ownImage(actors, accountId, known.targetId))
-    return { status, context }
-  })
 
   /** The image as it was accepted; of a repeated key, as it is now. */
   return Effect.fnUntraced(
     function* (asked: AskedUpload) {
       const { accountId, name } = asked
       yield* admitted(accountId)
-      const key = asked.idempotencyKey ?? `unnamed ${randomUUID()}`
+      const key = keyOf(asked)
       const body = new UploadedBody(asked.body)
       // Before anything is read or stored.
-      const allowed = yield* claimed(accountId, Effect.as(requireQuota({ accountId, kind, key }), true))
-      if (allowed === null) {
+      if (!(yield* isFree(accountId, key))) {
         yield* body.skip(imageBytesMax)
         return (yield* replay(accountId, key, body.fingerprint([name])))!
       }

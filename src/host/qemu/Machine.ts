@@ -133,7 +133,7 @@ interface RunningSave {
 /** So slow that QEMU expects no page to be written while a machine stands: it stops none before the real speed is set. In bytes a second. */
 const NO_SPEED = Math.floor((4096 * 1000) / DOWNTIME_MS)
 
-/** Resolves once the machine may be stopped, after its memory was written for the first time. */
+/** Has QEMU not stop the machine before its memory was written for the first time and `beforeStop` is over. Returns what ends the listening. */
 const holdBack = async (qmp: Qmp, { beforeStop }: RunningSave) => {
   // QEMU before 8.2 has no such parameter: there a machine that changes little may be stopped early.
   await qmp.execute("migrate-set-parameters", { "avail-switchover-bandwidth": NO_SPEED }).catch(() => {})

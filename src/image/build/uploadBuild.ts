@@ -2,26 +2,20 @@
  * A build with its context: the archive goes into the build's Sandbox as it comes, and the image is inserted once all of it is there. The Sandbox of one
  * that breaks off, or that is refused, is deleted.
  */
-import { randomUUID } from "node:crypto"
 import { Readable } from "node:stream"
 import { Clock, Effect } from "effect"
-import { SqlClient } from "effect/sql"
 import { sandboxMachine } from "../../../machines/sandbox.ts"
 import { InvalidRequest, SandboxUnavailable } from "../../../schemas/Errors.ts"
-import { claimKey } from "../../account/idempotency/claimKey.ts"
-import { takenKey } from "../../account/idempotency/IdempotencyKeys.ts"
 import { Settings } from "../../Config.ts"
 import { ActorHost } from "../../engine/ActorHost.ts"
 import { awaitState } from "../../engine/ActorWait.ts"
 import { Files } from "../../files/Files.ts"
 import { newId } from "../../platform/identifier/newId.ts"
 import { SandboxEnvs } from "../../sandbox/SandboxEnvs.ts"
-import { ownImage } from "../../sandbox/sandboxImage.ts"
 import { notStartingStates } from "../../sandbox/sandboxStates.ts"
-import { Actors } from "../../store/Actors.ts"
 import type { Journal } from "../../store/Journal.ts"
 import type { AskedBuild, BuildRefused } from "../Images.ts"
-import { imageQuota } from "../imageQuota.ts"
+import { imageKeys, keyOf } from "../imageKeys.ts"
 import { insertImage } from "../insertImage.ts"
 import { cutOff, UploadedBody } from "../UploadedBody.ts"
 import { uploadPermit } from "../uploadPermit.ts"
@@ -83,24 +77,14 @@ const contextUpload = Effect.gen(function* () {
 
 export const uploadBuild = Effect.gen(function* () {
   const host = yield* ActorHost
-  const actors = yield* Actors
   const envs = yield* SandboxEnvs
   const { imageBytesMax } = yield* Settings
-  const sql = yield* SqlClient.SqlClient
-  const claimed = yield* claimKey
-  const requireQuota = yield* imageQuota
+  const { replay, isFree } = yield* imageKeys(kind)
   const insert = yield* insertImage
   const admitted = yield* uploadPermit
   const builders = yield* buildSandbox
   const begun = yield* begunImage
   const put = yield* contextUpload
-
-  const replay = Effect.fnUntraced(function* (accountId: string, key: string, fingerprint: string) {
-    const known = yield* takenKey(sql, { accountId, kind, key }, fingerprint)
-    if (known === null) return null
-    const { status, context } = yield* Effect.orDie(ownImage(actors, accountId, known.targetId))
-    return { status, context }
-  })
 
   /** Null: another request has taken the key. */
   const made = Effect.fnUntraced(function* (asked: AskedBuild, body: UploadedBody, key: string) {
@@ -126,11 +110,10 @@ export const uploadBuild = Effect.gen(function* () {
     function* (asked: AskedBuild) {
       const { accountId } = asked
       yield* admitted(accountId)
-      const key = asked.idempotencyKey ?? `unnamed ${randomUUID()}`
+      const key = keyOf(asked)
       const body = new UploadedBody(asked.body)
       // Before anything is read or made.
-      const allowed = yield* claimed(accountId, Effect.as(requireQuota({ accountId, kind, key }), true))
-      if (allowed === null) {
+      if (!(yield* isFree(accountId, key))) {
         yield* body.skip(imageBytesMax)
         return (yield* replay(accountId, key, fingerprintOf(asked, body)))!
       }

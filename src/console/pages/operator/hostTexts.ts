@@ -1,4 +1,5 @@
 /** Texts about a host. A host's own texts are untrusted: they are shown on one line, without characters that would hide or reorder other text. */
+import { snapshotsOnlyHere } from "../../../../machines/hostRemoval.ts"
 import type { Host } from "../../../../schemas/console/Hosts.ts"
 import { oneLine } from "../characterPicture.ts"
 import { duration } from "../format.ts"
@@ -16,27 +17,19 @@ const wishWords: Readonly<Record<NonNullable<Host["asked"]>, string>> = {
   REMOVE_FORCED: "remove by force"
 }
 
-const snapshotsOnlyOn = (snapshots: Host["snapshots"]): ReadonlyArray<string> => {
-  if (snapshots === null || snapshots.onlyHere === 0) return []
-  const { onlyHere, withMemory } = snapshots
-  const still = onlyHere === 1 ? "1 snapshot is still only here" : `${onlyHere} snapshots are still only here`
-  return [withMemory === 0 ? `${still}.` : `${still}, ${withMemory} with memory, which cannot be copied.`]
-}
+const lostSnapshots = ({ snapshots }: Host) =>
+  snapshots === null ? null : snapshotsOnlyHere(snapshots.onlyHere, snapshots.withMemory)
 
 /** The reasons for its state, and what comes next; each is a sentence. */
-export const remarksOf = ({
-  reason,
-  networkRefused,
-  sandboxes,
-  snapshots,
-  wish,
-  state,
-  asked
-}: Host): ReadonlyArray<string> => [
-  ...(reason === null ? [] : [oneLine(reason.message)]),
-  ...(networkRefused === null ? [] : [`No network: ${oneLine(networkRefused)}.`]),
-  ...(sandboxes.missing === 0 ? [] : [`${sandboxes.missing} of its volumes are missing.`]),
-  ...snapshotsOnlyOn(snapshots),
-  ...(wish === "open" || wish === state ? [] : [`Requested state: ${wish}.`]),
-  ...(asked === null ? [] : [`No service has received this request yet: ${wishWords[asked]}.`])
-]
+export const remarksOf = (host: Host): ReadonlyArray<string> => {
+  const { reason, networkRefused, sandboxes, wish, state, asked } = host
+  const snapshots = lostSnapshots(host)
+  return [
+    ...(reason === null ? [] : [oneLine(reason.message)]),
+    ...(networkRefused === null ? [] : [`No network: ${oneLine(networkRefused)}.`]),
+    ...(sandboxes.missing === 0 ? [] : [`${sandboxes.missing} of its volumes are missing.`]),
+    ...(snapshots === null ? [] : [snapshots]),
+    ...(wish === "open" || wish === state ? [] : [`Requested state: ${wish}.`]),
+    ...(asked === null ? [] : [`No service has received this request yet: ${wishWords[asked]}.`])
+  ]
+}

@@ -3,7 +3,8 @@ import { stat } from "node:fs/promises"
 import { command } from "../Command.ts"
 import { exitCodes, WrongUsage } from "../failure.ts"
 import { namedWorkspace } from "../namedWorkspace.ts"
-import { answer, remark, write } from "../standardStreams.ts"
+import { write } from "../standardStreams.ts"
+import { answerImage } from "./answerImage.ts"
 
 /** The time in which the service answers beside the upload itself. */
 const patienceSeconds = 60
@@ -76,10 +77,7 @@ export const build = command({
       if (quiet !== true) for await (const { bytes } of image.buildOutput()) await write(process.stderr, bytes)
       await image.untilReady({ withinSeconds: Number.POSITIVE_INFINITY })
     }
-    await answer(given, image.id, { image: image.record })
-    if (!given.isJson && process.stdout.isTTY) {
-      remark(`It is ${image.status}. A Sandbox with it: \`atoll sandbox create --image ${image.id}\``)
-    }
+    await answerImage(given, image)
     return exitCodes.done
   }
 })

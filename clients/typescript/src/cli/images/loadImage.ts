@@ -1,7 +1,7 @@
 /** `atoll images load` */
 import { command } from "../Command.ts"
 import { exitCodes } from "../failure.ts"
-import { answer, remark } from "../standardStreams.ts"
+import { answerImage } from "./answerImage.ts"
 
 /** The time in which the service answers beside the upload itself. */
 const patienceSeconds = 60
@@ -27,10 +27,7 @@ export const load = command({
     const { name, "no-wait": noWait, "idempotency-key": idempotencyKey } = given.options
     const atoll = given.connect(patienceSeconds)
     const image = await atoll.images.upload(given.words[0]!, { name, idempotencyKey, untilReady: noWait !== true })
-    await answer(given, image.id, { image: image.record })
-    if (!given.isJson && process.stdout.isTTY) {
-      remark(`It is ${image.status}. A Sandbox with it: \`atoll sandbox create --image ${image.id}\``)
-    }
+    await answerImage(given, image)
     return exitCodes.done
   }
 })

@@ -2,7 +2,7 @@
 import { command } from "../Command.ts"
 import { exitCodes, WrongUsage } from "../failure.ts"
 import { askSecret, isPerson } from "../prompt.ts"
-import { answer, remark } from "../standardStreams.ts"
+import { answerImage } from "./answerImage.ts"
 
 /** The time in which the service accepts it. */
 const patienceSeconds = 60
@@ -47,10 +47,7 @@ export const pull = command({
     const atoll = given.connect(patienceSeconds)
     const asked = { name, username, password, idempotencyKey, untilReady: noWait !== true }
     const image = await atoll.images.pull(given.words[0]!, asked)
-    await answer(given, image.id, { image: image.record })
-    if (!given.isJson && process.stdout.isTTY) {
-      remark(`It is ${image.status}. A Sandbox with it: \`atoll sandbox create --image ${image.id}\``)
-    }
+    await answerImage(given, image)
     return exitCodes.done
   }
 })
