@@ -1,6 +1,7 @@
 /** A running QEMU process and the service's connections to it: its control socket, its boot port and its agent. */
 import type { Duplex } from "node:stream"
-import { Effect, Schedule, type Scope } from "effect"
+import { setTimeout as sleep } from "node:timers/promises"
+import { Effect, Schedule, Schema, type Scope } from "effect"
 import { connectSerial } from "../../agent/serialLink.ts"
 import { agentHealth, makeAgentGuest } from "../../runtime/agentClient/AgentGuest.ts"
 import { relayAgent } from "../../runtime/agentClient/AgentRelay.ts"
@@ -22,6 +23,7 @@ const KILL_TIMEOUT_MS = 10_000
 /** QEMU stops a machine when it expects to write the rest of its memory within this time. */
 const DOWNTIME_MS = 50
 const STILL_TIMEOUT_MS = 2_000
+const STANDING_POLL_MS = 5
 
 export interface Machine {
   readonly process: ProcessIdentity
@@ -148,6 +150,16 @@ const holdBack = async (qmp: Qmp, { beforeStop }: RunningSave) => {
   return unlisten
 }
 
+const saidToStand = Schema.decodeUnknownSync(Schema.Struct({ status: Schema.String }))
+
+/** QEMU reports a save as completed a moment before the machine may go on: until then it refuses `cont`. */
+const untilStanding = async (qmp: Qmp) => {
+  const end = performance.now() + MIGRATION_TIMEOUT_MS
+  while (saidToStand(await qmp.execute("query-status")).status === "finish-migrate" && performance.now() < end) {
+    await sleep(STANDING_POLL_MS)
+  }
+}
+
 const migrate = async (
   qmp: Qmp,
   command: "migrate" | "migrate-incoming",
@@ -182,6 +194,7 @@ const migrate = async (
     unlisten?.()
   })
   if (data["status"] === "failed") throw new Error("QEMU could not move the machine's state")
+  if (command === "migrate") await untilStanding(qmp)
 }
 
 /** Saves the state of a machine, which stands still afterwards; without its memory when the memory is shared with a file. */
