@@ -30,8 +30,8 @@ const sameFilters: Readonly<Record<string, string>> = {
 /** Simulated machines have none; other suites test their cursors. */
 const files = ["/api/v2/sandboxes/{id}/files/content", "/api/v2/sandboxes/{id}/files/list"]
 
-/** Its ids are offsets that the client may choose. */
-const output = "/api/v2/sandboxes/{id}/operations/{operationId}/output/stream"
+/** Their ids are offsets that the client may choose. */
+const outputs = ["/api/v2/sandboxes/{id}/operations/{operationId}/output/stream", "/api/v2/images/{id}/build/output/stream"]
 
 /** A list or a stream as one account requests it. */
 interface Place {
@@ -160,7 +160,7 @@ layer(TestApi.layer({ ATOLL_VOLUME_BYTES: "67108864" }), { excludeTestServices: 
           [...streams],
           ["/api/v2/events", "/api/v2/sandboxes/{id}/events", "/api/v2/sandboxes/{id}/logs/stream"]
         )
-        assert.sameMembers([...taking("Last-Event-Id")], [...streams, output])
+        assert.sameMembers([...taking("Last-Event-Id")], [...streams, ...outputs])
 
         const inLists: Array<Found> = []
         for (const place of lists.flatMap(placesOf)) {

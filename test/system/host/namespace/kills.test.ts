@@ -20,7 +20,7 @@ const actions = ["start", "spare", "take", "copy", "close", "stop", "destroy"] a
 
 /** A spare is handed over in few effects: at each of them. It is made and ended in some more. */
 const stepOf = (action: (typeof actions)[number]): number =>
-  action === "take" ? 1 : ["copy", "spare", "close"].includes(action) ? 6 : everyNth
+  action === "take" ? 1 : ["spare", "close"].includes(action) ? 6 : everyNth
 
 const program = join(import.meta.dirname, "fixtures/killedAt.ts")
 

@@ -24,7 +24,6 @@ export const notRun: ReadonlyArray<NotRun> = [
     command: /^docker compose /,
     why: "It needs a container engine: npm run test:container."
   },
-  { command: /^curl .*"dockerfile":/, why: "It builds: test/system/image has its own." },
   { command: /^tar c -C app \. \| curl /, why: "It builds: test/system/image has its own." },
   { command: /^curl .*\/build\/output/, why: "It reads what a build wrote, and none was typed." },
   { command: /^docker save$/, why: "It names what writes a file, and needs Docker." },
