@@ -31,7 +31,10 @@ const sameFilters: Readonly<Record<string, string>> = {
 const files = ["/api/v2/sandboxes/{id}/files/content", "/api/v2/sandboxes/{id}/files/list"]
 
 /** Their ids are offsets that the client may choose. */
-const outputs = ["/api/v2/sandboxes/{id}/operations/{operationId}/output/stream", "/api/v2/images/{id}/build/output/stream"]
+const outputs = [
+  "/api/v2/sandboxes/{id}/operations/{operationId}/output/stream",
+  "/api/v2/images/{id}/build/output/stream"
+]
 
 /** A list or a stream as one account requests it. */
 interface Place {
