@@ -3,7 +3,7 @@
  *
  * All that a client gives is a separate argument or a file. No part of it is read by a shell.
  *
- * @source buildah-build(1), buildah-push(1) 1.28; containers-registries.conf(5), containers-auth.json(5)
+ * @source buildah-build(1), buildah-push(1) 1.28 and 1.39; containers-registries.conf(5), containers-auth.json(5)
  */
 
 /** Where the text of a Dockerfile that is not in the context is put before. The command takes it away, so that it does not belong to the context. */
@@ -44,12 +44,19 @@ const capabilities = [
   .map((it) => `"${it}"`)
   .join(", ")
 
-/** Arguments: the context, the Dockerfile, the target, and the build arguments. Without overlays, each layer of a base image is a whole copy of its files. */
+/** In a Sandbox of namespaces a builder's commands are root already; in a virtual machine any command may become it. Arguments: the program, its name, and its arguments. */
+const asRoot = `[ "$(id -u)" -ne 0 ] || exec /bin/sh -c "$@"
+exec sudo -n --preserve-env=${authVariable} -- /bin/sh -c "$@"`
+
+/**
+ * Arguments: the context, the Dockerfile, the target, and the build arguments. buildah 1.39 begins no container without a program for networks, which it
+ * never starts: steps have the Sandbox's network. Where nothing may mount an overlay, each layer of a base image is a whole copy of its files.
+ */
 const program = `context=$1 file=$2 target=$3
 shift 3
 work=/tmp/${name}
 rm -rf -- "$work" ${buildOutputPath}
-mkdir -m 700 "$work" && mkdir "$work/tmp" "$work/run" "$work/store" || exit 125
+mkdir -m 700 "$work" && mkdir "$work/bin" "$work/tmp" "$work/run" "$work/store" || exit 125
 if [ -z "$file" ]; then
   file=/tmp/${name}.dockerfile
   [ ! -e ${buildDockerfilePath} ] || mv -f -- ${buildDockerfilePath} "$file" || exit 125
@@ -59,8 +66,16 @@ fi
 umask 077
 printf '{"default":[{"type":"insecureAcceptAnything"}]}' > "$work/policy.json"
 printf 'unqualified-search-registries = ["docker.io"]\\nshort-name-mode = "disabled"\\n' > "$work/registries.conf"
-printf '[containers]\\ndefault_capabilities = [${capabilities}]\\n' > "$work/containers.conf"
-printf '[storage]\\ndriver = "vfs"\\n' > "$work/storage.conf"
+printf '#!/bin/sh\\nexit 1\\n' > "$work/bin/netavark"
+chmod 755 "$work/bin/netavark"
+printf '[containers]\\ndefault_capabilities = [${capabilities}]\\n[engine]\\nhelper_binaries_dir = ["%s"]\\n' "$work/bin" > "$work/containers.conf"
+driver=vfs
+mkdir "$work/try" && (
+  cd "$work/try" && mkdir low up own all &&
+    mount -t overlay overlay -o lowerdir=low,upperdir=up,workdir=own all && umount all
+) 2> /dev/null && driver=overlay
+rm -rf "$work/try"
+printf '[storage]\\ndriver = "%s"\\n' "$driver" > "$work/storage.conf"
 printf '%s' "\${${authVariable}-}" > "$work/auth.json"
 [ -s "$work/auth.json" ] || printf '{}' > "$work/auth.json"
 unset ${authVariable}
@@ -72,7 +87,7 @@ for it in "$@"; do
   set -- "$@" "--build-arg=$it"
 done
 [ -z "$target" ] || set -- "$@" "--target=$target"
-stored() { buildah --storage-driver vfs --root "$work/store" --runroot "$work/run" "$@"; }
+stored() { buildah --storage-driver "$driver" --root "$work/store" --runroot "$work/run" "$@"; }
 cd "$work"
 stored bud --isolation chroot --format oci --signature-policy "$work/policy.json" --authfile "$work/auth.json" \\
   --tag localhost/${name}:latest --file "$file" "$@" -- "$context" || exit
@@ -86,7 +101,7 @@ const authOf = ({ registry, username, password }: NonNullable<BuildCommand["cred
 /** `env` has a secret if there are credentials. The working directory may be any. */
 export const buildCommand = (build: BuildCommand) => ({
   argv: [
-    ...["/bin/sh", "-c", program, name],
+    ...["/bin/sh", "-c", asRoot, name, program, name],
     ...[build.context, build.dockerfile ?? "", build.target ?? ""],
     ...Object.entries(build.buildArgs).map(([key, value]) => `${key}=${value}`)
   ],
@@ -95,5 +110,6 @@ export const buildCommand = (build: BuildCommand) => ({
   >
 })
 
-/** Whether it is the command of a build. */
-export const isBuildCommand = (argv: ReadonlyArray<string>): boolean => argv[2] === program && argv[3] === name
+/** The arguments of the command of a build; null: it is another command. */
+export const buildArguments = (argv: ReadonlyArray<string>): ReadonlyArray<string> | null =>
+  argv[4] === program && argv[5] === name ? argv.slice(6) : null

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto"
 import { Readable } from "node:stream"
 import { Effect } from "effect"
-import { buildDockerfilePath, buildOutputPath, isBuildCommand } from "../../runtime/buildScript.ts"
+import { buildArguments, buildDockerfilePath, buildOutputPath } from "../../runtime/buildScript.ts"
 import { FileRefused, type FileUpload, type GuestFiles, type ProcessSpec } from "../../runtime/Guest.ts"
 import type { Inside } from "./Inside.ts"
 import { program, type SimulatedMachine, type SimulatedProgram } from "./SimulatedWorld.ts"
@@ -73,7 +73,7 @@ export const builderFiles = ({
 })
 
 /** The same Dockerfile, arguments and context give the same image. */
-const built = ({ files }: SimulatedMachine, argv: ReadonlyArray<string>): SimulatedProgram => {
+const built = ({ files }: SimulatedMachine, args: ReadonlyArray<string>): SimulatedProgram => {
   const text = Buffer.from(files.get(buildDockerfilePath) ?? []).toString()
   files.delete(buildDockerfilePath)
   const steps = text.split("\n").filter((line) => line.trim() !== "")
@@ -87,10 +87,12 @@ const built = ({ files }: SimulatedMachine, argv: ReadonlyArray<string>): Simula
     const code = /\d+$/.exec(steps[end]!)
     return { output, exitCode: code === null ? null : Number(code[0]), afterMs: 0 }
   }
-  files.set(buildOutputPath, Buffer.from(JSON.stringify([text, argv.slice(4), [...files]])))
+  files.set(buildOutputPath, Buffer.from(JSON.stringify([text, args, [...files]])))
   return { output, exitCode: 0, afterMs: 0 }
 }
 
 /** What a command of the machine does. */
-export const programIn = (machine: SimulatedMachine, spec: ProcessSpec): SimulatedProgram =>
-  machine.spec.builder === true && isBuildCommand(spec.argv) ? built(machine, spec.argv) : program(spec)
+export const programIn = (machine: SimulatedMachine, spec: ProcessSpec): SimulatedProgram => {
+  const args = machine.spec.builder === true ? buildArguments(spec.argv) : null
+  return args === null ? program(spec) : built(machine, args)
+}

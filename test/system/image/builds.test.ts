@@ -2,16 +2,12 @@
 import { existsSync, readFileSync } from "node:fs"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Fiber } from "effect"
+import { newSecret } from "../../../src/account/ApiKeySecret.ts"
 import { missingPackages } from "../../../src/host/linux/programs.ts"
-import {
-  type BuildCommand,
-  buildCommand,
-  buildDockerfilePath,
-  buildOutputPath
-} from "../../../src/runtime/buildScript.ts"
-import type { Guest } from "../../../src/runtime/Guest.ts"
+import { buildOutputPath } from "../../../src/runtime/buildScript.ts"
 import { Runtime } from "../../../src/runtime/Runtime.ts"
 import { busybox } from "../../support/host/image/busyboxImage.ts"
+import { htpasswd } from "../../support/host/image/DebianRegistry.ts"
 import {
   dataFolder,
   driverOn,
@@ -20,8 +16,18 @@ import {
   networkUnusable,
   skipped
 } from "../../support/host/namespace/TestHost.ts"
+import {
+  base,
+  builder,
+  building,
+  buildsAndBoots,
+  built,
+  succeeded
+} from "../../support/runtime/contract/buildContract.ts"
 import { commandSpec, output, run } from "../../support/runtime/contract/commands.ts"
 import { sandboxSpec } from "../../support/runtime/contract/sandboxSpec.ts"
+import { selfSigned } from "../../support/selfSigned.ts"
+import { testFolder } from "../../support/testFolder.ts"
 import { upload } from "../../support/upload.ts"
 
 const MiB = 1024 ** 2
@@ -29,103 +35,27 @@ const MiB = 1024 ** 2
 const missing =
   networkUnusable ??
   (isRoot ? null : "builds need root") ??
-  (missingPackages({ buildah: "buildah", mksquashfs: "squashfs-tools" }).length > 0
-    ? "buildah and squashfs-tools are not both here"
+  (missingPackages({ buildah: "buildah", mksquashfs: "squashfs-tools", "docker-registry": "docker-registry" }).length >
+  0
+    ? "buildah, squashfs-tools and docker-registry are not all here"
     : null) ??
   (existsSync(busybox) ? null : "busybox-static is not here")
 
-const builder = { builder: true, networkEnabled: true, volumeBytes: 512 * MiB, memoryBytes: 512 * MiB } as const
 const driver = freshDriver({ ATOLL_SANDBOX_PROCESSES: "200" })
 
-/** An image with busybox as its shell. */
-const base = `FROM scratch AS base
-COPY busybox /bin/busybox
-RUN ["/bin/busybox", "--install", "-s", "/bin"]
-`
-
-/** A new Sandbox that builds, with busybox in its context. */
-const building = Effect.fnUntraced(function* (sandboxId: string, snapshotId?: string) {
-  const runtime = yield* Runtime
-  yield* runtime.provision(sandboxSpec(sandboxId, { ...builder, ...(snapshotId === undefined ? {} : { snapshotId }) }))
-  const guest = yield* runtime.guest(sandboxId, 1)
-  if (snapshotId === undefined) yield* guest.files.write("/workspace/busybox", upload([readFileSync(busybox)]))
-  yield* output(guest, "chmod 755 /workspace/busybox")
-  return guest
-})
-
-const built = Effect.fnUntraced(function* (
-  guest: Guest,
-  dockerfile: string,
-  changes: Partial<BuildCommand> = {},
-  timeoutMs = 60_000
-) {
-  yield* guest.files.write(buildDockerfilePath, upload([Buffer.from(dockerfile)]))
-  const plain = { dockerfile: null, context: "/workspace", target: null, buildArgs: {}, credentials: null }
-  const { argv, env } = buildCommand({ ...plain, ...changes })
-  return yield* run(guest, commandSpec(argv, { env, timeoutMs }))
-})
-
-const succeeded = ({ exited, stderr }: Effect.Success<ReturnType<typeof built>>) =>
-  assert.strictEqual(exited.exitCode, 0, stderr)
-
-/** A Sandbox from the image that was built. */
-const booted = Effect.fnUntraced(function* (guest: Guest, imageId: string) {
-  const { images, provision, guest: guestOf } = yield* Runtime
-  yield* Effect.scoped(
-    Effect.flatMap(guest.files.read(buildOutputPath, { offset: 0, maxBytes: 64 * MiB, version: null }), ({ body }) =>
-      images.receive(imageId, body)
-    )
-  )
-  const { digest, config } = yield* images.accept(imageId)
-  yield* provision(sandboxSpec(imageId, { image: { reference: digest, digest, credentials: null } }))
-  return { config, guest: yield* guestOf(imageId, 1) }
+/** Inside of the Sandbox: its builds reach no other one here. */
+const privateRegistry = JSON.stringify({
+  version: "0.1",
+  log: { accesslog: { disabled: true } },
+  storage: { filesystem: { rootdirectory: "/tmp/registry/images" } },
+  http: { addr: "127.0.0.1:5000", tls: { certificate: "/tmp/registry/cert", key: "/tmp/registry/key" } },
+  auth: { htpasswd: { realm: "tests", path: "/tmp/registry/htpasswd" } }
 })
 
 describe.skipIf(skipped(missing))("a build", () => {
   it.live(
     "has stages, arguments, ignored files, owners and users, and a Sandbox boots from its image",
-    () =>
-      Effect.gen(function* () {
-        const runtime = yield* Runtime
-        assert.isNull(yield* runtime.images.buildObstacle)
-        const guest = yield* building("one")
-        yield* output(
-          guest,
-          "mkdir sub; echo kept > sub/kept; echo secret > sub/ignored; echo sub/ignored > .dockerignore"
-        )
-        const hostile = `"; touch /workspace/owned; $(touch /workspace/owned) '`
-        const result = yield* built(
-          guest,
-          `${base}
-FROM base AS maker
-ARG GREETING
-RUN echo "$GREETING" > /greeting && echo root:x:0:0::/:/bin/sh > /etc/passwd && echo ada:x:1001:1001::/:/bin/sh >> /etc/passwd \\
-  && mkdir /own && chown 1001:2002 /own && chmod 2770 /own && su ada -c "id -u > /own/id; id -g >> /own/id"
-FROM base AS last
-COPY --from=maker /greeting /own/id /
-COPY --from=maker --chown=1000:1000 /own /own
-COPY . /context
-ENV COLOUR=blue
-WORKDIR /own
-FROM base AS unused
-RUN exit 9
-`,
-          { target: "last", buildArgs: { GREETING: hostile, UNUSED: "--help" } }
-        )
-        succeeded(result)
-        assert.include(result.stdout, "STEP")
-        assert.strictEqual(
-          yield* output(guest, "ls -A /workspace | sort | tr '\\n' ' '"),
-          ".atoll-image.tar .dockerignore busybox sub"
-        )
-        const image = yield* booted(guest, "image")
-        assert.deepStrictEqual(image.config.env["COLOUR"], "blue")
-        assert.strictEqual(image.config.workingDir, "/own")
-        assert.strictEqual(
-          yield* output(image.guest, "cat /greeting /id; ls /context/sub"),
-          `${hostile}\n1001\n1001\nkept`
-        )
-      }).pipe(Effect.provide(driver)),
+    () => buildsAndBoots(60_000).pipe(Effect.provide(driver)),
     120_000
   )
 
@@ -150,6 +80,51 @@ RUN exit 9
   )
 
   it.live(
+    "begins from a private image of a registry, with the password that the build was given",
+    () =>
+      Effect.gen(function* () {
+        const guest = yield* building("one")
+        const folder = yield* testFolder
+        const { cert, key } = selfSigned(folder, "registry", ["IP:127.0.0.1"])
+        const login = { username: "ada", password: newSecret() }
+        yield* output(guest, "mkdir /tmp/registry")
+        const files = { cert, key, htpasswd: htpasswd(login), "config.yml": privateRegistry }
+        for (const [name, content] of Object.entries(files)) {
+          const encoded = Buffer.from(content).toString("base64")
+          yield* output(guest, `echo ${encoded} | base64 -d > /tmp/registry/${name}`)
+        }
+        yield* guest.processes.start(
+          "registry",
+          commandSpec(["docker-registry", "serve", "/tmp/registry/config.yml"], { timeoutMs: null })
+        )
+        succeeded(yield* built(guest, base))
+        const env = { SSL_CERT_FILE: "/tmp/registry/cert" }
+        const push = `until curl -sk https://127.0.0.1:5000/v2/ > /dev/null; do sleep 0.1; done
+printf '{"default":[{"type":"insecureAcceptAnything"}]}' > /tmp/policy.json
+mkdir -p /tmp/home && export HOME=/tmp/home XDG_RUNTIME_DIR=/tmp/home _CONTAINERS_USERNS_CONFIGURED=done
+own() { buildah --storage-driver vfs --root /tmp/own --runroot /tmp/home "$@"; }
+id=$(own pull --signature-policy /tmp/policy.json oci-archive:${buildOutputPath}) &&
+own push --signature-policy /tmp/policy.json --creds "$LOGIN" "$id" docker://127.0.0.1:5000/private/base:1`
+        const pushed = commandSpec(["sh", "-c", push], {
+          env: { ...env, LOGIN: `${login.username}:${login.password}` }
+        })
+        succeeded(yield* run(guest, pushed))
+        const from = "FROM 127.0.0.1:5000/private/base:1\nRUN echo from the registry\n"
+        const credentials = { registry: "127.0.0.1:5000", ...login }
+        const refused = yield* built(guest, from, {}, { env })
+        assert.notStrictEqual(refused.exited.exitCode, 0)
+        assert.match(refused.stderr, /unauthorized|authentication required/)
+        const wrong = yield* built(guest, from, { credentials: { ...credentials, password: newSecret() } }, { env })
+        assert.notStrictEqual(wrong.exited.exitCode, 0)
+        const result = yield* built(guest, from, { credentials }, { env })
+        succeeded(result)
+        assert.include(result.stdout, "from the registry")
+        assert.notInclude(`${result.stdout}${result.stderr}`, login.password)
+      }).pipe(Effect.provide(driver)),
+    120_000
+  )
+
+  it.live(
     "that forks without end, or fills its disk, is cut off, while other Sandboxes answer",
     () =>
       Effect.gen(function* () {
@@ -157,7 +132,7 @@ RUN exit 9
         yield* runtime.provision(sandboxSpec("other"))
         const guest = yield* building("one")
         const forks = `${base}RUN f() { f & f & wait; }; f\n`
-        const forking = yield* Effect.forkChild(built(guest, forks, {}, 10_000))
+        const forking = yield* Effect.forkChild(built(guest, forks, {}, { timeoutMs: 10_000 }))
         const other = yield* runtime.guest("other", 1)
         for (let tries = 0; tries < 5; tries++) {
           assert.strictEqual(yield* output(other, "echo well"), "well")

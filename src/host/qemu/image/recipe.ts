@@ -16,6 +16,8 @@ export const recipe = {
   /** In addition to Debian's `minbase`. */
   packages: [
     "bash",
+    // Builds Dockerfiles (runtime/buildScript.ts).
+    "buildah",
     "busybox-static",
     "bzip2",
     "ca-certificates",

@@ -23,7 +23,7 @@ export interface MediaTypes {
 const digestOf = (bytes: Buffer): string => `sha256:${createHash("sha256").update(bytes).digest("hex")}`
 
 /** By crypt(3): Node has no bcrypt, and the registry takes nothing else. */
-const htpasswd = ({ username, password }: Login): string =>
+export const htpasswd = ({ username, password }: Login): string =>
   `${username}:${execFileSync("perl", ["-e", `print crypt($ARGV[0], '$2y$05$' . 'a' x 22)`, password], { encoding: "utf8" })}\n`
 
 const configuration = (folder: string, port: number): string =>
