@@ -4,6 +4,7 @@
  * they are sent to, so contexts stay finite; of the two values that grow, a generation is followed to its third boot, and
  * from a client's change on to the next one, and an edition to the second change.
  */
+import { isDeepStrictEqual } from "node:util"
 import type { AnyMachineSnapshot } from "xstate"
 import type { AnyEvent } from "../../../src/engine/ActorDefinition.ts"
 import { begin, decide, restore, store, type Verdict } from "../../../src/engine/Transition.ts"
@@ -89,18 +90,22 @@ interface WalkedContext {
 export const plainVerdict = (verdict: Verdict) =>
   verdict.type === "accepted" ? { ...verdict, snapshot: store(verdict.snapshot) } : verdict
 
-/** Decides twice over frozen values: a guard, factory or action that is not pure throws or differs. */
-const decideTwice = (source: MachineSource, key: string, event: AnyEvent): Verdict => {
-  const again = () =>
-    decide(source.machine, restoreFrozen(source, key), deepFreeze(structuredClone(event)), 2, deadlinesOf(key))
-  const [first, second] = [again(), again()]
-  const plain = (verdict: Verdict) => JSON.stringify(plainVerdict(verdict))
-  if (plain(first) !== plain(second)) {
-    throw new Error(
-      `${source.name} is not pure: ${plain(first)} and then ${plain(second)} for ${JSON.stringify(event)}`
+/** Decides twice over frozen values, restored twice: a guard, factory or action that is not pure throws or differs. */
+const decideTwice = (source: MachineSource, key: string) => {
+  const deadlines = deepFreeze(deadlinesOf(key))
+  const restored = [restoreFrozen(source, key), restoreFrozen(source, key)]
+  return (event: AnyEvent): Verdict => {
+    const [first, second] = restored.map((snapshot) =>
+      decide(source.machine, snapshot, deepFreeze(structuredClone(event)), 2, deadlines)
     )
+    const [one, two] = [plainVerdict(first!), plainVerdict(second!)]
+    if (!isDeepStrictEqual(one, two)) {
+      throw new Error(
+        `${source.name} is not pure: ${JSON.stringify(one)} and then ${JSON.stringify(two)} for ${JSON.stringify(event)}`
+      )
+    }
+    return first!
   }
-  return first
 }
 
 /** As after a restart: only what JSON keeps. */
@@ -131,10 +136,11 @@ export const walk = (source: MachineSource): ReadonlyMap<string, Reached> => {
   for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) {
     if (reached.has(key)) continue
     const snapshot = restoreFrozen(source, key)
+    const decided = decideTwice(source, key)
     const steps = isBeyond(snapshot.context)
       ? []
       : eventsIn(source, snapshot).map((event): Step => {
-          const verdict = decideTwice(source, key, event)
+          const verdict = decided(event)
           return {
             from: key,
             event,

@@ -13,8 +13,11 @@ const { runs: runsAsked, replay: asked } = askedRuns("ATOLL_RACE")
 /** How long a counterexample is shrunk. */
 const shrinkWithinMs = 30_000
 
-/** Registers the database's set-up with the test file. `runs` is how many sequences `check` tries; `npm run test:race` may ask for others. */
-export const racesOver = ({ runs }: { readonly runs: number }) => {
+/**
+ * Registers the database's set-up with the test file. `check` tries `runs` sequences, and on a slow machine fewer: none begins after `newRunsForMs`.
+ * `npm run test:race` asks for a number of them, however long they take.
+ */
+export const racesOver = ({ runs, newRunsForMs }: { readonly runs: number; readonly newRunsForMs: number }) => {
   const runtime = ManagedRuntime.make(TestDatabase.layer)
   let database: DatabaseContext
   let connections: Connections
@@ -36,8 +39,12 @@ export const racesOver = ({ runs }: { readonly runs: number }) => {
    */
   const check = async (title: string, arbitrary: fc.Arbitrary<ReadonlyArray<Step>>, ownRuns = runs) => {
     let firstFailureAt: number | null = null
+    const begun = Date.now()
+    let tried = 0
     const property = fc.asyncProperty(arbitrary, async (list) => {
       if (firstFailureAt !== null && Date.now() - firstFailureAt > shrinkWithinMs) return
+      if (firstFailureAt === null && runsAsked === undefined && Date.now() - begun > newRunsForMs) return
+      tried++
       try {
         await run(list)
       } catch (error) {
@@ -52,7 +59,10 @@ export const racesOver = ({ runs }: { readonly runs: number }) => {
       numRuns: runsAsked ?? ownRuns,
       ...asked
     })
-    if (!details.failed) return
+    if (!details.failed) {
+      process.stdout.write(`${title}: ${tried} sequences in ${Math.round((Date.now() - begun) / 1000)} s\n`)
+      return
+    }
     const replay = `npm run test:race -- --only "${title}" --seed=${details.seed} --path "${details.counterexamplePath}"`
     const { errorInstance } = details as { readonly errorInstance?: Error }
     throw new Error(
