@@ -1,5 +1,6 @@
 /**
- * At which effects of the host's code a test kills the service. By default at every Nth, from one that a seed chooses. ATOLL_KILLS=all: at each, in rounds
+ * At which effects of the host's code a test kills the service. By default at every Nth, from one that a seed chooses, in an order of actions that it
+ * chooses, and at no further one after a minute. ATOLL_KILLS=all: at each, in rounds
  * of every Nth, so that a run that ends early has met some of all; ATOLL_KILLS_UNTIL (epoch milliseconds) and the file ATOLL_KILLS_STOP end it.
  * ATOLL_KILLS_SEED: another order.
  */
@@ -39,6 +40,8 @@ const asked: Asked = {
   seed: Number(env["ATOLL_KILLS_SEED"] || Date.now() % 1000),
   isOver: () => Date.now() > until || (stopFile !== undefined && existsSync(stopFile))
 }
+
+const newKillsForMs = 60_000
 
 export class KillRounds {
   readonly seed: number
@@ -80,12 +83,14 @@ export class KillRounds {
     stepOf: (action: A) => number = () => this.#step
   ): Generator<{ readonly action: A; readonly at: number }, void, number | null> {
     const { isAll, isOver } = this.#asked
+    const first = isAll ? 0 : this.seed % actions.length
+    const ordered = [...actions.slice(first), ...actions.slice(0, first)]
     for (let round = 0; round < (isAll ? this.#step : 1); round++) {
-      for (const action of actions) {
+      for (const action of ordered) {
         const step = Math.min(stepOf(action), this.#step)
         if (round >= step) continue
         for (let at = 1 + ((this.seed + round) % step); ; at += step) {
-          if (isOver()) return
+          if (isOver() || this.#isLate) return
           const effects = yield { action, at }
           if (effects !== null) {
             // A run may have some more or fewer than another one.
@@ -98,6 +103,11 @@ export class KillRounds {
         }
       }
     }
+  }
+
+  /** On a slow machine there are fewer. */
+  get #isLate(): boolean {
+    return !this.#asked.isAll && this.#kills >= this.killsMin && performance.now() - this.#began > newKillsForMs
   }
 
   /** How many effects an action has is known once its first round is over. */
