@@ -1,5 +1,5 @@
 /**
- * Removes unused code of two libraries from the pages: half of XState, and a fourth of uPlot. No bundler can find it unused
+ * Removes unused code of two libraries from the pages: half of XState, and two fifths of uPlot. No bundler can find it unused
  * from the library's own code, because its use depends on the machine or chart.
  *
  * A removed part throws if it is reached. `machines.test.ts` sends every event in every state to the machines of the
@@ -13,6 +13,7 @@ import type { Plugin } from "esbuild"
 /**
  * Keys: the beginning of a part's first line, up to the needed parameters, or up to the part of a condition that is never true; the part's last
  * line has the same indentation. Values: the replacement for the one case that occurs; null: none occurs.
+ * A key that ends in a bracket is a table, which becomes empty.
  */
 type Parts = Readonly<Record<string, string | null>>
 
@@ -129,36 +130,78 @@ const plots: Parts = {
   "\tfunction mouseDown(": "return",
   "\tfunction mouseUp(": "return",
   "\tfunction dblClick(": "return",
-  "\tfunction pubSync(": "return"
+  "\tfunction pubSync(": "return",
+  "function bandFillClipDirs(": "return [0, 0]",
+  // Of dates in words.
+  ...never("const months = [", "const days = [", "const engNames = {", "const subs = {", "\tconst _timeAxisStamps = [")
 }
 
-const libraries: ReadonlyArray<readonly [file: RegExp, parts: Parts]> = [
+/** Expressions that have one value in all our uses, in place of which they get it: the bundler then drops what depends on them. */
+type Constants = ReadonlyArray<readonly [expression: RegExp, value: string]>
+
+/** Of charts over time, with a horizontal first axis, linear scales from low to high, axes without labels, and no legend. */
+const plotted: Constants = [
+  [/\bmode == 1\b/g, "true"],
+  [/\bmode == 2\b/g, "false"],
+  [/\b(?:(?:\w+\.)?distr|xScaleDistr) == (?:2|3|4|100)\b/g, "false"],
+  [/\bscaleX\.ori == 0\b/g, "true"],
+  [/\bscaleX\.ori == 1\b/g, "false"],
+  [/\b(?:\w+\.)?dir == -1\b/g, "false"],
+  [/\b(?:\w+\.)?dir == 1\b/g, "true"],
+  [/\baxis\.label != null\b/g, "false"],
+  [/\bsyncKey != null\b/g, "false"],
+  [/\b(?:flags|band\w+Dir) != 0\b/g, "false"],
+  [/\bbandFillDir == -?1\b/g, "false"],
+  [/\bif \(bandClip\)/g, "if (false)"],
+  [/\bif \(_?dragging\)/g, "if (false)"],
+  [/\bdragging && e\b/g, "false && e"],
+  [/\blegend\.live\b(?! =)/g, "false"],
+  [/\b(?:showLegend|multiValLegend|cursorOnePt|cursorFocus)\b(?! =)/g, "false"],
+  // What it offers to other code.
+  [/^uPlot\.assign = [\s\S]*(?=^export )/m, ""]
+]
+
+const libraries: ReadonlyArray<readonly [file: RegExp, parts: Parts, constants?: Constants]> = [
   [/[/\\]xstate[/\\]dist[/\\]raise-[^/\\]+\.esm\.js$/, machines],
   [/[/\\]xstate[/\\]dist[/\\]StateMachine-[^/\\]+\.esm\.js$/, stateMachine],
   [/[/\\]xstate[/\\]dist[/\\]assign-[^/\\]+\.esm\.js$/, assign],
-  [/[/\\]uplot[/\\]dist[/\\]uPlot\.esm\.js$/, plots]
+  [/[/\\]uplot[/\\]dist[/\\]uPlot\.esm\.js$/, plots, plotted]
 ]
 
-const escaped = (text: string): string => text.replace(/[().]/g, "\\$&")
+const escaped = (text: string): string => text.replace(/[().[{]/g, "\\$&")
 
 const without = (path: string, source: string, parts: Parts): string =>
   Object.entries(parts).reduce((text, [head, does]) => {
     const [indent] = /^\s*/.exec(head)!
-    const whole = new RegExp(`^${escaped(head)}.*\\{$[^]*?^${indent}\\}(?=;?$)`, "gm")
-    const instead = head.startsWith("class ")
-      ? `${head} {}`
-      : `${head}) {\n${does ?? ""}\nthrow Error("left out")\n${indent}}`
+    const end = { "[": "]", "{": "}" }[head.at(-1)!]
+    const whole =
+      end === undefined
+        ? new RegExp(`^${escaped(head)}.*\\{$[^]*?^${indent}\\}(?=;?$)`, "gm")
+        : new RegExp(`^${escaped(head)}$[^]*?^${indent}${end}(?=;$)`, "gm")
+    const instead =
+      end !== undefined
+        ? head + end
+        : head.startsWith("class ")
+          ? `${head} {}`
+          : `${head}) {\n${does ?? ""}\nthrow Error("left out")\n${indent}}`
     const left = text.replace(whole, instead)
     if (left === text) throw new Error(`${path} has no ${head.trim()}`)
+    return left
+  }, source)
+
+const folded = (path: string, source: string, constants: Constants): string =>
+  constants.reduce((text, [expression, value]) => {
+    const left = text.replace(expression, value)
+    if (left === text) throw new Error(`${path} has no ${expression.source}`)
     return left
   }, source)
 
 export const leftOut: Plugin = {
   name: "left out",
   setup: ({ onLoad }) => {
-    for (const [filter, parts] of libraries) {
+    for (const [filter, parts, constants = []] of libraries) {
       onLoad({ filter }, async ({ path }) => ({
-        contents: without(path, await readFile(path, "utf8"), parts),
+        contents: folded(path, without(path, await readFile(path, "utf8"), parts), constants),
         loader: "js"
       }))
     }
