@@ -5,7 +5,10 @@ import { ask } from "./api.ts"
 import { size } from "./format.ts"
 import { BuildImage } from "./images/BuildImage.tsx"
 import { PullImage } from "./images/PullImage.tsx"
+import { UploadImage } from "./images/UploadImage.tsx"
 import { useImages } from "./images/useImages.ts"
+import { Output } from "./operation/Output.tsx"
+import { isMovingImage } from "./states.ts"
 import { Form } from "./ui/Action.tsx"
 import { Dialog } from "./ui/Dialog.tsx"
 import { Instant } from "./ui/Instant.tsx"
@@ -37,7 +40,38 @@ const DeleteImage = ({ image, close, done }: { image: Image; close: () => void; 
   </Dialog>
 )
 
-const Row = ({ image, remove }: { image: Image; remove: () => void }) => (
+const intoView = (shown: HTMLElement | null): void => shown?.scrollIntoView({ block: "nearest" })
+
+/** What the build of an image writes, live. */
+const BuildOutput = ({ image, hide, ended }: { image: Image; hide: () => void; ended: () => void }) => (
+  <section ref={intoView} class="pane" aria-labelledby="build-output">
+    <header class="pane-head">
+      <h2 id="build-output" class="break">
+        Build of {titleOf(image)}
+      </h2>
+      {image.build?.operationId == null ? null : (
+        <Link to={`/sandboxes/${image.build.sandboxId}/operations/${image.build.operationId}`}>Details</Link>
+      )}
+      <button type="button" class="button small" onClick={hide}>
+        Hide
+      </button>
+    </header>
+    <Output path={`/api/v2/images/${image.id}/build`} ended={ended} />
+  </section>
+)
+
+/** Whether its build has output, or soon will. */
+const hasOutput = ({ status, build }: Image): boolean =>
+  build !== null && (build.operationId !== null || isMovingImage(status))
+
+interface Listing {
+  readonly image: Image
+  readonly isOutputShown: boolean
+  readonly turnOutput: () => void
+  readonly remove: () => void
+}
+
+const Row = ({ image, isOutputShown, turnOutput, remove }: Listing) => (
   <tr data-image={image.id}>
     <td>
       {image.name === null ? null : <span class="break">{image.name}</span>}
@@ -52,9 +86,17 @@ const Row = ({ image, remove }: { image: Image; remove: () => void }) => (
       {image.build === null ? null : (
         <span class="block">
           <Link to={`/sandboxes/${image.build.sandboxId}`}>Sandbox</Link>{" "}
-          {image.build.operationId === null ? null : (
-            <Link to={`/sandboxes/${image.build.sandboxId}/operations/${image.build.operationId}`}>Output</Link>
-          )}
+          {hasOutput(image) ? (
+            <button
+              type="button"
+              class="button small"
+              aria-label={`Output of ${titleOf(image)}`}
+              aria-expanded={isOutputShown}
+              onClick={turnOutput}
+            >
+              Output
+            </button>
+          ) : null}
         </span>
       )}
     </td>
@@ -75,18 +117,35 @@ const Row = ({ image, remove }: { image: Image; remove: () => void }) => (
 )
 
 type Listed = ReturnType<typeof useImages>
-type Asked = "pull" | "build" | { readonly remove: Image }
+type Asked = "pull" | "build" | "upload" | { readonly remove: Image }
+
+interface AskedDialog {
+  readonly asked: Asked
+  readonly listed: Listed
+  readonly ask: (asked: Asked | null) => void
+  /** An image is being built. */
+  readonly built: (imageId: string) => void
+}
 
 /** The dialog that is asked for. */
-const Shown = ({ asked, listed, ask }: { asked: Asked; listed: Listed; ask: (asked: Asked | null) => void }) => {
+const Shown = ({ asked, listed, ask, built }: AskedDialog) => {
   const close = () => ask(null)
   const done = () => {
     close()
     listed.reload()
   }
   if (asked === "pull") return <PullImage close={close} done={done} />
+  if (asked === "upload") return <UploadImage close={close} done={done} />
   if (asked === "build") {
-    return <BuildImage close={close} done={done} />
+    return (
+      <BuildImage
+        close={close}
+        done={(imageId) => {
+          done()
+          built(imageId)
+        }}
+      />
+    )
   }
   return <DeleteImage image={asked.remove} close={close} done={done} />
 }
@@ -94,12 +153,17 @@ const Shown = ({ asked, listed, ask }: { asked: Asked; listed: Listed; ask: (ask
 export const Images = () => {
   const listed = useImages()
   const [asked, setAsked] = useState<Asked | null>(null)
+  const [builtId, setBuilt] = useState<string | null>(null)
+  const built = listed.entries.find(({ id }) => id === builtId)
   return (
     <>
       <div class="page-head">
         <h1>Images</h1>
         <button type="button" class="button" onClick={() => setAsked("build")}>
           Build from a Dockerfile
+        </button>
+        <button type="button" class="button" onClick={() => setAsked("upload")}>
+          Upload an archive
         </button>
         <button type="button" class="button" onClick={() => setAsked("pull")}>
           Pull an image
@@ -109,6 +173,9 @@ export const Images = () => {
         An image from a registry, of a Dockerfile or of an archive can be the root file system of new Sandboxes. What it
         stores costs as a snapshot does.
       </p>
+      {built === undefined ? null : (
+        <BuildOutput key={built.id} image={built} hide={() => setBuilt(null)} ended={listed.reload} />
+      )}
       <Pane title="All images" loaded={listed}>
         {() =>
           listed.entries.length === 0 ? (
@@ -117,7 +184,13 @@ export const Images = () => {
             <>
               <Table label="Images" columns={["Image", "Status", "Stored", "Created", "Actions"]}>
                 {listed.entries.map((image) => (
-                  <Row key={image.id} image={image} remove={() => setAsked({ remove: image })} />
+                  <Row
+                    key={image.id}
+                    image={image}
+                    isOutputShown={image.id === builtId}
+                    turnOutput={() => setBuilt(image.id === builtId ? null : image.id)}
+                    remove={() => setAsked({ remove: image })}
+                  />
                 ))}
               </Table>
               <More list={listed} />
@@ -125,7 +198,7 @@ export const Images = () => {
           )
         }
       </Pane>
-      {asked === null ? null : <Shown asked={asked} listed={listed} ask={setAsked} />}
+      {asked === null ? null : <Shown asked={asked} listed={listed} ask={setAsked} built={setBuilt} />}
     </>
   )
 }

@@ -1,5 +1,6 @@
-/** Builds an image of a Dockerfile. */
-import { useCallback } from "preact/hooks"
+/** Builds an image of a Dockerfile: of its text, with a snapshot as the context, or of an archive that has both. */
+import { useCallback, useState } from "preact/hooks"
+import type { ImageResponse } from "../../../../schemas/ImageRecord.ts"
 import type { SnapshotList } from "../../../../schemas/Snapshot.ts"
 import { ask, get, queryOf } from "../api.ts"
 import { useLoad } from "../load.ts"
@@ -8,7 +9,9 @@ import { Area } from "../ui/Area.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
 import { Field, Select } from "../ui/Field.tsx"
 import { useKeys } from "../useKeys.ts"
-import { buildOf } from "./buildForm.ts"
+import { archiveQueryOf, buildOf } from "./buildForm.ts"
+import { ImageName } from "./ImageName.tsx"
+import { useArchive } from "./useArchive.tsx"
 
 const path = "/api/v2/images"
 
@@ -29,31 +32,55 @@ const ChooseContext = () => {
   )
 }
 
-export const BuildImage = ({ close, done }: { close: () => void; done: () => void }) => {
+/** @param done Called with the id of the image. */
+export const BuildImage = ({ close, done }: { close: () => void; done: (imageId: string) => void }) => {
   const keyOf = useKeys()
+  const [from, setFrom] = useState("text")
+  const { send, field } = useArchive("A tar file of the context, plain or compressed with gzip.")
+  const isText = from === "text"
+  const image = async (data: FormData) => {
+    if (!isText) return await send(`${path}/build?${archiveQueryOf(data)}`, data, true)
+    const body = buildOf(data)
+    return (await ask<ImageResponse>("POST", path, { body, headers: { "idempotency-key": keyOf(path, body) } })).image
+  }
   return (
     <Dialog title="Build an image from a Dockerfile" close={close}>
-      <Form
-        label="Build"
-        busyLabel="Asking …"
-        cancel={close}
-        submit={async (data) => {
-          const body = buildOf(data)
-          const headers = { "idempotency-key": keyOf(path, body) }
-          await ask("POST", path, { body, headers })
-          done()
-        }}
-      >
+      <Form label="Build" busyLabel="Asking …" cancel={close} submit={async (data) => done((await image(data)).id)}>
         <p class="hint">It is built in a Sandbox of this account, which costs as any other until the build is over.</p>
-        <Field label="Name" name="name" maxLength={128} hint="Optional; need not be unique." autocomplete="off" />
-        <Area
-          label="Dockerfile"
-          name="dockerfile"
-          rows={8}
-          required
-          placeholder={"FROM docker.io/library/alpine:3.22\nRUN apk add --no-cache git"}
+        <ImageName />
+        <Select
+          label="Source"
+          name="from"
+          value={from}
+          options={[
+            ["text", "A Dockerfile written here"],
+            ["archive", "An archive with a Dockerfile and its context"]
+          ]}
+          onChoice={setFrom}
         />
-        <ChooseContext />
+        {isText ? (
+          <>
+            <Area
+              label="Dockerfile"
+              name="dockerfile"
+              rows={8}
+              required
+              placeholder={"FROM docker.io/library/alpine:3.22\nRUN apk add --no-cache git"}
+            />
+            <ChooseContext />
+          </>
+        ) : (
+          <>
+            {field}
+            <Field
+              label="Path of the Dockerfile"
+              name="dockerfile"
+              placeholder="Dockerfile"
+              autocomplete="off"
+              spellcheck={false}
+            />
+          </>
+        )}
         <Field
           label="Target"
           name="target"

@@ -4,6 +4,8 @@ import { Form } from "../ui/Action.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
 import { Field } from "../ui/Field.tsx"
 import { useKeys } from "../useKeys.ts"
+import { ImageName } from "./ImageName.tsx"
+import { trimmed } from "./trimmed.ts"
 
 const path = "/api/v2/images"
 
@@ -16,11 +18,10 @@ export const PullImage = ({ close, done }: { close: () => void; done: () => void
         busyLabel="Asking …"
         cancel={close}
         submit={async (data) => {
-          const text = (name: string) => String(data.get(name)).trim() || null
           const body = {
-            reference: text("reference") ?? "",
-            name: text("name"),
-            username: text("username"),
+            reference: trimmed(data, "reference") ?? "",
+            name: trimmed(data, "name"),
+            username: trimmed(data, "username"),
             password: String(data.get("password")) || null
           }
           await ask("POST", path, { body, headers: { "idempotency-key": keyOf(path, body) } })
@@ -36,7 +37,7 @@ export const PullImage = ({ close, done }: { close: () => void; done: () => void
           autocomplete="off"
           spellcheck={false}
         />
-        <Field label="Name" name="name" maxLength={128} hint="Optional; need not be unique." autocomplete="off" />
+        <ImageName />
         <Field
           label="User of the registry"
           name="username"

@@ -1,20 +1,31 @@
-/** The request of the form that builds an image. */
+/** The requests of the form that builds an image. Both throw the mistakes of its fields. */
 import { pairsOf } from "../sandboxes/pairs.ts"
 import { readAll } from "../ui/fieldFaults.ts"
+import { trimmed } from "./trimmed.ts"
 
-/** Throws the mistakes of its fields. */
+const argsOf = (data: FormData) =>
+  readAll({ buildArgs: () => pairsOf("Build arguments", String(data.get("buildArgs") ?? "")) }).buildArgs
+
+/** Of a Dockerfile's text. */
 export const buildOf = (data: FormData) => {
-  const text = (name: string) => String(data.get(name) ?? "")
-  const trimmed = (name: string) => text(name).trim() || null
-  const { buildArgs } = readAll({
-    buildArgs: () => Object.fromEntries(pairsOf("Build arguments", text("buildArgs")))
-  })
+  const buildArgs = argsOf(data)
   return {
-    name: trimmed("name"),
+    name: trimmed(data, "name"),
     // Forms send CRLF.
-    dockerfile: text("dockerfile").replaceAll("\r\n", "\n"),
-    contextSnapshotId: trimmed("contextSnapshotId"),
-    target: trimmed("target"),
-    buildArgs: Object.keys(buildArgs).length === 0 ? null : buildArgs
+    dockerfile: String(data.get("dockerfile") ?? "").replaceAll("\r\n", "\n"),
+    contextSnapshotId: trimmed(data, "contextSnapshotId"),
+    target: trimmed(data, "target"),
+    buildArgs: buildArgs.length === 0 ? null : Object.fromEntries(buildArgs)
   }
+}
+
+/** Of an archive with the context: the query of the request. */
+export const archiveQueryOf = (data: FormData): string => {
+  const query = new URLSearchParams()
+  for (const name of ["name", "dockerfile", "target"]) {
+    const given = trimmed(data, name)
+    if (given !== null) query.append(name, given)
+  }
+  for (const [name, value] of argsOf(data)) query.append("buildArg", `${name}=${value}`)
+  return query.toString()
 }

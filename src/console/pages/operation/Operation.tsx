@@ -80,7 +80,7 @@ export const Operation = ({ sandboxId, id }: { sandboxId: string; id: string }) 
         <>
           <section class="pane" aria-labelledby="output">
             <h2 id="output">Output</h2>
-            <Output operation={operation} ended={changed} />
+            <Output path={path} known={operation.output} ended={changed} />
           </section>
           <section class="pane" aria-labelledby="facts">
             <h2 id="facts">Facts</h2>

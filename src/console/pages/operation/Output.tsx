@@ -7,7 +7,7 @@ import { Fault } from "../ui/Fault.tsx"
 import { Live } from "../ui/Live.tsx"
 import "./operation.css"
 import type { Piece } from "./StreamTail.ts"
-import { type ShownStream, useOutput } from "./useOutput.ts"
+import { type Known, type ShownStream, useOutput } from "./useOutput.ts"
 
 /** Within this distance from its end, the view stays at the end. */
 const atEndPixels = 24
@@ -78,13 +78,14 @@ const Stream = ({ name, stream, isOver }: { name: string; stream: ShownStream; i
 }
 
 interface Shown {
-  readonly operation: Operation
+  readonly path: string
+  readonly known?: Known
   /** Called once, with the final state. */
   readonly ended: (operation: Operation) => void
 }
 
-export const Output = ({ operation, ended: tell }: Shown) => {
-  const { stdout, stderr, feed, at, ended } = useOutput(operation)
+export const Output = ({ path, known, ended: tell }: Shown) => {
+  const { stdout, stderr, feed, at, ended } = useOutput(path, known)
   useEffect(() => {
     if (ended !== null) tell(ended)
   }, [ended])

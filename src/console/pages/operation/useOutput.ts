@@ -49,9 +49,11 @@ const nothing: FollowedOutput = {
 /** Requests only the bytes that the page keeps. */
 const tailOf = (bytes: number): StreamTail => new StreamTail(Math.max(0, bytes - keptBytes))
 
+export type Known = Pick<Operation["output"], "stdoutBytes" | "stderrBytes">
+
 const followOutput = (
   path: string,
-  { stdoutBytes, stderrBytes }: Operation["output"],
+  { stdoutBytes, stderrBytes }: Known = { stdoutBytes: 0, stderrBytes: 0 },
   show: (change: Partial<FollowedOutput>) => void
 ): (() => void) => {
   const abort = new AbortController()
@@ -89,13 +91,13 @@ const followOutput = (
   }
 }
 
-export const useOutput = (operation: Operation): FollowedOutput => {
+/** @param path Its output is at `/output` there. @param known How much there is already; absent: unknown. */
+export const useOutput = (path: string, known: Known | undefined): FollowedOutput => {
   const [output, setOutput] = useState<FollowedOutput>(nothing)
-  const path = `/api/v2/sandboxes/${operation.sandboxId}/operations/${operation.id}`
   useEffect(() => {
     let isShown = true
     setOutput(nothing)
-    const end = followOutput(path, operation.output, (change) => {
+    const end = followOutput(path, known, (change) => {
       if (isShown) setOutput((before) => ({ ...before, ...change }))
     })
     return () => {

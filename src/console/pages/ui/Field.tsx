@@ -10,11 +10,13 @@ interface Labelled {
 /** The used attributes of the browser's input. */
 interface Input extends Labelled {
   readonly name?: string
-  readonly type?: "text" | "email" | "password" | "search" | "datetime-local"
+  readonly type?: "text" | "email" | "password" | "search" | "datetime-local" | "file"
   readonly value?: string
   /** For a field that is only read on submit. */
   readonly defaultValue?: string
   readonly placeholder?: string
+  /** Of a file: its names' endings. */
+  readonly accept?: string
   readonly autocomplete?: string
   readonly minLength?: number
   readonly maxLength?: number

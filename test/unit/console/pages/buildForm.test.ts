@@ -1,6 +1,6 @@
 /** The form that builds an image. */
 import { assert, it } from "vitest"
-import { buildOf } from "../../../../src/console/pages/images/buildForm.ts"
+import { archiveQueryOf, buildOf } from "../../../../src/console/pages/images/buildForm.ts"
 import { FieldFaults } from "../../../../src/console/pages/ui/fieldFaults.ts"
 
 const formOf = (given: Readonly<Record<string, string>>) => {
@@ -37,4 +37,21 @@ it("a build argument without a value is a mistake of its field", () => {
     assert.instanceOf(fault, FieldFaults)
     assert.hasAllKeys(fault.mistakes, ["buildArgs"])
   }
+})
+
+it("the query of an archive has what is given, and each argument once", () => {
+  const query = archiveQueryOf(
+    formOf({ name: " tools ", dockerfile: "sub/Dockerfile", target: "", buildArgs: "VERSION=a&b=c\r\nEMPTY=" })
+  )
+  assert.deepStrictEqual(
+    [...new URLSearchParams(query)],
+    [
+      ["name", "tools"],
+      ["dockerfile", "sub/Dockerfile"],
+      ["buildArg", "VERSION=a&b=c"],
+      ["buildArg", "EMPTY="]
+    ]
+  )
+  assert.strictEqual(archiveQueryOf(formOf({ archive: "a file" })), "")
+  assert.throws(() => archiveQueryOf(formOf({ buildArgs: "VERSION" })), FieldFaults)
 })

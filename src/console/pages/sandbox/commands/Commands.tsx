@@ -31,7 +31,11 @@ const Last = ({ operation, tell }: { operation: Operation; tell: (operation: Ope
       <CancelOperation operation={operation} tell={tell} />
       <Link to={`/sandboxes/${operation.sandboxId}/operations/${operation.id}`}>Details</Link>
     </header>
-    <Output operation={operation} ended={tell} />
+    <Output
+      path={`/api/v2/sandboxes/${operation.sandboxId}/operations/${operation.id}`}
+      known={operation.output}
+      ended={tell}
+    />
   </section>
 )
 

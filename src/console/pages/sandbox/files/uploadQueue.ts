@@ -1,5 +1,6 @@
 /** The queue of uploads into Sandboxes: one at a time, also while another part of the console is shown. */
 import { signal } from "@preact/signals"
+import { firstBytes } from "../../sendBytes.ts"
 import { folderOf, within } from "./address.ts"
 import { send, statOf } from "./write.ts"
 
@@ -66,12 +67,7 @@ const sendOne = async (upload: Upload): Promise<void> => {
   aborts.set(id, abort)
   change(id, { now: { state: "sending", sent: 0 } })
   try {
-    await file
-      .slice(0, 1)
-      .arrayBuffer()
-      .catch(() => {
-        throw new Error("The browser cannot read this file. It may be a folder, or it was changed or deleted.")
-      })
+    await firstBytes(file, 1)
     const there = overwrite ? null : await statOf(sandboxId, path, abort.signal)
     if (there !== null && there.type === "directory") throw new Error("A folder with this name already exists.")
     if (there !== null) return change(id, { now: { state: "asking" } })

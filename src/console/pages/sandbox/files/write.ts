@@ -1,8 +1,8 @@
 /** Calls of the API that change files. */
 import type { FileStatResponse } from "../../../../../schemas/Files.ts"
 import { ApiFault, ask, get, idempotencyKey } from "../../api.ts"
+import { sendBytes } from "../../sendBytes.ts"
 import { apiOf, nameOf, root, within } from "./address.ts"
-import { putBytes } from "./putBytes.ts"
 
 /** Null: nothing exists at the path. */
 export const statOf = async (
@@ -21,8 +21,8 @@ export const statOf = async (
 const silent = { signal: new AbortController().signal, progress: () => {} }
 
 /** Replaces the whole file without a check. */
-export const putText = (sandboxId: string, path: string, text: string): Promise<void> =>
-  putBytes(apiOf(sandboxId, "content", path), new Blob([text]), silent)
+export const putText = (sandboxId: string, path: string, text: string): Promise<unknown> =>
+  sendBytes("PUT", apiOf(sandboxId, "content", path), new Blob([text]), silent)
 
 /** @throws Error The name is taken. */
 export const newFile = async (sandboxId: string, path: string): Promise<void> => {
@@ -75,7 +75,10 @@ const sendInPieces = async ({ sandboxId, path, file, overwrite, signal, progress
       const start = index * pieceBytes
       const piece = file.slice(start, start + pieceBytes)
       const to = within(folder, index === 0 ? "whole" : "piece")
-      await putBytes(apiOf(sandboxId, "content", to), piece, { signal, progress: (sent) => progress(start + sent) })
+      await sendBytes("PUT", apiOf(sandboxId, "content", to), piece, {
+        signal,
+        progress: (sent) => progress(start + sent)
+      })
       if (index > 0) await join(sandboxId, folder, index, signal)
     }
     const whole = await statOf(sandboxId, within(folder, "whole"), signal)
@@ -87,9 +90,9 @@ const sendInPieces = async ({ sandboxId, path, file, overwrite, signal, progress
   }
 }
 
-export const send = (sent: Sent): Promise<void> =>
+export const send = (sent: Sent): Promise<unknown> =>
   sent.file.size <= pieceBytes
-    ? putBytes(apiOf(sent.sandboxId, "content", sent.path), sent.file, sent)
+    ? sendBytes("PUT", apiOf(sent.sandboxId, "content", sent.path), sent.file, sent)
     : sendInPieces(sent)
 
 /**
