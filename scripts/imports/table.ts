@@ -90,6 +90,9 @@ const mcp = "src/api/mcp/"
 /** The API's reference as a page; knows nothing of who serves it. */
 const reference = "src/api/reference/"
 
+/** The file of logins for registries; knows no image. */
+const registryAuth = "src/platform/registryAuth/"
+
 /** Connections between Atoll's own processes; knows nothing of what they carry. */
 const peer = "src/peer/"
 
@@ -125,6 +128,7 @@ const belowResources = [
   shutdown,
   effectConcurrency,
   identifier,
+  registryAuth,
   config
 ]
 
@@ -147,6 +151,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: fileLock, places: [], packages: [] },
   { path: spawner, places: [], packages: [], builtins: false },
   { path: dataFolder, places: [], packages: [] },
+  { path: registryAuth, places: [], packages: [] },
   { path: bundle, places: [], packages: ["esbuild"] },
   { path: compileCache, places: [], packages: [] },
   { path: quickStart, places: [bundle, compileCache], packages: ["esbuild"] },
@@ -287,7 +292,7 @@ export const importTable: ReadonlyArray<Place> = [
   /** What this host has of what Atoll needs. */
   {
     path: "src/ops/doctor/",
-    places: ["src/host/linux/", "src/host/namespace/", "src/host/qemu/", "src/store/", config]
+    places: ["src/host/linux/", "src/host/namespace/", "src/host/qemu/", "src/store/", registryAuth, config]
   },
   /** Where the layers meet. */
   { path: "src/app/Atoll.ts", places: "all" },

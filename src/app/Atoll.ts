@@ -35,6 +35,7 @@ import { HostGauges } from "../runtime/HostGauges.ts"
 import { Heartbeat } from "../sandbox/Heartbeat.ts"
 import { IdleSleep } from "../sandbox/IdleSleep.ts"
 import { OneHost } from "../sandbox/OneHost.ts"
+import { OperatorLogins } from "../sandbox/OperatorLogins.ts"
 import type { Placement } from "../sandbox/Placement.ts"
 import { RuntimeWatch } from "../sandbox/RuntimeWatch.ts"
 import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
@@ -114,7 +115,7 @@ const assembled = <WE, WR, K, KE, KR, PE, PR>(
     ),
     Layer.provideMerge(WalletActors.layer),
     Layer.provideMerge(actorHost(options)),
-    Layer.provideMerge(SandboxEnvs.layer),
+    Layer.provideMerge(Layer.merge(SandboxEnvs.layer, OperatorLogins.layer)),
     Layer.provideMerge(
       Layer.mergeAll(
         Journal.layer,

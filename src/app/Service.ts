@@ -70,6 +70,7 @@ export const alone = Layer.effect(
     spares: 0,
     vmSpares: 0,
     cooperative: "off" as const,
+    imagesCredentialsFile: null,
     bootstrapApiKey: null
   }))
 )

@@ -16,6 +16,7 @@ import { readActor } from "../engine/readActor.ts"
 import { isTagged } from "../engine/taggedStates.ts"
 import type { ImageSource, SandboxSpec } from "../runtime/Runtime.ts"
 import { type ActorRecord, Actors, operatorAccount } from "../store/Actors.ts"
+import { OperatorLogins } from "./OperatorLogins.ts"
 import { SandboxEnvs } from "./SandboxEnvs.ts"
 
 const isUsable = isTagged(imageMachine, "bootable")
@@ -38,17 +39,20 @@ const bothGiven = new InvalidRequest({
 
 const notReady = (status: string) => new ImageNotReady({ details: { status } })
 
-/** Name and password for the registry, unsealed. */
+/** Name and password for the registry: the account's, unsealed, or for an image of the operator those of the operator. */
 export const imageCredentials = Effect.gen(function* () {
   const envs = yield* SandboxEnvs
-  return ({ imageId, credentials }: Pick<ImageContext, "imageId" | "credentials">) =>
-    credentials === null
+  const operatorLogins = yield* OperatorLogins
+  return ({ imageId, accountId, reference, credentials }: ImageContext) => {
+    if (accountId === operatorAccount && reference !== null) return operatorLogins.of(reference)
+    return credentials === null
       ? Effect.succeed(null)
       : Effect.map(envs.read(imageId, credentials.version), ({ username, password }): ImageSource["credentials"] =>
           username === undefined || password === undefined
             ? null
             : { username, password: Redacted.make(password, { label: "registry password" }) }
         )
+  }
 })
 
 /** The image as the host of a Sandbox gets it. */

@@ -87,6 +87,12 @@ export const images: Section = {
         "image/operatorImages.test.ts#is there for all accounts, costs none of them, counts for none, and none can delete it"
     },
     {
+      rule: "The logins of `ATOLL_IMAGES_CREDENTIALS` are for the operator's images alone, and are stored nowhere.",
+      decidedBy: "src/sandbox/sandboxImage.ts#imageCredentials",
+      heldBy:
+        "image/operatorLogins.test.ts#are read again at each pull, for the operator's images alone, and nothing shows them"
+    },
+    {
       rule: "A change of `ATOLL_IMAGES` makes another image; the former one takes no new Sandboxes, and stays while one has it.",
       decidedBy: "src/image/OperatorImages.ts#OperatorImages",
       heldBy:

@@ -3,6 +3,7 @@ import { Effect } from "effect"
 import { Settings } from "../../Config.ts"
 import type { Finding } from "./Finding.ts"
 import { fleetFindings } from "./fleetFindings.ts"
+import { registryFindings } from "./registryFindings.ts"
 import { sandboxFindings } from "./sandboxFindings.ts"
 import { serviceFindings } from "./serviceFindings.ts"
 import { systemFindings } from "./systemFindings.ts"
@@ -14,6 +15,7 @@ export const examine: Effect.Effect<ReadonlyArray<Finding>, never, Settings> = E
     // A service of a fleet runs no Sandboxes, and a host has no database.
     ...(settings.role === "service" ? [] : yield* sandboxFindings(settings)),
     ...(yield* serviceFindings(settings)),
+    ...(yield* Effect.promise(() => registryFindings(settings))),
     ...fleetFindings(settings)
   ]
 })

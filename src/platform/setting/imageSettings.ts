@@ -1,7 +1,7 @@
 /** The settings of images of Sandboxes. */
 import { registries } from "./addresses.ts"
 import { namedImages } from "./namedImages.ts"
-import { integer } from "./Setting.ts"
+import { file, integer } from "./Setting.ts"
 
 export const imageSettings = {
   imageBytesMax: integer(
@@ -19,6 +19,10 @@ export const imageSettings = {
   ),
   operatorImages: namedImages(
     "ATOLL_IMAGES",
-    "Images that all accounts may use, at no cost. They are pulled at the start, without a password. A tag is looked up once: another tag or digest here makes another image. One that is no longer here takes no new Sandboxes, and stays until no Sandbox and no snapshot has it. The same for all services of a fleet."
+    "Images that all accounts may use, at no cost. They are pulled at the start. A tag is looked up once: another tag or digest here makes another image. One that is no longer here takes no new Sandboxes, and stays until no Sandbox and no snapshot has it. The same for all services of a fleet."
+  ),
+  imagesCredentialsFile: file(
+    "ATOLL_IMAGES_CREDENTIALS",
+    "File with the logins for the registries of ATOLL_IMAGES, in the form of containers-auth.json(5). It belongs to Atoll's user, and no other user may read it (chmod 600). Read at the start, and again at each pull. The same for all services of a fleet; hosts need none."
   )
 }

@@ -145,6 +145,8 @@ export const inProcess: Readonly<Record<string, string>> = {
   "test/service/image/builds.test.ts":
     "builds in simulated machines, and looks at them in its process; test/service/fleet/buildsOnHosts.test.ts has its fleet",
   "test/service/image/operatorImages.test.ts": "pulls simulated images, and starts the service with other settings",
+  "test/service/image/operatorLogins.test.ts":
+    "looks at what simulated machines get; test/system/fleet/images.test.ts pulls with such a login over a fleet",
   "test/service/image/imageCosts.test.ts": "pulls simulated images, and reads the books in its process",
   "test/service/clients/cli/images.test.ts": "pulls simulated images",
   "test/system/console/pages/images.test.ts": "pulls simulated images",
