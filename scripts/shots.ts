@@ -1,7 +1,7 @@
 /**
  * `npm run shots`: pictures of the console's pages, written to `docs/console/`. Starts a separate Atoll (embedded
  * Postgres, namespace runtime) on a new folder, runs a small life in it (`shots/life.ts`), and views it with Chromium.
- * Some six minutes.
+ * Some six minutes. `npm run shots -- images keys` takes only these, and leaves the others as they are.
  */
 import { execFile } from "node:child_process"
 import { mkdirSync, readdirSync, rmSync } from "node:fs"
@@ -26,9 +26,14 @@ const environment = {
   ATOLL_TELEMETRY_INTERVAL_MS: "5000"
 }
 
+/** Of none: all. */
+const asked = new Set(process.argv.slice(2))
+const isAsked = (name: string): boolean => asked.size === 0 || asked.has(name)
+
 const taken = new Set<string>()
 
 const shoot = async (page: Page, name: string) => {
+  if (!isAsked(name)) return
   // A text cursor blinks, and a hovered element is highlighted.
   await page.mouse.move(0, 0)
   await page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled", caret: "hide" })
@@ -128,7 +133,7 @@ const operate = async (page: Page) => {
   await page.goto(new URL(link).pathname + new URL(link).hash)
   await page.getByRole("button", { name: "Sign in" }).click()
   await page.getByRole("heading", { level: 1, name: "Accounts" }).waitFor()
-  for (const picture of operatorPictures) await take(page, picture)
+  for (const picture of operatorPictures.filter(({ name }) => isAsked(name))) await take(page, picture)
 }
 
 const browser = await chromium.launch({
@@ -142,12 +147,14 @@ try {
   const context = await opened(browser, service.port)
   const page = await context.newPage()
   secret = await enter(page, link.slice(link.indexOf("=") + 1))
-  const life = await live(service, secret)
+  const life = await live(service, secret, isAsked("resources"))
   const pictures = picturesOf(life)
-  for (const picture of pictures) await take(page, picture)
+  for (const picture of pictures.filter(({ name }) => isAsked(name))) await take(page, picture)
   await assertComplete(page, life.sandboxId, pictures)
-  await operate(page)
-  for (const name of readdirSync(folder)) if (!taken.has(name)) rmSync(join(folder, name))
+  if (operatorPictures.some(({ name }) => isAsked(name))) await operate(page)
+  const missing = [...asked].filter((name) => !taken.has(`${name}.png`))
+  if (missing.length > 0) throw new Error(`There is no picture ${missing.join(", ")}`)
+  if (asked.size === 0) for (const name of readdirSync(folder)) if (!taken.has(name)) rmSync(join(folder, name))
 } finally {
   await browser.close()
   await empty()

@@ -5,6 +5,7 @@
 import { randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { ServiceProcess } from "../../test/support/crash/ServiceProcess.ts"
+import { madeImages } from "./madeImages.ts"
 
 const bootWithinMs = 60_000
 /** Measurements are shown by the minute. */
@@ -51,8 +52,8 @@ export interface Life {
   readonly operations: { readonly completed: string; readonly running: string }
 }
 
-/** @param key Of full scope. */
-export const live = async (service: ServiceProcess, key: string): Promise<Life> => {
+/** @param key Of full scope. @param isMeasured It goes on until there are measurements to show. */
+export const live = async (service: ServiceProcess, key: string, isMeasured: boolean): Promise<Life> => {
   const ask = async (method: string, path: string, body?: unknown, asIs: ReadonlyArray<number> = []) => {
     const answer = await service.ask(method, path, body, method === "POST" ? randomUUID() : undefined, key)
     if (answer.status >= 300 && !asIs.includes(answer.status)) {
@@ -134,7 +135,8 @@ export const live = async (service: ServiceProcess, key: string): Promise<Life> 
   const running = await start(training, "python3", "serve.py")
   // Without network on this host there is none.
   await ask("POST", `/sandboxes/${training}/previews`, { port: 8000 }, [400, 501, 503])
-  await sleep(Math.max(0, since + measuredForMs - Date.now()))
+  await madeImages(service, key)
+  if (isMeasured) await sleep(Math.max(0, since + measuredForMs - Date.now()))
   await ended(training, await start(training, "sh", "-c", "ls -l results weights.bin; tail -n 3 data.csv"))
   return { sandboxId: training, operations: { completed, running } }
 }

@@ -17,6 +17,13 @@ export interface Picture {
 
 const text = (words: string) => (page: Page) => page.getByText(words).first().waitFor()
 
+const withBuildOutput = async (page: Page) => {
+  await page.locator('[data-image] [data-status="ready"]').nth(1).waitFor()
+  await page.getByRole("button", { name: "Output of web server" }).click()
+  await text("compiling server")(page)
+  await page.locator('[data-output="whole"]').waitFor()
+}
+
 /** As the operator sees them. */
 export const operatorPictures: ReadonlyArray<Picture> = [
   {
@@ -133,7 +140,7 @@ export const picturesOf = ({ sandboxId, operations }: Life): ReadonlyArray<Pictu
       }
     },
     { name: "all-snapshots", path: "/snapshots", ready: text("before the second run") },
-    { name: "images", path: "/images", ready: text("Pull an image") },
+    { name: "images", path: "/images", height: 1060, ready: withBuildOutput },
     { name: "workspaces", path: "/workspaces", ready: text("research") },
     {
       name: "machines",
