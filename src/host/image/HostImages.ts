@@ -12,6 +12,7 @@ import {
   RuntimeUnavailable,
   type SandboxSpec
 } from "../../runtime/Runtime.ts"
+import { attempt, unavailable } from "../linux/attempt.ts"
 import type { HostMutex } from "../linux/HostMutex.ts"
 import { ImageStore } from "./ImageStore.ts"
 import { ImageUploads } from "./ImageUploads.ts"
@@ -161,7 +162,7 @@ export class HostImages {
     } catch (cause) {
       if (cause instanceof RuntimeRefused || cause instanceof RuntimeUnavailable) throw cause
       const message = cause instanceof Error ? cause.message : String(cause)
-      if (!this.#options.isShortage(cause)) throw new RuntimeUnavailable({ message })
+      if (!this.#options.isShortage(cause)) throw unavailable(message)
       await this.#options.run(Effect.logWarning(`An image was refused: ${message}`))
       throw noRoom()
     }
@@ -264,11 +265,10 @@ export class HostImages {
   }
 }
 
-const unavailable = (cause: unknown): RuntimeUnavailable =>
-  new RuntimeUnavailable({ message: cause instanceof Error ? cause.message : String(cause) })
-
 const failed = (cause: unknown): RuntimeRefused | RuntimeUnavailable =>
-  cause instanceof RuntimeRefused || cause instanceof RuntimeUnavailable ? cause : unavailable(cause)
+  cause instanceof RuntimeRefused || cause instanceof RuntimeUnavailable
+    ? cause
+    : unavailable(cause instanceof Error ? cause.message : String(cause))
 
 /** Runs `pull`. An interruption ends it, and removes what it has unpacked, before it returns. */
 export const pulling = <A>(
@@ -286,9 +286,6 @@ export const pulling = <A>(
     })
   })
 
-const attempt = <A>(act: () => Promise<A>): Effect.Effect<A, RuntimeUnavailable> =>
-  Effect.uninterruptible(Effect.tryPromise({ try: act, catch: unavailable }))
-
 /** As the `Runtime` shows them. */
 export const imagesOf = (images: HostImages): Images => ({
   pull: (source) => pulling((signal) => images.pull(source, signal)),
@@ -298,10 +295,10 @@ export const imagesOf = (images: HostImages): Images => ({
   read: (digest) => Effect.uninterruptible(Effect.tryPromise({ try: () => images.read(digest), catch: failed })),
   store: (digest, pieces) =>
     Effect.uninterruptible(Effect.tryPromise({ try: () => images.store(digest, pieces), catch: failed })),
-  discard: (imageId) => attempt(() => images.discard(imageId)),
-  uploads: attempt(() => images.uploads()),
-  remove: (digest) => attempt(() => images.remove(digest)),
-  inventory: attempt(() => images.inventory()),
+  discard: (imageId) => Effect.uninterruptible(attempt("discarding an upload", () => images.discard(imageId))),
+  uploads: Effect.uninterruptible(attempt("listing uploads", () => images.uploads())),
+  remove: (digest) => Effect.uninterruptible(attempt("removing an image", () => images.remove(digest))),
+  inventory: Effect.uninterruptible(attempt("listing images", () => images.inventory())),
   // A host whose programs cannot be asked runs none.
   isAble: Effect.promise(() => images.isAble().catch(() => false)),
   buildObstacle: Effect.promise(() => images.buildObstacle())
