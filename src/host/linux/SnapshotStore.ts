@@ -18,8 +18,8 @@ import { join } from "node:path"
 import { Option, Schema } from "effect"
 import { publicText } from "../../../schemas/PublicText.ts"
 import { type CapturedSnapshot, RuntimeRefused, type SnapshotImage } from "../../runtime/Runtime.ts"
-import { checkImage } from "./checkedImage.ts"
-import type { PromisedFile } from "./diskRoom.ts"
+import { checkImage, ImageUnusable } from "./checkedImage.ts"
+import { freeDiskBytes, type PromisedFile } from "./diskRoom.ts"
 import type { HostMutex } from "./HostMutex.ts"
 import { flushed } from "./imageCopy.ts"
 import { imagePieces, writePieces } from "./imagePieces.ts"
@@ -40,6 +40,8 @@ export const SnapshotRecord = Schema.Struct({
 })
 export type SnapshotRecord = typeof SnapshotRecord.Type
 
+/** What the check of an image may write to it. */
+const CHECK_MIN_BYTES = 1024 ** 2
 /** Longer than an upload may be silent, and than the insert of a snapshot takes. */
 const RECEIVED_MS = 10 * 60_000
 
@@ -170,13 +172,19 @@ export class SnapshotStore {
     }
   }
 
-  /** Makes a received image the snapshot. Rejects with SnapshotMissing or ImageUnusable. See `checkImage`. */
+  /** Makes a received image the snapshot. Rejects with SnapshotMissing or ImageUnusable, or where the disk is full. See `checkImage`. */
   async accept(snapshotId: string, isMountedHere: boolean): Promise<StoredSnapshot> {
     const present = await this.find(snapshotId)
     if (present !== null) return present
     const received = this.#path(snapshotId, "received")
     if (!existsSync(received)) throw new SnapshotMissing(`nothing was received for ${snapshotId} in ${this.folder}`)
-    await checkImage(received, isMountedHere)
+    try {
+      await checkImage(received, isMountedHere)
+    } catch (cause) {
+      // The checking programs say of a write that has failed that the image is damaged.
+      if (!(cause instanceof ImageUnusable) || (await freeDiskBytes(this.folder)) >= CHECK_MIN_BYTES) throw cause
+      throw new Error(`ENOSPC: a received image was not checked (${cause.message})`)
+    }
     await rename(received, this.#path(snapshotId, "img"))
     await flushed(this.folder)
     const made = await this.find(snapshotId)

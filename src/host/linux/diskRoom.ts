@@ -25,6 +25,9 @@ export interface DiskQuestion {
   readonly pool?: string | null
 }
 
+/** Whether a fault of Node, or what a program wrote, says that a disk is full. */
+export const saysDiskFull = (message: string): boolean => /ENOSPC|No space left on device/.test(message)
+
 /** Bytes that these files may still grow by. */
 export const owedBytes = (files: ReadonlyArray<PromisedFile>): number =>
   files.reduce((sum, { bytes, allocatedBytes }) => sum + Math.max(0, bytes - allocatedBytes), 0)

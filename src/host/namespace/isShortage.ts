@@ -1,4 +1,5 @@
 import { CgroupsExhausted } from "../linux/cgroups.ts"
+import { saysDiskFull } from "../linux/diskRoom.ts"
 import { UsersExhausted } from "../linux/HostUsers.ts"
 import { LoopDevicesExhausted } from "./volume.ts"
 import { DiskPromised } from "./volumeAdmission.ts"
@@ -9,4 +10,4 @@ export const isShortage = (cause: unknown): cause is Error =>
   cause instanceof CgroupsExhausted ||
   cause instanceof UsersExhausted ||
   cause instanceof DiskPromised ||
-  (cause instanceof Error && /ENOSPC|No space left on device/.test(cause.message))
+  (cause instanceof Error && saysDiskFull(cause.message))

@@ -9,6 +9,7 @@ import type { SettingsShape } from "../../Config.ts"
 import type { RuntimeRefused, RuntimeUnavailable, SandboxSpec } from "../../runtime/Runtime.ts"
 import { HostImages, type ImageObstacle, pulling } from "../image/HostImages.ts"
 import { attempt } from "../linux/attempt.ts"
+import { saysDiskFull } from "../linux/diskRoom.ts"
 import type { HostMutex } from "../linux/HostMutex.ts"
 import { missingPackages } from "../linux/programs.ts"
 import type { HostRoom } from "./HostRoom.ts"
@@ -27,7 +28,7 @@ export const diskImageObstacle = (): ImageObstacle | null => {
 class DiskTaken extends Error {}
 
 const isShortage = (cause: unknown): cause is Error =>
-  cause instanceof DiskTaken || (cause instanceof Error && /ENOSPC|No space left on device/.test(cause.message))
+  cause instanceof DiskTaken || (cause instanceof Error && saysDiskFull(cause.message))
 
 export interface MachineImagesOptions {
   readonly host: QemuHost
