@@ -21,11 +21,13 @@ import { Trash } from "../linux/Trash.ts"
 import { connectUnix } from "../linux/unixSocket.ts"
 import { agentAnswers } from "./agentAnswers.ts"
 import { BlankVolumes } from "./BlankVolumes.ts"
+import { bootRecord } from "./bootRecord.ts"
 import { endProcesses } from "./endProcesses.ts"
 import { HostLayout } from "./HostLayout.ts"
 import { ImageMounts } from "./ImageMounts.ts"
 import { imageSupport } from "./imageSupport.ts"
 import { inventoryOf } from "./inventory.ts"
+import { isShortage } from "./isShortage.ts"
 import { absentlyEnded, type LiveSandbox, LiveSandboxes } from "./LiveSandboxes.ts"
 import { SANDBOX_USERS } from "./markedProcesses.ts"
 import { mendNetworks } from "./mendNetworks.ts"
@@ -36,7 +38,7 @@ import { isUp, type SandboxState } from "./SandboxState.ts"
 import { SPARE_GENERATION, SpareSandboxes, type SpareShape, type StartedSandbox } from "./SpareSandboxes.ts"
 import { startedSandbox } from "./startedSandbox.ts"
 import { canGiveVolumes } from "./VolumeGift.ts"
-import { copiedFrom, VolumeSnapshots } from "./VolumeSnapshots.ts"
+import { VolumeSnapshots } from "./VolumeSnapshots.ts"
 import { closeVolume, PREZEROED, removeVolume } from "./volume.ts"
 import { VolumeAdmission } from "./volumeAdmission.ts"
 import { thawAbandoned } from "./volumeHold.ts"
@@ -169,13 +171,18 @@ export class NamespaceHost {
         }
         // Of a Sandbox that was never here there is nothing to end; to look for it takes as long as half a boot.
         // A spare's root is the host's.
-        const takesSpare = spec.image === undefined && spec.builder === undefined && this.isNew(state)
+        const isNew = this.isNew(state)
+        const takesSpare = spec.image === undefined && spec.builder === undefined && isNew
         if (takesSpare && (await this.takeSpare(state, spec, begin, wanted))) return
         // A spare that failed after the rename is the Sandbox's own, and ends here.
         if (!this.isNew(state)) await this.end(state)
         this.boots++
         try {
           await this.spares.givingWay(() => this.bootInTurn(state, spec, begin, wanted))
+        } catch (cause) {
+          // Nothing is kept of a Sandbox whose first boot is refused.
+          if (isNew && isShortage(cause)) await this.remove(sandboxId).catch(() => {})
+          throw cause
         } finally {
           this.boots--
         }
@@ -223,16 +230,7 @@ export class NamespaceHost {
     await this.images.admitBuilder(spec)
     const image = spec.image === undefined ? null : await this.images.present(spec.image, wanted)
     const uid = known?.uid ?? (await this.users.take(spec.sandboxId))
-    const volumeBytes = Math.max(spec.volumeBytes, origin?.sizeBytes ?? 0)
-    const { image: _, ...kept } = known ?? {}
-    const record = {
-      ...kept,
-      uid,
-      volumeBytes,
-      ...(image === null ? {} : { image }),
-      ...(spec.builder === undefined ? {} : { builder: spec.builder }),
-      ...(origin === null ? {} : copiedFrom(origin))
-    }
+    const record = bootRecord(spec, known, { uid, image, origin })
     await this.admission.volume(known, state, record)
     // Before its turn: other boots need not wait for it.
     if (origin !== null && !(await this.snapshots.copyTo(state, origin))) {

@@ -1,6 +1,5 @@
 /** Takes snapshots of Sandboxes' volumes, and makes the volumes of new Sandboxes from them. @see SnapshotStore */
 import { existsSync } from "node:fs"
-import { rm } from "node:fs/promises"
 import { publicText } from "../../../schemas/PublicText.ts"
 import { type CapturedSnapshot, RuntimeRefused, RuntimeUnsupported, type SnapshotImage } from "../../runtime/Runtime.ts"
 import { stoppableGroup } from "../linux/cgroupFreezer.ts"
@@ -99,7 +98,7 @@ export class VolumeSnapshots {
           })
         })
       } catch (cause) {
-        await rm(partial, { force: true })
+        await this.#store.remove(snapshotId).catch(() => {})
         throw cause
       }
       const made = await this.#store.find(snapshotId)

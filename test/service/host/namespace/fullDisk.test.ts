@@ -1,10 +1,18 @@
-import { execFileSync, spawnSync } from "node:child_process"
-import { existsSync, readdirSync, rmSync, statfsSync } from "node:fs"
 import { rm } from "node:fs/promises"
+import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { type ImagePiece, Runtime, type SnapshotImage } from "../../../../src/runtime/Runtime.ts"
+import {
+  type ImagePiece,
+  Runtime,
+  type RuntimeRefused,
+  type RuntimeUnavailable,
+  type RuntimeUnsupported,
+  type SnapshotImage
+} from "../../../../src/runtime/Runtime.ts"
+import { withShell } from "../../../support/host/image/busyboxImage.ts"
 import { layerOf, TestRegistry } from "../../../support/host/image/TestRegistry.ts"
+import { filesOn, fillBut, fillUp, makeRoom, onceMade } from "../../../support/host/linux/filledDisk.ts"
 import { smallDisk } from "../../../support/host/linux/smallDisk.ts"
 import { dataFolder, driverOn, isRoot, unusable } from "../../../support/host/namespace/TestHost.ts"
 import { output } from "../../../support/runtime/contract/commands.ts"
@@ -12,31 +20,8 @@ import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
 
 const MiB = 1024 ** 2
 
-/** Takes the disk but for so much. */
-const fill = (disk: string, leftBytes: number): void => {
-  const { bavail, bsize } = statfsSync(disk)
-  const bytes = bavail * bsize - leftBytes
-  if (bytes > 0) execFileSync("fallocate", ["-l", String(bytes), `${disk}/filler`])
-}
-
-/** Takes the last block, too. The file system needs some for its own tables, so the last ones are written until one fails. */
-const fillUp = (disk: string): void => {
-  if (existsSync(`${disk}/filler`)) return
-  fill(disk, 4 * MiB)
-  const { stderr } = spawnSync("dd", ["if=/dev/zero", `of=${disk}/filler-end`, "bs=4096"], { encoding: "utf8" })
-  expect(stderr).toContain("No space left on device")
-}
-
-const makeRoom = (disk: string): void => {
-  for (const name of readdirSync(disk)) if (name.startsWith("filler")) rmSync(`${disk}/${name}`)
-}
-
 /** Without the empty volumes that are made ahead, whenever there is time. */
-const filesOf = (disk: string): ReadonlyArray<string> =>
-  readdirSync(disk, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && !entry.name.startsWith("filler") && !entry.parentPath.endsWith(".blank"))
-    .map(({ parentPath, name }) => `${parentPath}/${name}`)
-    .toSorted()
+const filesOf = (disk: string) => filesOn(disk, ({ folder }) => !folder.endsWith(".blank"))
 
 const gathered = async (pieces: AsyncIterable<ImagePiece>): Promise<ReadonlyArray<ImagePiece>> => {
   const all: Array<ImagePiece> = []
@@ -59,6 +44,146 @@ const copyOf = ({ owner }: SnapshotImage, pieces: ReadonlyArray<ImagePiece>, mid
     }
   })()
 })
+
+interface Step {
+  readonly ask: Effect.Effect<unknown, RuntimeRefused | RuntimeUnavailable | RuntimeUnsupported>
+  readonly refusal: object
+  /** Lets others take the room while it is written. The result undoes that. */
+  readonly midway: () => () => void
+}
+
+/** A host with the snapshot `then` of the Sandbox `source`, which has stopped since. */
+const stepsOf = (disk: string, registry: TestRegistry, whole: SnapshotImage, pieces: ReadonlyArray<ImagePiece>) =>
+  Effect.gen(function* () {
+    const { snapshots, images, provision } = yield* Runtime
+    const spec = sandboxSpec("source", { volumeBytes })
+    const root = join(disk, "runtime/namespace")
+    const whenMade = (path: string, end: string) => () =>
+      onceMade(
+        join(root, path),
+        (name) => name.endsWith(end),
+        () => fillUp(disk)
+      ).end
+    const whenAsked = () => {
+      registry.fault = ({ url }) => {
+        if (/blobs/.test(url ?? "")) fillUp(disk)
+        return false
+      }
+      return () => {
+        registry.fault = () => false
+      }
+    }
+    let cut = () => {}
+    const imported = Effect.suspend(() => snapshots.receive("import", copyOf(whole, pieces, cut), "namespace"))
+    const digest = registry.image("one", {
+      layers: [layerOf([...withShell, { name: "file", content: Buffer.alloc(4 * MiB, "layer") }])]
+    })
+    const image = { reference: `${registry.host}/tests/image:one`, digest: null, credentials: null }
+    const steps: Readonly<Record<string, Step>> = {
+      snapshot: {
+        ask: snapshots.capture("now", "source"),
+        refusal: isFull,
+        midway: whenMade(".snapshots", ".partial")
+      },
+      fork: {
+        ask: provision({ ...spec, sandboxId: "child", snapshotId: "then" }),
+        refusal: isFull,
+        midway: whenMade("child", "volume.img.partial")
+      },
+      rollback: {
+        ask: snapshots.restore("then", "source", 1),
+        refusal: isFull,
+        midway: whenMade("source", "volume.img.partial")
+      },
+      import: {
+        ask: imported,
+        refusal: isFull,
+        midway: () => {
+          cut = () => fillUp(disk)
+          return () => {
+            cut = () => {}
+          }
+        }
+      },
+      pull: { ask: images.pull(image), refusal: hasNoRoom, midway: whenAsked },
+      boot: {
+        ask: provision({ ...spec, sandboxId: "of-image", image: { ...image, digest } }),
+        refusal: hasNoRoom,
+        midway: whenAsked
+      }
+    }
+    return steps
+  })
+
+/** Each step is refused before and while it is written, and works afterwards. */
+const everyStep = (disk: string, registry: TestRegistry) =>
+  Effect.gen(function* () {
+    const driver = yield* Runtime
+    const { snapshots, images } = driver
+    const spec = sandboxSpec("source", { volumeBytes })
+    yield* driver.provision(spec)
+    const guest = yield* driver.guest("source", 1)
+    yield* output(guest, "head -c 8000000 /dev/urandom > file; echo then > word")
+    yield* snapshots.capture("then", "source")
+    fillBut(disk, 18 * MiB)
+    expect(yield* Effect.flip(snapshots.capture("now", "source"))).toMatchObject(isFull)
+    makeRoom(disk)
+    const isFilled = onceMade(
+      join(disk, "runtime/namespace/.snapshots"),
+      (name) => name.endsWith(".partial"),
+      () => fillUp(disk)
+    )
+    expect(yield* Effect.flip(snapshots.capture("now", "source"))).toMatchObject(isFull)
+    isFilled.end()
+    makeRoom(disk)
+    expect(yield* snapshots.inventory).toEqual(["then"])
+    expect(yield* output(guest, "cat word; echo now > word; sync; cat word")).toBe("then\nnow")
+    yield* driver.stop("source", 1)
+    const whole = yield* snapshots.read("then", null)
+    const pieces = yield* Effect.promise(() => gathered(whole.pieces))
+    const steps = yield* stepsOf(disk, registry, whole, pieces)
+
+    const before = filesOf(disk)
+    const isRefused = Effect.fnUntraced(function* (name: string, { ask, refusal }: Step) {
+      const refused = yield* Effect.flip(ask)
+      expect(refused, name).toMatchObject(refusal)
+      expect(refused.message, name).not.toMatch(/ATOLL_|MiB|\d/)
+      expect(filesOf(disk), name).toEqual(before)
+    })
+    fillBut(disk, 18 * MiB)
+    for (const [name, step] of Object.entries(steps)) yield* isRefused(name, step)
+    const exported = yield* snapshots.read("then", null)
+    expect(yield* Effect.promise(() => gathered(exported.pieces))).toEqual(pieces)
+    makeRoom(disk)
+
+    for (const [name, step] of Object.entries(steps)) {
+      const end = step.midway()
+      yield* isRefused(name, step)
+      end()
+      makeRoom(disk)
+    }
+    expect(yield* snapshots.inventory).toEqual(["then"])
+    expect(yield* images.inventory).toEqual([])
+    expect((yield* driver.inventory).map(({ sandboxId }) => sandboxId)).toEqual(["source"])
+    // A rollback that was refused has changed nothing.
+    yield* driver.provision({ ...spec, generation: 2 })
+    expect(yield* output(yield* driver.guest("source", 2), "cat word")).toBe("now")
+    yield* driver.stop("source", 2)
+
+    for (const [name, { ask }] of Object.entries(steps)) if (name !== "rollback") yield* ask
+    yield* snapshots.restore("then", "source", 2)
+    yield* snapshots.accept("import", null)
+    yield* driver.provision({ ...spec, generation: 3 })
+    yield* driver.provision({ ...spec, sandboxId: "of-import", snapshotId: "import" })
+    for (const [id, generation] of [
+      ["source", 3],
+      ["child", 1],
+      ["of-import", 1]
+    ] as const) {
+      expect(yield* output(yield* driver.guest(id, generation), "cat word")).toBe("then")
+    }
+    for (const { sandboxId } of yield* driver.inventory) yield* driver.destroy(sandboxId)
+  })
 
 describe.skipIf(unusable !== null || !isRoot)("namespace driver on a small disk", () => {
   it.live(
@@ -94,7 +219,7 @@ describe.skipIf(unusable !== null || !isRoot)("namespace driver on a small disk"
   )
 
   it.live(
-    "a snapshot, a fork, a rollback, an import and a pull are refused on a full disk, leave nothing behind, and succeed once there is room",
+    "a snapshot, a fork, a rollback, an import, a pull and a boot from an image are refused on a full disk, leave nothing behind, and succeed once there is room; an export needs none",
     () =>
       Effect.scoped(
         Effect.gen(function* () {
@@ -106,64 +231,7 @@ describe.skipIf(unusable !== null || !isRoot)("namespace driver on a small disk"
             Effect.promise(() => TestRegistry.start()),
             (it) => Effect.promise(() => it.close())
           )
-          registry.image("one", { layers: [layerOf([{ name: "file", content: Buffer.alloc(4 * MiB, "layer") }])] })
-          const source = { reference: `${registry.host}/tests/image:one`, digest: null, credentials: null }
-          const body = Effect.gen(function* () {
-            const driver = yield* Runtime
-            const { snapshots, images } = driver
-            const spec = sandboxSpec("source", { volumeBytes })
-            yield* driver.provision(spec)
-            yield* output(yield* driver.guest("source", 1), "head -c 8000000 /dev/urandom > file; echo then > word")
-            yield* snapshots.capture("then", "source")
-            yield* driver.stop("source", 1)
-            const whole = yield* snapshots.read("then", null)
-            const pieces = yield* Effect.promise(() => gathered(whole.pieces))
-            const steps = {
-              snapshot: snapshots.capture("now", "source"),
-              fork: driver.provision({ ...spec, sandboxId: "child", snapshotId: "then" }),
-              rollback: snapshots.restore("then", "source", 1),
-              import: Effect.suspend(() => snapshots.receive("import", copyOf(whole, pieces), "namespace")),
-              pull: images.pull(source)
-            }
-            const before = filesOf(disk)
-            fill(disk, 18 * MiB)
-            for (const [name, step] of Object.entries(steps)) {
-              const refused = yield* Effect.flip(step as Effect.Effect<unknown, { readonly message: string }>)
-              expect(refused, name).toMatchObject(name === "pull" ? hasNoRoom : isFull)
-              expect(refused.message, name).not.toMatch(/ATOLL_|MiB|\d/)
-              expect(filesOf(disk), name).toEqual(before)
-            }
-            makeRoom(disk)
-
-            // Others take the room while it is written.
-            const cutOff = copyOf(whole, pieces, () => fillUp(disk))
-            expect(yield* Effect.flip(snapshots.receive("import", cutOff, "namespace"))).toMatchObject(isFull)
-            makeRoom(disk)
-            expect(filesOf(disk)).toEqual(before)
-            registry.fault = ({ url }) => {
-              if (/blobs/.test(url ?? "")) fillUp(disk)
-              return false
-            }
-            expect(yield* Effect.flip(images.pull(source))).toMatchObject(hasNoRoom)
-            registry.fault = () => false
-            makeRoom(disk)
-            expect(filesOf(disk)).toEqual(before)
-            expect(yield* snapshots.inventory).toEqual(["then"])
-            expect(yield* images.inventory).toEqual([])
-
-            for (const step of Object.values(steps)) yield* step
-            yield* snapshots.accept("import", null)
-            yield* driver.provision({ ...spec, generation: 2 })
-            yield* driver.provision({ ...spec, sandboxId: "of-import", snapshotId: "import" })
-            for (const [id, generation] of [
-              ["source", 2],
-              ["child", 1],
-              ["of-import", 1]
-            ] as const) {
-              expect(yield* output(yield* driver.guest(id, generation), "cat word")).toBe("then")
-            }
-            for (const { sandboxId } of yield* driver.inventory) yield* driver.destroy(sandboxId)
-          })
+          const body = everyStep(disk, registry)
           const environment = {
             ATOLL_DISK_RESERVE_BYTES: String(16 * MiB),
             ATOLL_IMAGE_REGISTRIES: registry.host
