@@ -53,7 +53,8 @@ export class HostRoom {
           // A known machine keeps its user, because that user owns the volume.
           const uid = known === null ? await this.uids.take(record.sandboxId) : known.uid
           await folder.prepare(uid)
-          const { imageDigest: _, ...kept } = known ?? {}
+          // Of an earlier boot.
+          const { imageDigest: _, sharedRootBytes: __, ...kept } = known ?? {}
           const admitted = { ...kept, ...record, uid }
           await folder.write(admitted)
           return admitted
@@ -146,7 +147,8 @@ export class HostRoom {
       allocatedBytes: Math.max(0, ((await allocatedBytes(folder.file(name))) ?? 0) - sharedBytes)
     })
     const volume = await file("volume", record.volumeBytes, record.sharedBytes)
-    return runs ? [volume, await file("overlay", overlayMaxBytes(this.host.image.rootBytes))] : [volume]
+    const rootMaxBytes = overlayMaxBytes(this.host.image.rootBytes)
+    return runs ? [volume, await file("overlay", rootMaxBytes, record.sharedRootBytes)] : [volume]
   }
 
   /** Every volume, machine and snapshot except this Sandbox's. */

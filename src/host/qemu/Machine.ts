@@ -1,7 +1,7 @@
 /** A running QEMU process and the service's connections to it: its control socket, its boot port and its agent. */
 import type { Duplex } from "node:stream"
 import { setTimeout as sleep } from "node:timers/promises"
-import { Effect, Schedule, Schema, type Scope } from "effect"
+import { Effect, Option, Schedule, Schema, type Scope } from "effect"
 import { connectSerial } from "../../agent/serialLink.ts"
 import { agentHealth, makeAgentGuest } from "../../runtime/agentClient/AgentGuest.ts"
 import { relayAgent } from "../../runtime/agentClient/AgentRelay.ts"
@@ -150,6 +150,14 @@ const holdBack = async (qmp: Qmp, { beforeStop }: RunningSave) => {
   return unlisten
 }
 
+const saidWhy = Schema.decodeUnknownOption(Schema.Struct({ "error-desc": Schema.String }))
+
+/** Why QEMU could not save or load. */
+const migrationFault = async (qmp: Qmp): Promise<string> => {
+  const said = saidWhy(await qmp.execute("query-migrate").catch(() => null))
+  return Option.match(said, { onNone: () => "", onSome: (it) => `: ${it["error-desc"]}` })
+}
+
 const saidToStand = Schema.decodeUnknownSync(Schema.Struct({ status: Schema.String }))
 
 /** QEMU reports a save as completed a moment before the machine may go on: until then it refuses `cont`. */
@@ -193,7 +201,8 @@ const migrate = async (
     if (timer !== null) clearTimeout(timer)
     unlisten?.()
   })
-  if (data["status"] === "failed") throw new Error("QEMU could not move the machine's state")
+  if (data["status"] === "failed")
+    throw new Error(`QEMU could not move the machine's state${await migrationFault(qmp)}`)
   if (command === "migrate") await untilStanding(qmp)
 }
 

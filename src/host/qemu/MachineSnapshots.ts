@@ -29,14 +29,15 @@ import {
   snapshotMissing
 } from "../linux/SnapshotStore.ts"
 import { allocatedBytes } from "../linux/volumeImage.ts"
-import { layDownFork } from "./forkedMemory.ts"
-import type { HostRoom } from "./HostRoom.ts"
+import { dropFork, layDownFork } from "./forkedMemory.ts"
+import type { HostRoom, NoRoom } from "./HostRoom.ts"
 import type { LiveMachines } from "./LiveMachines.ts"
 import type { MachineShape } from "./machineArguments.ts"
 import { PAUSE_MAX_MS, writeOut } from "./machineHold.ts"
 import { copySleeping, machineKey, saveMemory, settleMemory, versionOf } from "./memoryCapture.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
+import { refusingWithoutRoom } from "./roomRefusals.ts"
 import { type MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
 
 interface Copied {
@@ -61,6 +62,9 @@ const noMemory = new RuntimeRefused({
   code: "MEMORY_LOST",
   message: publicText`The Sandbox's machine neither runs nor sleeps, so it has no memory that a snapshot could keep.`
 })
+
+const ofSnapshot = refusingWithoutRoom("A snapshot", noRoomForSnapshot)
+const ofRollback = refusingWithoutRoom("A rollback", noRoomForSnapshot)
 
 export interface MachineSnapshotsOptions {
   readonly host: QemuHost
@@ -88,7 +92,7 @@ export class MachineSnapshots implements Snapshots {
   ): Effect.Effect<CapturedSnapshot, RuntimeRefused | RuntimeUnavailable | RuntimeUnsupported> =>
     memory && !this.options.host.qemu.clones
       ? Effect.fail(new RuntimeUnsupported({ message: "This host's QEMU is older than 8.2 and cannot save memory." }))
-      : this.options.locked(SnapshotStore.keyOf(snapshotId), this.captured(snapshotId, sandboxId, memory))
+      : this.options.locked(SnapshotStore.keyOf(snapshotId), ofSnapshot(this.captured(snapshotId, sandboxId, memory)))
 
   readonly restore = (
     snapshotId: string,
@@ -96,7 +100,8 @@ export class MachineSnapshots implements Snapshots {
     generation: number
   ): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> => {
     const { locked } = this.options
-    return locked(SnapshotStore.keyOf(snapshotId), locked(sandboxId, this.restored(snapshotId, sandboxId, generation)))
+    const restored = ofRollback(this.restored(snapshotId, sandboxId, generation))
+    return locked(SnapshotStore.keyOf(snapshotId), locked(sandboxId, restored))
   }
 
   readonly read = (snapshotId: string): Effect.Effect<SnapshotImage, RuntimeRefused | RuntimeUnavailable> =>
@@ -115,10 +120,7 @@ export class MachineSnapshots implements Snapshots {
     const { locked, store, room } = this.options
     const path = store.receivingPath(snapshotId)
     const write = attempt("receiving a snapshot", () => store.receive(snapshotId, image))
-    return locked(SnapshotStore.keyOf(snapshotId), room.copying(path, image.sizeBytes, write)).pipe(
-      Effect.catchTag("NoRoom", ({ detail }) =>
-        Effect.andThen(Effect.logWarning(`A snapshot was refused. ${detail}`), Effect.fail(noRoomForSnapshot()))
-      ),
+    return locked(SnapshotStore.keyOf(snapshotId), ofSnapshot(room.copying(path, image.sizeBytes, write))).pipe(
       Effect.as({ hostId: null }),
       Effect.uninterruptible
     )
@@ -134,7 +136,7 @@ export class MachineSnapshots implements Snapshots {
         return unavailable(cause instanceof Error ? cause.message : String(cause))
       }
     }).pipe(Effect.map(capturedOf))
-    return locked(SnapshotStore.keyOf(snapshotId), accepted)
+    return locked(SnapshotStore.keyOf(snapshotId), ofSnapshot(accepted))
   }
 
   readonly remove = (snapshotId: string): Effect.Effect<void, RuntimeUnavailable> => {
@@ -184,7 +186,7 @@ export class MachineSnapshots implements Snapshots {
     snapshotId: string,
     sandboxId: string,
     withMemory: boolean
-  ): Effect.Effect<CapturedSnapshot, RuntimeRefused | RuntimeUnavailable> {
+  ): Effect.Effect<CapturedSnapshot, NoRoom | RuntimeRefused | RuntimeUnavailable> {
     const { host, store, room, live, locked } = this.options
     const find = attempt("looking for a snapshot", () => store.find(snapshotId))
     return Effect.gen({ self: this }, function* () {
@@ -199,7 +201,10 @@ export class MachineSnapshots implements Snapshots {
       if (running !== undefined && !running.stall) yield* Effect.promise(() => writeOut(running.machine))
       const partial = yield* attempt("making a snapshot", () => beginIn(store, snapshotId, withMemory))
       const copy = Effect.gen({ self: this }, function* () {
-        const { isShared, pausedMs, memory } = yield* locked(sandboxId, this.copied(folder, partial))
+        const copied = Effect.tap(this.copied(folder, partial), ({ isShared, memory }) =>
+          isShared && memory !== null ? this.noteShared(folder) : Effect.void
+        )
+        const { isShared, pausedMs, memory } = yield* locked(sandboxId, copied)
         yield* attempt("writing a snapshot", async () => {
           if (memory !== null) await settleMemory(partial.memory!.state, memory.memoryBytes)
           const sharedBytes = isShared ? ((await allocatedBytes(partial.image)) ?? 0) : 0
@@ -207,12 +212,9 @@ export class MachineSnapshots implements Snapshots {
           await store.complete(snapshotId, partial.image, record, partial.memory)
         })
       })
-      yield* room.copying(partial.image, bytes, copy).pipe(
-        Effect.tapError(() => Effect.promise(() => store.removeUnfinished(snapshotId).catch(() => {}))),
-        Effect.catchTag("NoRoom", ({ detail }) =>
-          Effect.andThen(Effect.logWarning(`A snapshot was refused. ${detail}`), Effect.fail(noRoomForSnapshot()))
-        )
-      )
+      yield* room
+        .copying(partial.image, bytes, copy)
+        .pipe(Effect.tapError(() => Effect.promise(() => store.remove(snapshotId).catch(() => {}))))
       const made = yield* find
       return made === null
         ? yield* unavailable(`Snapshot ${snapshotId} was removed while it was made.`)
@@ -228,7 +230,7 @@ export class MachineSnapshots implements Snapshots {
     snapshotId: string,
     sandboxId: string,
     generation: number
-  ): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> {
+  ): Effect.Effect<void, NoRoom | RuntimeRefused | RuntimeUnavailable> {
     const { host, store, room } = this.options
     const folder = new SandboxFolder(host.root, sandboxId)
     const image = folder.file("volume")
@@ -247,29 +249,11 @@ export class MachineSnapshots implements Snapshots {
       }
       yield* Effect.promise(() => letGo(image))
       const { memory } = origin
-      const copy = attempt("replacing a volume", async () => {
-        const isShared =
-          memory === null
-            ? await copyVolume(origin.image, image, record.uid)
-            : await layDownFork(folder, origin.image, memory, record.uid)
-        await flushed(folder.path)
-        await folder.write({
-          ...record,
-          volumeBytes: Math.max(record.volumeBytes, origin.volumeBytes),
-          sharedBytes: isShared ? origin.imageBytes : 0,
-          restoredAfter: generation,
-          restoredMachine: memory?.machine ?? null
-        })
-      })
       const rootBytes =
-        memory === null ? 0 : yield* attempt("measuring a snapshot", () => allocatedBytes(memory.rootDisk))
-      yield* room
-        .copying(`${image}.partial`, origin.imageBytes + (rootBytes ?? 0), copy)
-        .pipe(
-          Effect.catchTag("NoRoom", ({ detail }) =>
-            Effect.andThen(Effect.logWarning(`A rollback was refused. ${detail}`), Effect.fail(noRoomForSnapshot()))
-          )
-        )
+        memory === null ? 0 : ((yield* attempt("measuring a snapshot", () => allocatedBytes(memory.rootDisk))) ?? 0)
+      const grownBytes = Math.max(0, origin.volumeBytes - record.volumeBytes)
+      const copy = attempt("replacing a volume", () => replaceVolume(folder, record, origin, { generation, rootBytes }))
+      yield* room.copying(`${image}.partial`, origin.imageBytes + grownBytes + rootBytes, copy)
     })
   }
 
@@ -296,6 +280,7 @@ export class MachineSnapshots implements Snapshots {
         return yield* unavailable("The Sandbox's machine is starting or does not answer.")
       }
       const running = live.get(record.sandboxId)!
+      if (running.stall?.code === "HOST_FULL") return yield* noRoomForSnapshot()
       if (running.stall) return yield* RuntimeUnavailable.known(running.stall.message)
       // What was written before the call is in it.
       yield* Effect.promise(() => writeOut(running.machine))
@@ -315,6 +300,19 @@ export class MachineSnapshots implements Snapshots {
           cause instanceof CopyTooSlow ? tooSlow : unavailable(cause instanceof Error ? cause.message : String(cause))
       })
       return { isShared: result, pausedMs, memory }
+    })
+  }
+
+  /** A root disk that shares its blocks with a snapshot's may come to need each of them. With the machine's lock. */
+  private noteShared(folder: SandboxFolder): Effect.Effect<void, RuntimeUnavailable> {
+    const { live } = this.options
+    return attempt("writing a record", async () => {
+      const running = live.get(folder.sandboxId)
+      const record = running?.record ?? (await folder.read())
+      if (record === null) return
+      const noted = { ...record, sharedRootBytes: (await allocatedBytes(folder.file("overlay"))) ?? 0 }
+      await folder.write(noted)
+      if (running !== undefined) running.record = noted
     })
   }
 
@@ -341,6 +339,35 @@ const sizeOf = (folder: SandboxFolder): Effect.Effect<number, RuntimeRefused | R
     attempt("measuring a volume", () => allocatedBytes(folder.file("volume"))),
     (bytes) => (bytes === null ? Effect.fail(noVolume()) : Effect.succeed(bytes))
   )
+
+/**
+ * Makes the volume of a machine that does not run that of a snapshot, with its memory beside it where it has one. Where this rejects, the volume is the one
+ * that it was; memory of an earlier rollback may be gone.
+ */
+const replaceVolume = async (
+  folder: SandboxFolder,
+  record: MachineRecord,
+  origin: StoredSnapshot,
+  { generation, rootBytes }: { readonly generation: number; readonly rootBytes: number }
+): Promise<void> => {
+  const { memory } = origin
+  // Memory that lies beside the volume fits no other one.
+  if ((record.restoredMachine ?? null) !== null) await folder.write({ ...record, restoredMachine: null })
+  const isShared =
+    memory === null
+      ? await copyVolume(origin.image, folder.file("volume"), record.uid)
+      : await layDownFork(folder, origin.image, memory, record.uid)
+  await flushed(folder.path)
+  await folder.write({
+    ...record,
+    volumeBytes: Math.max(record.volumeBytes, origin.volumeBytes),
+    sharedBytes: isShared ? origin.imageBytes : 0,
+    sharedRootBytes: isShared ? rootBytes : 0,
+    restoredAfter: generation,
+    restoredMachine: memory?.machine ?? null
+  })
+  if (memory === null) await dropFork(folder)
+}
 
 /** Copies the files of a machine that does not run. Another process of this data folder starts none meanwhile. */
 const copyHeld = async (folder: SandboxFolder, partial: Partial): Promise<boolean> => {

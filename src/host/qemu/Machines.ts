@@ -16,6 +16,7 @@ import { allCgroupNames, releaseCgroups } from "../linux/cgroups.ts"
 import { HostMutex, heldTooLong } from "../linux/HostMutex.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { letGo } from "../linux/holdMark.ts"
+import { hostFull } from "../linux/hostFull.ts"
 import { SnapshotStore } from "../linux/SnapshotStore.ts"
 import { volumeMissing } from "../linux/VolumeRegister.ts"
 import { Endings } from "./Endings.ts"
@@ -31,6 +32,7 @@ import { removeMachineCgroups } from "./machineCgroups.ts"
 import { entryOf, isUp } from "./machineEntry.ts"
 import { hasSpareSizes, type QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
+import { refusingWithoutRoom } from "./roomRefusals.ts"
 import { type MachineRecord, recordsIn, SandboxFolder, sandboxFolders } from "./SandboxFolder.ts"
 import { SpareMachines, type SpareMachinesOptions } from "./SpareMachines.ts"
 import { type MachineSpec, Starts } from "./Starts.ts"
@@ -48,6 +50,8 @@ const ADOPTIONS_AT_ONCE = 32
 
 /** Longer than a boot or wake by another process, also under emulation: only a frozen process is overruled. */
 const OTHERS_TIMEOUT_MS = 120_000
+
+const ofSandbox = refusingWithoutRoom("A Sandbox", hostFull)
 
 export class Machines {
   private readonly host: QemuHost
@@ -227,17 +231,32 @@ export class Machines {
       if (restored !== null) return yield* this.waken(folder, restored, turn)
       const origin = yield* this.snapshots.originOf(spec, record?.isFork === true)
       if (record !== null) yield* this.endings.end(folder, record)
-      const own = { ...rooted, volumeBytes: Math.max(spec.volumeBytes, origin?.volumeBytes ?? 0) }
+      // A volume never shrinks, and a rollback may have made it larger.
+      const volumeBytes = Math.max(spec.volumeBytes, origin?.volumeBytes ?? 0, record?.volumeBytes ?? 0)
+      const own = { ...rooted, volumeBytes }
       const shape = this.starts.shapeFor({ ...own, network: spec.networkEnabled })
       const saved = origin === null ? null : yield* savedIn(this.host, this.starts, own, origin)
       if (saved !== null) return yield* this.waken(folder, yield* this.starts.layDown(folder, saved), turn)
       // A spare has the usual sizes, an empty volume and no image.
-      const isUsual = spec.snapshotId === undefined && imageDigest === null && hasSpareSizes(this.settings, spec)
+      const isUsual = spec.snapshotId === undefined && imageDigest === null && hasSpareSizes(this.settings, own)
       if (record !== null || !isUsual || !(yield* this.spares.take(folder, spec, shape)))
         yield* this.starts.boot(folder, own, origin, turn)
       if (isUsual) yield* this.spares.refill(shape)
     })
-    return Effect.andThen(this.pulled(folder, spec), this.locked(spec.sandboxId, bring))
+    return Effect.andThen(this.pulled(folder, spec), this.locked(spec.sandboxId, this.refused(folder, bring)))
+  }
+
+  /** Nothing is kept of a Sandbox whose first boot is refused. With the machine's lock. */
+  private refused(
+    folder: SandboxFolder,
+    bring: Effect.Effect<void, RuntimeRefused | RuntimeUnavailable>
+  ): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> {
+    return Effect.suspend(() => {
+      const isNew = !existsSync(folder.path) && !this.host.volumes.isMissing(folder.sandboxId, () => false)
+      const isRefused = (error: { readonly _tag: string }) => isNew && error._tag === "RuntimeRefused"
+      const remove = Effect.ignore(this.endings.remove(folder))
+      return Effect.tapError(ofSandbox(bring), (error) => (isRefused(error) ? remove : Effect.void))
+    })
   }
 
   /** Before the machine's lock, so that no stop waits for a registry. A machine that runs or sleeps has its image. */

@@ -22,6 +22,8 @@ const MachineRecord = Schema.Struct({
   volumeBytes: Count,
   /** The volume began with this many bytes that it shares with a snapshot, and may come to need for itself. Absent: 0. */
   sharedBytes: Schema.optionalKey(Count),
+  /** The same of its root disk. */
+  sharedRootBytes: Schema.optionalKey(Count),
   /** The generation after whose end the volume was last replaced by a snapshot's. Absent: never. */
   restoredAfter: Schema.optionalKey(Count),
   /** Which machines can go on with the memory that lies beside that volume (`machineKey`). Absent or null: the snapshot had none. */

@@ -12,6 +12,7 @@ import type { RuntimeRefused, RuntimeUnavailable, SandboxSpec } from "../../runt
 import { attempt } from "../linux/attempt.ts"
 import { copyVolume } from "../linux/imageCopy.ts"
 import type { StoredMemory, StoredSnapshot } from "../linux/SnapshotStore.ts"
+import { allocatedBytes } from "../linux/volumeImage.ts"
 import { layDownFork } from "./forkedMemory.ts"
 import type { HostRoom } from "./HostRoom.ts"
 import { giveIdentity, giveOwnIdentity, IDENTITY_TIMEOUT_MS } from "./identity.ts"
@@ -166,11 +167,13 @@ export class Starts {
       const isShared = yield* attempt("copying a snapshot", () =>
         layDownFork(folder, origin.image, memory, admitted.uid)
       )
+      const rootBytes = yield* attempt("measuring a root disk", () => allocatedBytes(folder.file("overlay")))
       yield* attempt("noting a volume", () => host.volumes.note(sandboxId))
       const asleep: MachineRecord = {
         ...admitted,
         state: "suspended",
-        sharedBytes: isShared ? origin.imageBytes : 0
+        sharedBytes: isShared ? origin.imageBytes : 0,
+        sharedRootBytes: isShared ? (rootBytes ?? 0) : 0
       }
       yield* note(folder, asleep)
       return asleep
@@ -184,7 +187,7 @@ export class Starts {
   lieDown(
     folder: SandboxFolder,
     { sandboxId, generation, vcpus, memoryBytes, volumeBytes, networkEnabled, imageDigest }: MachineSpec,
-    { sharedBytes = 0 }: MachineRecord
+    { sharedBytes = 0, sharedRootBytes = 0 }: MachineRecord
   ): Effect.Effect<MachineRecord, RuntimeRefused | RuntimeUnavailable> {
     const { host, room, spares, images } = this.options
     const { accelerator } = host.choice
@@ -195,7 +198,7 @@ export class Starts {
         room.admit({
           ...{ sandboxId, generation, vcpus, memoryBytes, volumeBytes, networkEnabled, accelerator, isFork: true },
           ...imageOf(imageDigest),
-          ...{ sharedBytes, state: "suspended", uuid: randomUUID(), process: null, network: null }
+          ...{ sharedBytes, sharedRootBytes, state: "suspended", uuid: randomUUID(), process: null, network: null }
         })
       )
     })

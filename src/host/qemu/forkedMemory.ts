@@ -7,23 +7,36 @@ import { copyVolume } from "../linux/imageCopy.ts"
 import type { StoredMemory } from "../linux/SnapshotStore.ts"
 import type { SandboxFolder } from "./SandboxFolder.ts"
 
-/** Lays them down, also over those of an earlier attempt. Resolves with whether the volume shares its blocks with the snapshot's. */
+/** Removes what a rollback or an attempt to fork has laid beside the volume of a machine that does not run. */
+export const dropFork = async (folder: SandboxFolder): Promise<void> => {
+  await rm(folder.file("overlay"), { force: true })
+  await rm(folder.file("forkFolder"), { recursive: true, force: true })
+}
+
+/**
+ * Lays them down, also over those of an earlier attempt. The volume is the last: until then the machine has the one that it had. Where this rejects, it has
+ * no root disk and no memory. Resolves with whether volume and root disk share their blocks with the snapshot's.
+ */
 export const layDownFork = async (
   folder: SandboxFolder,
   image: string,
   memory: StoredMemory,
   uid: number | null
 ): Promise<boolean> => {
-  const isShared = await copyVolume(image, folder.file("volume"), uid)
-  await copyVolume(memory.rootDisk, folder.file("overlay"), uid)
-  const own = folder.file("forkFolder")
-  await rm(own, { recursive: true, force: true })
-  await mkdir(own, { mode: 0o700 })
-  if (uid !== null) {
-    // QEMU may enter it, and may not change it.
-    await chown(own, process.getuid!(), uid)
-    await chmod(own, 0o710)
+  try {
+    await copyVolume(memory.rootDisk, folder.file("overlay"), uid)
+    const own = folder.file("forkFolder")
+    await rm(own, { recursive: true, force: true })
+    await mkdir(own, { mode: 0o700 })
+    if (uid !== null) {
+      // QEMU may enter it, and may not change it.
+      await chown(own, process.getuid!(), uid)
+      await chmod(own, 0o710)
+    }
+    await link(memory.state, folder.file("forked"))
+    return await copyVolume(image, folder.file("volume"), uid)
+  } catch (cause) {
+    await dropFork(folder)
+    throw cause
   }
-  await link(memory.state, folder.file("forked"))
-  return isShared
 }

@@ -20,6 +20,7 @@ import { type Machine, type Move, save, stopPrograms } from "./Machine.ts"
 import { type MachineShape, machineArguments, machineFiles } from "./machineArguments.ts"
 import { PAUSE_MAX_MS } from "./machineHold.ts"
 import type { SandboxFolder } from "./SandboxFolder.ts"
+import { likelyReason } from "./Stall.ts"
 import { zeroAbsentPages } from "./savedMemory.ts"
 
 /** A guest that changes its memory quickly is stopped then. */
@@ -73,6 +74,12 @@ const saveStill = async (folder: SandboxFolder, { machine, record }: Captured, p
 
 type Captured = Pick<LiveMachine, "machine" | "record">
 
+/** QEMU does not always say that the disk is full. */
+const failedSave = async (folder: SandboxFolder, cause: unknown): Promise<never> => {
+  if ((await likelyReason(folder.path)).code !== "HOST_FULL") throw cause
+  throw new Error(`ENOSPC: ${cause instanceof Error ? cause.message : String(cause)}`)
+}
+
 /**
  * Saves the memory of a running machine to `saved`. QEMU stops the machine at the end: the root disk and what `copyVolume` copies are of that instant.
  * The machine still stands afterwards.
@@ -84,7 +91,7 @@ export const saveMemory = async <A>(
   { pauses, copyVolume }: { readonly pauses: () => void; readonly copyVolume: () => Promise<A> }
 ): Promise<A> => {
   await rm(saved.rootDisk, { force: true })
-  await saveStill(folder, captured, pauses)
+  await saveStill(folder, captured, pauses).catch((cause: unknown) => failedSave(folder, cause))
   const copied = await copyVolume()
   await copyImage(folder.file("overlay"), saved.rootDisk, PAUSE_MAX_MS)
   await rename(folder.file("captured"), saved.state)

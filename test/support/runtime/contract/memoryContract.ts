@@ -11,7 +11,8 @@ const CLOCK_ERROR_MS = 2000
 
 /** Counts in its own memory, and shows the number in a file that is in memory, too. Prints its process id. */
 const counter = "(i=0; while :; do i=$((i+1)); echo $i > /dev/shm/n; sleep 0.05; done) > /dev/null 2>&1 & echo $!"
-const read = "cat /dev/shm/n"
+// The file is empty for a moment whenever the next number is written.
+const read = 'until n=$(cat /dev/shm/n) && [ -n "$n" ]; do :; done; echo $n'
 
 /** `runtime` is a new one for each test, on a host without Sandboxes and snapshots. */
 export const memoryContract = (

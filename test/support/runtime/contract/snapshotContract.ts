@@ -85,7 +85,7 @@ export const snapshotContract = (
     )
 
     test(
-      "a Sandbox that is to have a larger volume than its snapshot has it from its first boot",
+      "a Sandbox that is to have a larger volume than its snapshot has it from its first boot, and one that is rolled back to a larger one from then on",
       Effect.gen(function* () {
         const driver = yield* Runtime
         yield* output(yield* booted("small"), "echo kept > file")
@@ -94,6 +94,15 @@ export const snapshotContract = (
         const [kept, kibibytes] = (yield* output(child, "cat file; df -k --output=size . | tail -n 1")).split("\n")
         expect(kept).toBe("kept")
         expect(Number(kibibytes)).toBeGreaterThan(100 * 1024)
+        // A rollback to a larger volume makes it larger for good.
+        yield* driver.snapshots.capture("of-large", "large")
+        yield* driver.stop("small", 1)
+        yield* driver.snapshots.restore("of-large", "small", 1)
+        for (const generation of [2, 3]) {
+          const again = yield* booted("small", { generation })
+          expect(yield* output(again, "cat file; df -k --output=size . | tail -n 1")).toBe(`kept\n${kibibytes}`)
+          yield* driver.stop("small", generation)
+        }
       })
     )
 

@@ -1,10 +1,11 @@
 /** What machines may write on the host's disk, on a small private disk. */
 import { execFileSync } from "node:child_process"
-import { readdirSync, readFileSync, rmSync, statSync, watch } from "node:fs"
+import { readdirSync, readFileSync, statSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber, Queue, type Scope, Stream } from "effect"
 import { recipe } from "../../../../src/host/qemu/image/recipe.ts"
 import { Runtime, type RuntimeStall } from "../../../../src/runtime/Runtime.ts"
+import { fillUp, makeRoom, onceMade } from "../../../support/host/linux/filledDisk.ts"
 import { smallDisk } from "../../../support/host/linux/smallDisk.ts"
 import { destroyAll, driverOn, scopedFolder, TIMEOUT_MS, unusable } from "../../../support/host/qemu/TestMachines.ts"
 import { eventually, output, run, shell } from "../../../support/runtime/contract/commands.ts"
@@ -80,13 +81,7 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
         yield* driver.provision(sandboxSpec("writer"))
         const guest = yield* driver.guest("writer", 1)
         // Another program fills the host's disk.
-        execFileSync(
-          "bash",
-          ["-c", `fallocate -l 100G ${disk}/filler 2>/dev/null || cat /dev/zero > ${disk}/filler || true`],
-          {
-            stdio: "ignore"
-          }
-        )
+        fillUp(disk)
         const written = yield* Effect.forkScoped(
           run(
             guest,
@@ -105,7 +100,7 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
         yield* driver.provision(sandboxSpec("writer"))
         expect(yield* Effect.flip(driver.suspend("writer", 1))).toMatchObject({ _tag: "RuntimeUnavailable" })
 
-        rmSync(`${disk}/filler`)
+        makeRoom(disk)
         expect(yield* Queue.take(told)).toEqual({ type: "resumed", sandboxId: "writer", generation: 1 })
         // The command never noticed, and the time is right.
         expect(Math.abs(Number((yield* Fiber.join(written)).stdout.trim()) - Date.now())).toBeLessThan(30_000)
@@ -114,27 +109,6 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
   )
 
   const folderOf = (disk: string) => `${disk}/runtime/qemu/sleeper`
-
-  /** Another program fills the rest of the disk, to the last block. */
-  const fill = (disk: string) => {
-    const script = `mkdir ${disk}/filler; for i in 1 2 3; do cat /dev/zero > ${disk}/filler/$i; sync -f ${disk}/filler; done; i=10; while echo > ${disk}/filler/$i; do i=$((i + 1)); done`
-    execFileSync("bash", ["-c", `${script} || true`], { stdio: "ignore" })
-  }
-  const empty = (disk: string) => rmSync(`${disk}/filler`, { recursive: true })
-
-  /**
-   * Does it before the driver does anything else, as soon as this holds of a file in the Sandbox's folder that has just
-   * been made or renamed.
-   */
-  const once = (disk: string, holds: (name: string) => boolean, act: () => void) => {
-    let isDone = false
-    const watcher = watch(folderOf(disk), (_, name) => {
-      if (isDone || name === null || !holds(name)) return
-      isDone = true
-      act()
-    })
-    return { isDone: () => isDone, end: () => watcher.close() }
-  }
 
   const runsOn = (pid: string) =>
     Effect.gen(function* () {
@@ -162,18 +136,16 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
         const before = readdirSync(folderOf(disk)).toSorted()
         const isMade = (name: string) => name === "suspended.state"
 
-        const filled = once(disk, isMade, () => fill(disk))
+        const filled = onceMade(folderOf(disk), isMade, () => fillUp(disk))
         expect(yield* Effect.flip(driver.suspend("sleeper", 1))).toMatchObject({ _tag: "RuntimeUnavailable" })
-        expect(filled.isDone()).toBe(true)
         filled.end()
-        empty(disk)
+        makeRoom(disk)
         yield* runsOn(pid)
         expect(readdirSync(folderOf(disk)).toSorted()).toEqual(before)
 
         // No file can be made there any more, existing ones can be written.
-        const sealed = once(disk, isMade, () => execFileSync("chattr", ["+i", folderOf(disk)]))
+        const sealed = onceMade(folderOf(disk), isMade, () => execFileSync("chattr", ["+i", folderOf(disk)]))
         expect(yield* Effect.flip(driver.suspend("sleeper", 1))).toMatchObject({ _tag: "RuntimeUnavailable" })
-        expect(sealed.isDone()).toBe(true)
         sealed.end()
         execFileSync("chattr", ["-i", folderOf(disk)])
         yield* runsOn(pid)
@@ -198,36 +170,34 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
         const asleep = readdirSync(folderOf(disk)).toSorted()
 
         // Before: it is refused, and sleeps on.
-        fill(disk)
+        fillUp(disk)
         expect(yield* Effect.flip(driver.provision(sandboxSpec("sleeper")))).toMatchObject({ code: "HOST_FULL" })
-        empty(disk)
+        makeRoom(disk)
         expect(readdirSync(folderOf(disk)).toSorted()).toEqual(asleep)
 
         // After its admission: nothing is lost, whether it can be recorded or not.
-        const begun = once(
-          disk,
+        const begun = onceMade(
+          folderOf(disk),
           (name) => name === "run",
-          () => fill(disk)
+          () => fillUp(disk)
         )
         yield* Effect.ignore(driver.provision(sandboxSpec("sleeper")))
-        expect(begun.isDone()).toBe(true)
         begun.end()
-        empty(disk)
+        makeRoom(disk)
         yield* driver.provision(sandboxSpec("sleeper"))
         yield* runsOn(pid)
 
         // Past the point of no return.
         yield* driver.suspend("sleeper", 1)
         const isWaking = () => readFileSync(`${folderOf(disk)}/record.json`, "utf8").includes('"waking"')
-        const waking = once(
-          disk,
+        const waking = onceMade(
+          folderOf(disk),
           (name) => name === "record.json" && isWaking(),
-          () => fill(disk)
+          () => fillUp(disk)
         )
         yield* driver.provision(sandboxSpec("sleeper"))
-        expect(waking.isDone()).toBe(true)
         waking.end()
-        empty(disk)
+        makeRoom(disk)
         yield* runsOn(pid)
         expect(readdirSync(folderOf(disk)).toSorted()).toEqual(before)
       })
