@@ -120,11 +120,12 @@ export class BenchService {
     })
   }
 
-  /** A new running Sandbox. */
-  async sandbox(workspaceId: string, networkEnabled = false): Promise<string> {
+  /** A new running Sandbox. @param more Further fields of its create. */
+  async sandbox(workspaceId: string, more: Readonly<Record<string, unknown>> = {}): Promise<string> {
     const { sandbox } = await this.call<{ sandbox: { id: string } }>("POST", "/sandboxes", {
       workspaceId,
-      networkEnabled
+      networkEnabled: false,
+      ...more
     })
     while (true) {
       const now = await this.call<{ sandbox: { status: string; statusReason: unknown } }>(

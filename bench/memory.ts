@@ -97,7 +97,7 @@ await BenchService.use(
   },
   async (service) => {
     const workspaceId = await service.workspace()
-    const sandboxId = await service.sandbox(workspaceId, true)
+    const sandboxId = await service.sandbox(workspaceId, { networkEnabled: true })
     const tunnel = await BenchTunnel.into(service, sandboxId)
     const { preview } = await service.call<{ preview: { hostname: string } }>(
       "POST",

@@ -42,7 +42,7 @@ const figures: ReadonlyArray<ColumnHeadline<Column>> = [
 const echoFigure = { name: "preview, WebSocket echo", unit: "MiB/s", better: "higher", aim: { ratio: 0.85 } } as const
 
 await BenchService.use({ ATOLL_RUNTIME: "namespace" }, async (service) => {
-  const sandboxId = await service.sandbox(await service.workspace(), true)
+  const sandboxId = await service.sandbox(await service.workspace(), { networkEnabled: true })
   await startInside(service, sandboxId)
   const { preview } = await service.call<{ preview: { hostname: string } }>(
     "POST",
