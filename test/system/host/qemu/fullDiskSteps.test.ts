@@ -118,10 +118,17 @@ const whileItRuns = (disk: string, registry: TestRegistry, image: SnapshotImage,
 
 const onceStopped = (disk: string) =>
   Effect.map(Runtime, ({ snapshots }): Steps => {
-    const midway = when(disk)("source", "volume.raw.partial")
+    const whenMade = when(disk)
+    const refusal = isFull
+    const withMemory = snapshots.restore("memory", "source", 1)
     return {
-      rollback: { ask: snapshots.restore("volume", "source", 1), refusal: isFull, midway },
-      "rollback with memory": { ask: snapshots.restore("memory", "source", 1), refusal: isFull, midway }
+      rollback: {
+        ask: snapshots.restore("volume", "source", 1),
+        refusal,
+        midway: whenMade("source", "volume.raw.partial")
+      },
+      "rollback with memory": { ask: withMemory, refusal, midway: whenMade("source", "root.qcow2.partial") },
+      "its volume": { ask: withMemory, refusal, midway: whenMade("source", "volume.raw.partial") }
     }
   })
 
