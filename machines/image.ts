@@ -4,6 +4,8 @@
  *
  * Every image begins as `pulling`; one that has to be built goes to `building` from there, before anything is pulled.
  *
+ * An image that was uploaded or built is only on hosts. It fails once no host has it, and is ready again when a host has it after all.
+ *
  * A deletion wins over a pull or a build that still runs. The bytes of an image leave the hosts only when no image of any account has the same digest, and no
  * Sandbox and no snapshot needs it (`src/image/`).
  */
@@ -42,6 +44,10 @@ export type ImageEvent =
     }
   /** No host has the image, and none will. */
   | { readonly type: "PULL_FAILED"; readonly at: number; readonly reason: PublicReason }
+  /** No host has it any more. */
+  | { readonly type: "IMAGE_LOST"; readonly at: number; readonly reason: PublicReason }
+  /** A host has it after all. */
+  | { readonly type: "IMAGE_FOUND"; readonly at: number }
   /** A client deletes it. */
   | { readonly type: "DELETE"; readonly at: number }
   /** Nothing needs it, and no host has it for this image. */
@@ -69,7 +75,8 @@ type Tag =
 const pullOver = { PULLED: "PULL_OVER", PULL_FAILED: "PULL_OVER" }
 const buildOver = { BUILD: "BUILD_OVER", BUILD_BEGUN: "BUILD_OVER", BUILT: "BUILD_OVER", BUILD_FAILED: "BUILD_OVER" }
 const over = { ...pullOver, ...buildOver }
-const notDeleting = { IMAGE_REMOVED: "IMAGE_NOT_DELETING" }
+const notLost = { IMAGE_LOST: "IMAGE_NOT_LOST", IMAGE_FOUND: "IMAGE_NOT_LOST" }
+const notDeleting = { ...notLost, IMAGE_REMOVED: "IMAGE_NOT_DELETING" }
 
 /** While it is neither deleted nor being deleted. */
 const kept = { DELETE: { target: "deleting", description: "A client deletes it." } } as const
@@ -84,7 +91,11 @@ export const imageMachine = setup({
   },
   guards: {
     /** Its archive is still to be built. */
-    isUnbuilt: ({ context }) => context.build?.isOver === false
+    isUnbuilt: ({ context }) => context.build?.isOver === false,
+    /** No registry has it. */
+    isUploaded: ({ context }) => context.reference === null,
+    /** It was ready. */
+    wasReady: ({ context }) => context.readyAt !== null
   },
   actions: {
     /** Command: have a host pull it, or make it of its archive; tried until the host has it or refuses it. Answers PULLED or PULL_FAILED; of one that has to be built first, BUILD. */
@@ -172,19 +183,35 @@ export const imageMachine = setup({
     ready: {
       description: "A host has it. Sandboxes can be made with it.",
       tags: ["counted", "bootable", "stored"],
-      meta: { unchanged: [], refuses: { ...over, ...notDeleting } },
-      on: kept
+      meta: { unchanged: ["IMAGE_FOUND"], refuses: { ...over, ...notDeleting } },
+      on: {
+        ...kept,
+        IMAGE_LOST: {
+          guard: "isUploaded",
+          target: "failed",
+          actions: ["noteReason", { type: "meter" }],
+          description: "No host has it any more."
+        }
+      }
     },
     failed: {
-      description: "It could not be made. The record tells why until it is deleted.",
+      description: "It could not be made, or is lost. The record tells why until it is deleted.",
       tags: ["counted", "rootless"],
-      meta: { unchanged: [], refuses: { ...over, ...notDeleting } },
-      on: kept
+      meta: { unchanged: ["IMAGE_LOST"], refuses: { ...over, ...notDeleting } },
+      on: {
+        ...kept,
+        IMAGE_FOUND: {
+          guard: "wasReady",
+          target: "ready",
+          actions: ["noteReason", { type: "meter" }],
+          description: "A host has it after all."
+        }
+      }
     },
     deleting: {
       description: "It is being removed, once nothing needs it any more. Nothing leads back.",
       tags: ["counted", "stored", "moving"],
-      meta: { unchanged: ["DELETE"], refuses: over },
+      meta: { unchanged: ["DELETE"], refuses: { ...over, ...notLost } },
       entry: [{ type: "removeImage" }],
       on: {
         IMAGE_REMOVED: {
@@ -198,7 +225,7 @@ export const imageMachine = setup({
       type: "final",
       description: "Gone. The record and its log stay readable for the retention time.",
       tags: ["rootless", "gone"],
-      meta: { unchanged: ["DELETE"], refuses: { ...over, IMAGE_REMOVED: "IMAGE_DELETED" } }
+      meta: { unchanged: ["DELETE"], refuses: { ...over, ...notLost, IMAGE_REMOVED: "IMAGE_DELETED" } }
     }
   }
 })

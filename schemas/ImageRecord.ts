@@ -11,7 +11,7 @@ export const imageStatuses = ["building", "pulling", "ready", "failed", "deletin
 export const ImageStatus = oneOf(
   "ImageStatus",
   imageStatuses,
-  "What it is now. Sandboxes can be made with it while it is ready. building: it is built of its Dockerfile. pulling: a host pulls it, or unpacks the archive that was uploaded or built. failed: it could not be made, and statusReason says why."
+  "What it is now. Sandboxes can be made with it while it is ready. building: it is built of its Dockerfile. pulling: a host pulls it, or unpacks the archive that was uploaded or built. failed: it could not be made, or is lost, and statusReason says why."
 )
 export type ImageStatus = typeof ImageStatus.Type
 
@@ -54,7 +54,7 @@ export const Image = Schema.Struct({
   status: ImageStatus,
   statusReason: Schema.NullOr(Reason).annotate({
     description:
-      "Why it has that status; null where nothing is to be said. Of a failed one the code is IMAGE_NOT_FOUND, IMAGE_UNAUTHORIZED, IMAGE_TOO_LARGE, IMAGE_UNSUPPORTED, IMAGE_INVALID, IMAGE_NO_ROOM, IMAGE_ADDRESS_FORBIDDEN, IMAGE_BUILD_FAILED where the build failed, or PULL_FAILED where the registry or the host did not answer for too long."
+      "Why it has that status; null where nothing is to be said. Of a failed one the code is IMAGE_NOT_FOUND, IMAGE_UNAUTHORIZED, IMAGE_TOO_LARGE, IMAGE_UNSUPPORTED, IMAGE_INVALID, IMAGE_NO_ROOM, IMAGE_ADDRESS_FORBIDDEN, IMAGE_BUILD_FAILED where the build failed, IMAGE_LOST where no host has it any more and no registry had it, or PULL_FAILED where the registry or the host did not answer for too long."
   }),
   sizeBytes: untilReady("Bytes of its files, unpacked."),
   storedBytes: untilReady("Bytes that it occupies on a host. They cost as those of snapshots do."),

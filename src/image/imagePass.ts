@@ -1,6 +1,9 @@
 /**
  * The reconciler of the images of one host: discards archives that no image waits for, and removes images whose digest no image of any account has, such
- * as one whose pull was given up. An image that a host has lost is pulled again by the next boot that needs it; one that was uploaded stays lost.
+ * as one whose pull was given up. An image that had failed as lost becomes ready again where the host has it.
+ *
+ * An image that a host has lost is pulled again by the next boot that needs it. What becomes of one that was uploaded is decided by the caller, who knows the
+ * other hosts (`uploadedImages.ts`).
  */
 import { Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -8,12 +11,14 @@ import type { Images } from "../runtime/Runtime.ts"
 import { textColumn } from "../store/Columns.ts"
 import { fieldOf } from "../store/SnapshotFields.ts"
 import { archivedImageStates, awaitedImageStates } from "./imageStates.ts"
+import { uploadedImages } from "./uploadedImages.ts"
 
 /** Log lines of one pass name at most so many images. */
 const namedMax = 64
 
 export const imagePass = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const { tellFound } = yield* uploadedImages
 
   /** An image that is being pulled may get any digest: nothing is removed meanwhile. */
   const findPulling = SqlSchema.findAll({
@@ -52,6 +57,7 @@ export const imagePass = Effect.gen(function* () {
     yield* discardUploads(images)
     const digests = yield* inventory
     if (digests.length === 0) return []
+    yield* tellFound(digests)
     const isPulled = (yield* Effect.orDie(findPulling())).length > 0
     const known = new Set((yield* Effect.orDie(findKnown(digests))).map(({ digest }) => digest))
     if (isPulled) return [...known]

@@ -12,5 +12,7 @@ export const archivedImageStates = [
 export const awaitedImageStates = taggedStates(imageMachine, "awaited")
 /** A host has it for Sandboxes. */
 export const usableImageStates = taggedStates(imageMachine, "bootable")
+/** It was not made, or no host has it any more. */
+export const failedImageStates = taggedStates(imageMachine, "rootless")
 /** Nothing but its record is left. */
 export const isImageGone = isTagged(imageMachine, "gone")

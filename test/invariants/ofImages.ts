@@ -13,10 +13,10 @@ const firstOf = (product: View, look: (image: ActorView) => string | null): stri
 }
 
 const readyIsThere: StateInvariant<World> = {
-  sentence: "An image is ready only when its host has it.",
+  sentence: "An image is ready only when its host has it, unless the host is lost.",
   broken: (product) =>
     firstOf(product, ({ id, state, tags }) =>
-      tags.has("bootable") && rootOf(product, id).has !== "whole" ? `${id} is ${state}, and not on the host.` : null
+      tags.has("bootable") && rootOf(product, id).has === "none" ? `${id} is ${state}, and not on the host.` : null
     )
 }
 
@@ -65,6 +65,10 @@ export const imageLiveness: ReadonlyArray<Liveness<World>> = [
   ends(
     "A deletion of an image that nothing needs ends.",
     ({ id, tags }, product) => tags.has("stored") && !tags.has("bootable") && !isNeeded(product, id)
+  ),
+  ends(
+    "An image whose host is lost does not stay ready.",
+    ({ id, tags }, product) => tags.has("bootable") && rootOf(product, id).has === "lost"
   ),
   ends(
     "No image stays on the host whose record says that none is there.",

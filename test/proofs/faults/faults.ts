@@ -261,5 +261,25 @@ export const faults: ReadonlyArray<Fault> = [
       states["creating"]!.on["CAPTURE_FAILED"] = { target: "ready", description: "Planted." }
     },
     { isPrompt: true }
+  ),
+  fault(
+    "an image of a lost host that nothing is said of",
+    "images",
+    "image",
+    "An image whose host is lost does not stay ready.",
+    ({ states }) => {
+      withoutEvent(states["ready"]!, "IMAGE_LOST")
+    },
+    { isPrompt: true }
+  ),
+  fault(
+    "an image that stays failed when its host is back",
+    "images",
+    "image",
+    "No image stays on the host whose record says that none is there.",
+    ({ states }) => {
+      withoutEvent(states["failed"]!, "IMAGE_FOUND")
+    },
+    { isPrompt: true }
   )
 ]

@@ -9,7 +9,7 @@ export const rootsOf = ({ actors }: View): ReadonlyArray<ActorView> => actors.fi
 
 export const rootOf = ({ world }: View, id: string): Images[string] => world.images[id] ?? noImage
 
-const withRoot = (product: View, id: string, has: "none" | "whole"): World => {
+const withRoot = (product: View, id: string, has: Images[string]["has"]): World => {
   const { world } = product
   return { ...world, images: { ...world.images, [id]: { ...rootOf(product, id), has } } }
 }
@@ -25,7 +25,7 @@ const pulled = { type: "PULLED", digest: "sha256:one", sizeBytes: 1, storedBytes
 const pulls: Table["pullImage"]["outcomes"] = (self, _, product) => [
   { label: "pulls the image", world: withRoot(product, self.id, "whole"), answer: pulled },
   { label: "has the image, and does not say so yet", world: withRoot(product, self.id, "whole"), goesOn: true },
-  { label: "is refused by the registry", isFault: true, answer: { type: "PULL_FAILED", reason } }
+  { label: "is refused by the host", isFault: true, answer: { type: "PULL_FAILED", reason } }
 ]
 
 /** In no scope: an image that is built begins with BUILD, which `pullImage` answers. */
@@ -40,7 +40,8 @@ const removes: Table["removeImage"]["outcomes"] = (self, _, product) =>
     : [
         {
           label: "removes the image",
-          world: withRoot(product, self.id, "none"),
+          // A host that is away is not waited for.
+          world: rootOf(product, self.id).has === "lost" ? product.world : withRoot(product, self.id, "none"),
           answer: { type: "IMAGE_REMOVED" }
         }
       ]
@@ -63,28 +64,38 @@ export const clientsOfImages: Happenings = (product) =>
     })
   )
 
-/** `imagePass.ts`. */
-export const rootsReconciler: Happenings = (product) =>
-  rootsOf(product).flatMap(
-    ({ id, tags }): ReadonlyArray<Happening<World>> =>
-      rootOf(product, id).has === "whole" && tags.has("rootless")
-        ? [
-            {
-              by: "service",
-              label: `the reconciler removes the image ${id}`,
-              world: withRoot(product, id, "none")
-            }
-          ]
-        : []
-  )
+/** The only host that has it is lost, and may come back with it. */
+export const hostsRoots: Happenings = (product) =>
+  rootsOf(product).flatMap(({ id }): ReadonlyArray<Happening<World>> => {
+    const { has } = rootOf(product, id)
+    if (has === "none") return []
+    return has === "whole"
+      ? [{ by: "fault", label: `the host of ${id} is lost`, world: withRoot(product, id, "lost") }]
+      : [{ by: "fault", label: `the host of ${id} comes back`, world: withRoot(product, id, "whole") }]
+  })
 
+/** `imagePass.ts`, and of a lost host `HostDefinition.ts`. */
+export const rootsReconciler: Happenings = (product) =>
+  rootsOf(product).flatMap(({ id, tags, context }): ReadonlyArray<Happening<World>> => {
+    const { has } = rootOf(product, id)
+    const by = "service"
+    if (has === "lost" && tags.has("bootable")) {
+      return [{ by, label: `${id} is lost`, tells: [{ to: id, event: { type: "IMAGE_LOST", reason } }] }]
+    }
+    if (has !== "whole" || !tags.has("rootless")) return []
+    return context.digest === null || tags.has("gone")
+      ? [{ by, label: `the reconciler removes the image ${id}`, world: withRoot(product, id, "none") }]
+      : [{ by, label: `the reconciler finds ${id}`, tells: [{ to: id, event: { type: "IMAGE_FOUND" } }] }]
+  })
+
+/** It was uploaded: one of a registry is pulled again, and never lost. */
 export const imageInput = {
   imageId: "image",
   accountId: "acc",
   name: null,
-  reference: "registry.test/tools:1",
+  reference: null,
   credentials: null,
   at: NOW
 }
 
-export const rootOfSandbox = { imageId: "image", reference: "registry.test/tools:1", digest: "sha256:one" }
+export const rootOfSandbox = { imageId: "image", reference: "sha256:one", digest: "sha256:one" }

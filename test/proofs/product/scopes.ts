@@ -36,7 +36,7 @@ import {
   retention,
   stalls
 } from "./happenings.ts"
-import { clientsOfImages, imageCommands, imageInput, rootOfSandbox, rootsReconciler } from "./images.ts"
+import { clientsOfImages, hostsRoots, imageCommands, imageInput, rootOfSandbox, rootsReconciler } from "./images.ts"
 import {
   copiedSandboxCommands,
   meteredSandboxCommands,
@@ -235,7 +235,7 @@ const fork: ReadonlyArray<Part> = [
 const rooted: ReadonlyArray<Part> = [
   {
     kind: ({ image }) => ({ machine: image!, names: ["image"], input: imageInput, commands: imageCommands }),
-    happenings: [clientsOfImages, rootsReconciler]
+    happenings: [clientsOfImages, hostsRoots, rootsReconciler]
   },
   {
     kind: ({ sandbox }) => ({

@@ -60,6 +60,22 @@ describe.skipIf(isOverAFleet)("an uploaded image", () => {
       })
     )
 
+    it.effect("fails when the host has lost it, is refused to Sandboxes, and is ready again when the host has it", () =>
+      withTenant(async (tenant, api) => {
+        const { untilIs, create } = tenant
+        const { id, digest } = await untilIs("images", (await uploading(tenant)("lost")).json.image.id, "ready")
+        api.world.images.delete(digest)
+        assert.strictEqual((await untilIs("images", id, "failed")).statusReason.code, "IMAGE_LOST")
+        assert.deepInclude((await create({ imageId: id })).json, {
+          code: "IMAGE_NOT_READY",
+          details: { status: "failed" }
+        })
+        api.world.images.add(digest)
+        assert.isNull((await untilIs("images", id, "ready")).statusReason)
+        assert.strictEqual((await create({ imageId: id })).status, 202)
+      })
+    )
+
     it.effect("is one for a repeated key and body, and 409 for another body", () =>
       withTenant(async (tenant, api) => {
         const upload = uploading(tenant)

@@ -39,8 +39,8 @@ and digest, the tag is `latest`.
 
 ImageStatus = Literal["building", "pulling", "ready", "failed", "deleting", "deleted"]
 """What it is now. Sandboxes can be made with it while it is ready. building: it is built of its Dockerfile. pulling: a
-host pulls it, or unpacks the archive that was uploaded or built. failed: it could not be made, and statusReason says
-why.
+host pulls it, or unpacks the archive that was uploaded or built. failed: it could not be made, or is lost, and
+statusReason says why.
 """
 
 LogSource = Literal["workload", "execute", "process"]
@@ -670,8 +670,8 @@ class Image:
     status_reason: Optional[Reason]
     """Why it has that status; null where nothing is to be said. Of a failed one the code is IMAGE_NOT_FOUND,
     IMAGE_UNAUTHORIZED, IMAGE_TOO_LARGE, IMAGE_UNSUPPORTED, IMAGE_INVALID, IMAGE_NO_ROOM, IMAGE_ADDRESS_FORBIDDEN,
-    IMAGE_BUILD_FAILED where the build failed, or PULL_FAILED where the registry or the host did not answer for too
-    long.
+    IMAGE_BUILD_FAILED where the build failed, IMAGE_LOST where no host has it any more and no registry had it, or
+    PULL_FAILED where the registry or the host did not answer for too long.
     """
     size_bytes: Optional[int]
     """Bytes of its files, unpacked. null until it is ready."""

@@ -12,6 +12,7 @@ const refusals: Readonly<Record<string, string>> = {
   HOST_IN_USE: "The host is in use: drain it first.",
   IMAGE_DELETED: "The image is deleted.",
   IMAGE_NOT_DELETING: "The image is not being deleted.",
+  IMAGE_NOT_LOST: "The image is not ready, or its registry has it.",
   OPERATION_NOT_TERMINAL: "The operation has not ended.",
   OPERATION_STARTED: "The command has already started.",
   OPERATION_TERMINAL: "The operation has ended; its result never changes.",

@@ -239,6 +239,8 @@ const image: Samples<ImageInput, ImageContext, ImageEvent> = {
     BUILD_FAILED: because,
     PULLED: () => ({ digest: "sha256:example", sizeBytes: 314_572_800, storedBytes: 104_857_600, env: null }),
     PULL_FAILED: because,
+    IMAGE_LOST: because,
+    IMAGE_FOUND: nothing,
     DELETE: nothing,
     IMAGE_REMOVED: nothing
   }
