@@ -21,9 +21,19 @@ export const removalObstacle = (state: string, { all, up }: Counts): "runs" | "l
   }
 }
 
-/** Null: it has none. @param bound Those of them with memory. */
-export const snapshotsOnlyHere = (count: number, bound: number): string | null => {
-  if (count === 0) return null
-  const still = count === 1 ? "1 snapshot is still only here" : `${count} snapshots are still only here`
-  return bound === 0 ? `${still}.` : `${still}, ${bound} with memory, which cannot be copied.`
+export interface OnlyHere {
+  readonly snapshots: number
+  /** Those of the snapshots with memory. */
+  readonly bound: number
+  /** Uploaded ones. */
+  readonly images: number
 }
+
+const still = (count: number, one: string, more = ""): ReadonlyArray<string> =>
+  count === 0 ? [] : [`${count} ${count === 1 ? `${one} is` : `${one}s are`} still only here${more}.`]
+
+/** A sentence each. */
+export const onlyHere = ({ snapshots, bound, images }: OnlyHere): ReadonlyArray<string> => [
+  ...still(snapshots, "snapshot", bound === 0 ? "" : `, ${bound} with memory, which cannot be copied`),
+  ...still(images, "uploaded image")
+]

@@ -50,6 +50,13 @@ export const Host = Schema.Struct({
       withMemory: Schema.Int.annotate({ description: "Of these, those with memory, which cannot be copied." })
     })
   ).annotate({ description: "Null: it is neither drained nor lost." }),
+  images: Schema.NullOr(
+    Schema.Struct({
+      onlyHere: Schema.Int.annotate({
+        description: "Uploaded ones that no other host in use has: they are lost with it."
+      })
+    })
+  ).annotate({ description: "Null: it is neither drained nor lost." }),
   capacity: Schema.Struct({ ...Room, parallelStarts: Schema.Int }),
   promised: Schema.Struct(Room),
   networkRefused: Schema.NullOr(Schema.String),

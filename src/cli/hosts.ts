@@ -1,12 +1,12 @@
 /** `atoll hosts list|cordon|drain|uncordon|remove` */
 import { Clock, Effect } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { snapshotsOnlyHere } from "../../machines/hostRemoval.ts"
+import { onlyHere } from "../../machines/hostRemoval.ts"
 import type { Asked } from "../../schemas/console/Hosts.ts"
 import { noteInstallation } from "../account/OperatorAudit.ts"
 import { Refused } from "../console/server/operating/refusals.ts"
 import { removeHost, type Wish, wishOfHost } from "../fleet/askHost.ts"
-import { type HostRow, Hosts } from "../fleet/Hosts.ts"
+import { type HostRow, Hosts, onlyHereOf } from "../fleet/Hosts.ts"
 import { hostDocument, hostState } from "../fleet/hostDocument.ts"
 import { isClosed, isEmptied, isPlaceable, isRemovedHost } from "../fleet/hostStates.ts"
 import { answer } from "./answer.ts"
@@ -24,12 +24,11 @@ const wishWords: Readonly<Record<Asked, string>> = {
 
 /** The reason for the host's state, and what comes next. */
 const remarkOf = (host: HostRow): string => {
-  const snapshots = snapshotsOnlyHere(host.snapshotsOnlyHere ?? 0, host.snapshotsBound ?? 0)
   const remarks = [
     ...(host.reason === null ? [] : [host.reason.message]),
     ...(host.networkRefused === null ? [] : [`No network: ${host.networkRefused}.`]),
     ...(host.sandboxesMissing === 0 ? [] : [`${host.sandboxesMissing} of its volumes are missing.`]),
-    ...(snapshots === null ? [] : [snapshots]),
+    ...onlyHere(onlyHereOf(host)),
     ...(host.wish === null || host.wish === "open" || host.wish === hostState(host)
       ? []
       : [`Requested state: ${host.wish}.`]),
@@ -122,10 +121,10 @@ const cordon = wishCommand("cordon", "CORDON", "Place no new Sandboxes on a host
 const drain = wishCommand(
   "drain",
   "DRAIN",
-  "Stop the Sandboxes of a host, keep their volumes, start none there, and copy its snapshots to other hosts",
+  "Stop the Sandboxes of a host, keep their volumes, start none there, and copy its snapshots and uploaded images to other hosts",
   (host) =>
     isEmptied(host.state)
-      ? `${host.label} is drained: ${host.sandboxesUp} Sandboxes are being stopped, their volumes are kept, and its snapshots are copied to other hosts. atoll hosts list says when none runs there; atoll hosts uncordon undoes it.`
+      ? `${host.label} is drained: ${host.sandboxesUp} Sandboxes are being stopped, their volumes are kept, and its snapshots and uploaded images are copied to other hosts. atoll hosts list says when none runs there; atoll hosts uncordon undoes it.`
       : `${host.label} is ${hostState(host)}, and is drained as soon as it is there.`
 )
 

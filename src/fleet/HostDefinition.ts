@@ -12,6 +12,7 @@ import { ActorHost } from "../engine/ActorHost.ts"
 import { defineActor } from "../engine/defineActor.ts"
 import type { EventOf } from "../engine/machineTypes.ts"
 import { imagePass } from "../image/imagePass.ts"
+import { uploadedImages } from "../image/uploadedImages.ts"
 import { hostLost, type LostHost } from "../sandbox/hostLost.ts"
 import { runtimeNews } from "../sandbox/RuntimeNews.ts"
 import { type SnapshotPass, snapshotPass } from "../snapshot/snapshotPass.ts"
@@ -59,13 +60,21 @@ const capturedPass = Effect.gen(function* () {
 const storedOnHosts = Effect.gen(function* () {
   return {
     ...{ snapshots: yield* capturedPass, images: yield* imagePass },
-    ...{ imageRows: yield* imagesOnHosts, leave: yield* leaveHost }
+    ...{ imageRows: yield* imagesOnHosts, uploaded: yield* uploadedImages, leave: yield* leaveHost }
   }
 })
 
-/** A host that was taken out of the fleet has nothing any more. */
-const losesImages = ({ snapshots, imageRows }: Effect.Success<typeof storedOnHosts>, hostId: string) =>
-  Effect.andThen(snapshots(hostId, noImages), imageRows.forgetAll(hostId))
+/** A lost host may come back with its snapshots and images; one that was taken out of the fleet has nothing any more. */
+const losesStored = Effect.fnUntraced(function* (
+  { snapshots, imageRows, uploaded }: Effect.Success<typeof storedOnHosts>,
+  hostId: string,
+  isRemoved: boolean
+) {
+  yield* uploaded.tellLost(yield* imageRows.lostWith(hostId, null))
+  if (!isRemoved) return
+  yield* snapshots(hostId, noImages)
+  yield* imageRows.forgetAll(hostId)
+})
 
 export const hostDefinition = Effect.gen(function* () {
   const actors = yield* ActorHost
@@ -170,9 +179,10 @@ export const hostDefinition = Effect.gen(function* () {
         run: (scope, { seenAt }) => {
           const isRemoved = () => isRemovedHost(scope.state().value)
           const lostAs = (): LostHost => ({ is: isRemoved() ? "gone" : "lost", seenAt })
-          const loses = Effect.suspend(() => (isRemoved() ? losesImages(stored, scope.state().id) : Effect.void))
+          const loses = Effect.suspend(() => losesStored(stored, scope.state().id, isRemoved()))
           const settled = settle(scope, absentStates, (generation) => hostLost(generation, lostAs()))
-          return settled.pipe(Effect.andThen(Effect.orDie(loses)), Effect.as(null))
+          // Not settled: the host is back.
+          return Effect.as(Effect.when(Effect.orDie(loses), settled), null)
         }
       },
       drainSandboxes: {

@@ -6,12 +6,13 @@
 import { randomUUID } from "node:crypto"
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
+import type { OnlyHere } from "../../machines/hostRemoval.ts"
 import { Asked, hostTransitionsMax } from "../../schemas/console/Hosts.ts"
 import { Reason } from "../../schemas/Sandbox.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
 import { fieldOf, jsonFieldOf } from "../store/SnapshotFields.ts"
 import { absentStates, emptiedStates, firstHostState, removedHostStates } from "./hostStates.ts"
-import { imagesLostWith } from "./imagesOnlyHere.ts"
+import { countImagesOnlyOn } from "./imagesOnlyHere.ts"
 import { countOnlyOn } from "./snapshotsOnlyHere.ts"
 
 /** The channel of the notifications, whose payload is the host's id. */
@@ -50,10 +51,19 @@ const HostRow = Schema.Struct({
   /** Snapshots that are lost with it, and those of them that cannot be copied. Null: it is neither drained nor lost. */
   snapshotsOnlyHere: Schema.NullOr(Schema.Int),
   snapshotsBound: Schema.NullOr(Schema.Int),
+  /** Uploaded images that are lost with it. Null as these. */
+  imagesOnlyHere: Schema.NullOr(Schema.Int),
   joinedAt: Int8,
   seenAt: Int8
 })
 export type HostRow = typeof HostRow.Type
+
+/** As far as it was counted. */
+export const onlyHereOf = ({ snapshotsOnlyHere, snapshotsBound, imagesOnlyHere }: HostRow): OnlyHere => ({
+  snapshots: snapshotsOnlyHere ?? 0,
+  bound: snapshotsBound ?? 0,
+  images: imagesOnlyHere ?? 0
+})
 
 /** An entry of a host's log. */
 const Step = Schema.Struct({
@@ -122,7 +132,16 @@ export interface SnapshotsLost {
   readonly bound: number
 }
 
-/** States in which the operator sees how many snapshots are only there. */
+const imagesLostWith = (sql: SqlClient.SqlClient) => {
+  const countImages = SqlSchema.findOne({
+    Request: Schema.String,
+    Result: Schema.Struct({ images: Schema.Int }),
+    execute: (hostId) => countImagesOnlyOn(sql, sql`${hostId}::text`)
+  })
+  return (hostId: string) => Effect.map(Effect.orDie(countImages(hostId)), ({ images }) => images)
+}
+
+/** States in which the operator sees how many snapshots and uploaded images are only there. */
 const leavingStates = [...emptiedStates, ...absentStates.filter((state) => !removedHostStates.includes(state))]
 
 export class Hosts extends Context.Service<
@@ -135,7 +154,7 @@ export class Hosts extends Context.Service<
     /** Changes of the host's state and the operator's requests, newest first, without lease renewals. */
     readonly steps: (hostId: string) => Effect.Effect<ReadonlyArray<HostStep>>
     readonly find: (hostId: string) => Effect.Effect<HostRow | null>
-    /** How many uploaded images are on no other host. */
+    /** How many uploaded images are lost with the host. */
     readonly imagesOn: (hostId: string) => Effect.Effect<number>
     /** How many snapshots are lost with the host in its present state. */
     readonly snapshotsOn: (hostId: string) => Effect.Effect<SnapshotsLost>
@@ -149,6 +168,7 @@ export class Hosts extends Context.Service<
       const sql = yield* SqlClient.SqlClient
 
       const isLeaving = sql`a.status = any(${textColumn(leavingStates)}::text[])`
+      const leavingId = sql`case when ${isLeaving} then h.id end`
 
       /** @param chosen A relation with the columns of `hosts`. */
       const rowsOf = (chosen: Statement.Fragment) => sql`
@@ -159,9 +179,10 @@ export class Hosts extends Context.Service<
           h.vcpus_promised as "vcpusPromised", h.memory_promised as "memoryPromised", h.disk_promised as "diskPromised",
           h.network_refused as "networkRefused", h.joined_at as "joinedAt", h.seen_at as "seenAt",
           p.sandboxes, p.up as "sandboxesUp", p.missing as "sandboxesMissing",
-          s.only_here as "snapshotsOnlyHere", s.bound as "snapshotsBound"
+          s.only_here as "snapshotsOnlyHere", s.bound as "snapshotsBound", i.images as "imagesOnlyHere"
         from (${chosen}) h left join actors a on a.id = h.id and a.kind = 'host'
-          left join lateral (${countOnlyOn(sql, sql`case when ${isLeaving} then h.id end`)}) as s on ${isLeaving},
+          left join lateral (${countOnlyOn(sql, leavingId)}) as s on ${isLeaving}
+          left join lateral (${countImagesOnlyOn(sql, leavingId)}) as i on ${isLeaving},
           lateral (
             select count(*)::int4 as sandboxes, (count(*) filter (where is_up))::int4 as up, (count(*) filter (where is_missing))::int4 as missing
             from host_promises where host_id = h.id) as p

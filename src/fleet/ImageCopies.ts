@@ -1,13 +1,15 @@
 /**
- * Brings an uploaded image, which no registry has, to another host: for the boot of a Sandbox there. The bytes pass through this service, from a host that
- * has them to the other, no faster than both go. The copy stays, as a further place of the image.
+ * Brings an uploaded image, which no registry has, to another host: for the boot of a Sandbox there, and from a host that is drained. The bytes pass through
+ * this service, from a host that has them to the other, no faster than both go. The copy stays, as a further place of the image.
+ *
+ * A host that says that it has lost an image keeps its row: the next comparison with its inventory removes it, and tells the image where no other host has it.
  */
-import { Effect, Result, Schedule, Semaphore } from "effect"
+import { Context, Effect, Layer, Result, Schedule, Semaphore } from "effect"
 import { publicText } from "../../schemas/PublicText.ts"
 import { lockByKey } from "../platform/concurrency/lockByKey.ts"
 import { RuntimeRefused, RuntimeUnavailable, type SandboxSpec } from "../runtime/Runtime.ts"
-import type { HostLinks } from "./HostLinks.ts"
-import type { ImagesOnHosts } from "./imagesOnHosts.ts"
+import { HostLinks } from "./HostLinks.ts"
+import { imagesOnHosts } from "./imagesOnHosts.ts"
 
 /** Each takes mebibytes of memory, and the links of two hosts. */
 const parallelMax = 4
@@ -43,7 +45,9 @@ const watched = (pieces: AsyncIterable<Uint8Array>) => {
 
 const isGone = (cause: unknown) => cause instanceof RuntimeRefused && cause.code === "IMAGE_NOT_FOUND"
 
-export const imageCopies = Effect.fnUntraced(function* (links: HostLinks["Service"], rows: ImagesOnHosts) {
+const make = Effect.gen(function* () {
+  const links = yield* HostLinks
+  const rows = yield* imagesOnHosts
   const lock = yield* lockByKey
   const scope = yield* Effect.scope
   const travelling = Semaphore.makeUnsafe(parallelMax)
@@ -71,15 +75,15 @@ export const imageCopies = Effect.fnUntraced(function* (links: HostLinks["Servic
       const fault = yield* from(source, digest, hostId)
       if (fault === null) return
       yield* Effect.logInfo(`The image ${digest} did not reach the host ${hostId} from ${source}`, String(fault))
-      if (isGone(fault)) yield* rows.forget(source, digest)
-      else isAway = true
+      isAway ||= !isGone(fault)
     }
     return yield* isAway ? sourceAway : nowhere()
   })
 
-  const bring = (digest: string, hostId: string) =>
+  /** @param isMissing The host has said that it does not have the image. */
+  const bring = (digest: string, hostId: string, isMissing = false) =>
     Effect.gen(function* () {
-      if (yield* rows.has(hostId, digest)) return
+      if (!isMissing && (yield* rows.has(hostId, digest))) return
       yield* travelling
         .withPermits(1)(travel(digest, hostId))
         .pipe(Effect.retry({ schedule: again, times: triesMore, while: ({ _tag }) => _tag === "RuntimeUnavailable" }))
@@ -87,6 +91,15 @@ export const imageCopies = Effect.fnUntraced(function* (links: HostLinks["Servic
     }).pipe(lock(`${digest} ${hostId}`))
 
   return {
+    /** Those that only this host has. */
+    leaving: rows.leaving,
+
+    /** A few hosts that may take an image, the emptiest first. */
+    takers: rows.receivers,
+
+    /** Does nothing where the host has the image. */
+    bring: (digest: string, hostId: string) => bring(digest, hostId),
+
     /** Runs `boot` on that host once it has the image. A host that has lost it gets it again. */
     before: <A>(
       image: SandboxSpec["image"],
@@ -103,9 +116,16 @@ export const imageCopies = Effect.fnUntraced(function* (links: HostLinks["Servic
         Effect.flatMap((booted) => {
           if (Result.isSuccess(booted)) return Effect.succeed(booted.success)
           if (!isGone(booted.failure)) return Effect.fail(booted.failure)
-          return rows.forget(hostId, digest).pipe(Effect.andThen(bring(digest, hostId)), Effect.andThen(noted))
+          return Effect.andThen(bring(digest, hostId, true), noted)
         })
       )
     }
   }
 })
+
+/** One for all of a process: it bounds the transfers. */
+export class ImageCopies extends Context.Service<ImageCopies, Effect.Success<typeof make>>()(
+  "atoll/fleet/ImageCopies"
+) {
+  static readonly layer = Layer.effect(ImageCopies, make)
+}

@@ -74,25 +74,31 @@ const obstacleOf = (host: HostRow): string | null => {
   }
 }
 
+/** "2 snapshots, which are lost with it" */
+const lostWithIt = (count: number, one: string): string =>
+  `${count} ${count === 1 ? `${one}, which is` : `${one}s, which are`} lost with it`
+
+/** What the operator can do for what is lost with the host. @param isStuck It cannot be copied. @param orElse What its owners can do. */
+const stepBefore = ({ state }: HostRow, isStuck: boolean, orElse: string): string =>
+  isAbsent(state) || isStuck
+    ? `${orElse} first`
+    : isEmptied(state)
+      ? `wait until atoll hosts list says that none is only there, or ${orElse}`
+      : "drain it first, which copies them to other hosts"
+
 /** Snapshots that no other host has are lost with theirs; null: it has none. */
 const lossOf = (host: HostRow, { onlyHere, bound }: SnapshotsLost): string | null => {
   if (onlyHere === 0) return null
-  const loss = `${host.label} has ${onlyHere === 1 ? "1 snapshot, which is" : `${onlyHere} snapshots, which are`} lost with it`
   const kept = bound === 0 ? "" : `, ${bound} of them with memory, which cannot be copied`
-  const next =
-    isAbsent(host.state) || bound === onlyHere
-      ? "export or delete what its owners need first"
-      : isEmptied(host.state)
-        ? "wait until atoll hosts list says that none is only there, or export or delete what its owners need"
-        : "drain it first, which copies them to other hosts"
-  return `${loss}${kept}: ${next}`
+  const step = stepBefore(host, bound === onlyHere, "export or delete what its owners need")
+  return `${host.label} has ${lostWithIt(onlyHere, "snapshot")}${kept}: ${step}`
 }
 
 /** The same for images without a registry. */
-const imageLossOf = ({ label }: HostRow, images: number): string | null =>
+const imageLossOf = (host: HostRow, images: number): string | null =>
   images === 0
     ? null
-    : `${label} has ${images === 1 ? "1 uploaded image, which is" : `${images} uploaded images, which are`} on no other host and lost with it: start a Sandbox from it on another host, or have its owners upload it again`
+    : `${host.label} has ${lostWithIt(images, "uploaded image")}: ${stepBefore(host, false, "have their owners delete them")}`
 
 /** The same for a removal. */
 export const removeHost = Effect.fn("removeHost")(function* (host: HostRow, isForced: boolean) {

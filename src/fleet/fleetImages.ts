@@ -9,7 +9,7 @@ import { publicText } from "../../schemas/PublicText.ts"
 import { type Images, RuntimeRefused, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import { type ArchivesOnHosts, archivesOnHosts } from "./archivesOnHosts.ts"
 import type { HostLinks } from "./HostLinks.ts"
-import { imageCopies } from "./ImageCopies.ts"
+import { ImageCopies } from "./ImageCopies.ts"
 import { type ImagesOnHosts, imagesOnHosts } from "./imagesOnHosts.ts"
 
 /** Hosts that are tried for one pull; of these, how many may fail without a refusal: the registry may be the cause. */
@@ -197,6 +197,6 @@ export const imagesOfFleet = Effect.fnUntraced(function* (
   const rows = yield* imagesOnHosts
   return {
     images: fleetImages(links, rows, yield* archivesOnHosts, isRemovedHost),
-    before: (yield* imageCopies(links, rows)).before
+    before: (yield* ImageCopies).before
   }
 })

@@ -24,6 +24,7 @@ export const hostDocument = (host: HostRow, now: number): Host => ({
   sandboxes: { all: host.sandboxes, up: host.sandboxesUp, missing: host.sandboxesMissing },
   snapshots:
     host.snapshotsOnlyHere === null ? null : { onlyHere: host.snapshotsOnlyHere, withMemory: host.snapshotsBound ?? 0 },
+  images: host.imagesOnlyHere === null ? null : { onlyHere: host.imagesOnlyHere },
   capacity: {
     vcpus: host.vcpus,
     memoryBytes: host.memoryBytes,

@@ -1,6 +1,7 @@
 /** The reconciler's passes over one host: compares its machines with its Sandboxes, and looks for missing volumes. */
 import { Effect } from "effect"
 import type { ImagePass } from "../image/imagePass.ts"
+import type { UploadedImages } from "../image/uploadedImages.ts"
 import { type Runtime, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import type { Hearing } from "../sandbox/Hearing.ts"
 import { reconcilerPass } from "../sandbox/HostReconciler.ts"
@@ -22,13 +23,14 @@ interface Compared {
   readonly snapshots: SnapshotPass
   readonly images: ImagePass
   readonly imageRows: ImagesOnHosts
+  readonly uploaded: UploadedImages
 }
 
 /** The passes by one connection to the host; they share one state. */
 export const hostPass = (
   hostId: string,
   runtime: Runtime["Service"],
-  { sandboxes, news, hearing, canaries, snapshots, images, imageRows }: Compared
+  { sandboxes, news, hearing, canaries, snapshots, images, imageRows, uploaded }: Compared
 ) => {
   const answered = <A>(call: Effect.Effect<A, RuntimeUnavailable>) =>
     Effect.timeoutOrElse(call, {
@@ -74,7 +76,7 @@ export const hostPass = (
         discard: (imageId) => answered(runtime.images.discard(imageId))
       })
     ),
-    Effect.flatMap((known) => imageRows.replace(hostId, known)),
+    Effect.flatMap((known) => imageRows.replace(hostId, known, uploaded.tellLost)),
     Effect.catch((error) =>
       Effect.logWarning(`Could not compare the pulled images of the host ${hostId}`, error.message)
     )

@@ -12,6 +12,7 @@ import type { HostContext } from "../../schemas/contexts/Host.ts"
 import type { CommandScope } from "../engine/ActorDefinition.ts"
 import type { EventOf } from "../engine/machineTypes.ts"
 import type { ImagePass } from "../image/imagePass.ts"
+import type { UploadedImages } from "../image/uploadedImages.ts"
 import { type Runtime, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import { makeHearing } from "../sandbox/Hearing.ts"
 import { SECOND_PASS_MS } from "../sandbox/HostReconciler.ts"
@@ -46,6 +47,7 @@ export interface HostSupervisorOptions {
   readonly snapshots: SnapshotPass
   readonly images: ImagePass
   readonly imageRows: ImagesOnHosts
+  readonly uploaded: UploadedImages
   readonly leave: LeaveHost
   /** How long the host may be unreachable before its actor learns of it. */
   readonly leaseMs: number

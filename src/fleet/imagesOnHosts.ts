@@ -1,9 +1,11 @@
 /** Which hosts of a fleet run images, and which images each has. */
 import { Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import type { UploadedImage } from "../image/uploadedImages.ts"
 import { textColumn } from "../store/Columns.ts"
 import { databaseNow } from "./databaseNow.ts"
 import { placeableStates, removedHostStates } from "./hostStates.ts"
+import { imagesLostWith, leavingImages } from "./imagesOnlyHere.ts"
 
 const Able = Schema.Struct({
   id: Schema.String,
@@ -50,18 +52,26 @@ export const imagesOnHosts = Effect.gen(function* () {
   const forget = (hostId: string, digest: string) =>
     sql`delete from host_images where host_id = ${hostId} and digest = ${digest}`
 
-  const replace = (hostId: string, digests: ReadonlyArray<string>) => sql`
-    with found as (select distinct unnest(${textColumn(digests)}::text[]) as digest),
-    gone as (
-      delete from host_images where host_id = ${hostId} and digest not in (select digest from found)
-        and noted_at < ${databaseNow(sql)} - ${BigInt(recentMs)}::int8)
-    insert into host_images (host_id, digest) select ${hostId}::text, digest from found on conflict do nothing`
+  const isOld = sql`noted_at < ${databaseNow(sql)} - ${BigInt(recentMs)}::int8`
+
+  const findUnlisted = (hostId: string, listed: ReadonlyArray<string>) => sql<{ readonly digest: string }>`
+    select digest from host_images where host_id = ${hostId} and digest <> all(${textColumn(listed)}::text[]) and ${isOld}`
+
+  const change = (hostId: string, listed: ReadonlyArray<string>, gone: ReadonlyArray<string>) => sql`
+    with gone as (
+      delete from host_images where host_id = ${hostId} and digest = any(${textColumn(gone)}::text[]) and ${isOld})
+    insert into host_images (host_id, digest) select distinct ${hostId}::text, unnest(${textColumn(listed)}::text[]) on conflict do nothing`
+
+  const lostWith = imagesLostWith(sql)
 
   const done = (effect: Effect.Effect<unknown, unknown>): Effect.Effect<void> => Effect.asVoid(Effect.orDie(effect))
   return {
     /** All hosts but removed ones, in a random order; those that have the image come first. */
     hosts: (digest: string | null) => Effect.orDie(findHosts(digest)),
-    /** A few hosts that may take an archive. */
+    /** Uploaded images that only this host has. */
+    leaving: leavingImages(sql),
+    lostWith,
+    /** A few hosts that may take an archive or an image, the emptiest first. */
     receivers: Effect.map(Effect.orDie(findRoomiest), (rows) => rows.map(({ id }) => id)),
     /** Those that have it, in a random order. */
     sources: (digest: string) => Effect.map(Effect.orDie(findSources(digest)), (rows) => rows.map(({ id }) => id)),
@@ -70,8 +80,19 @@ export const imagesOnHosts = Effect.gen(function* () {
     note: (hostId: string, digest: string) => done(note(hostId, digest)),
     forget: (hostId: string, digest: string) => done(forget(hostId, digest)),
     forgetAll: (hostId: string) => done(sql`delete from host_images where host_id = ${hostId}`),
-    /** The host has these and no others, but those that were noted a moment ago: they may have come after it listed these. */
-    replace: (hostId: string, digests: ReadonlyArray<string>) => done(replace(hostId, digests))
+    /**
+     * The host has these and no others, but those that were noted a moment ago: they may have come after it listed these.
+     * @param tellLost Of the others, the uploaded images that no other host has. Their rows go only afterwards: a loss is found by them.
+     */
+    replace: Effect.fnUntraced(function* <E>(
+      hostId: string,
+      digests: ReadonlyArray<string>,
+      tellLost: (images: ReadonlyArray<UploadedImage>) => Effect.Effect<void, E>
+    ) {
+      const gone = (yield* Effect.orDie(findUnlisted(hostId, digests))).map(({ digest }) => digest)
+      if (gone.length > 0) yield* tellLost(yield* lostWith(hostId, gone))
+      yield* Effect.orDie(change(hostId, digests, gone))
+    })
   }
 })
 

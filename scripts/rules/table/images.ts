@@ -26,9 +26,21 @@ export const images: Section = {
     },
     {
       rule: "In a fleet one host makes an uploaded image; another one gets it from there when a Sandbox boots on it.",
-      decidedBy: "src/fleet/ImageCopies.ts#imageCopies",
+      decidedBy: "src/fleet/ImageCopies.ts#ImageCopies",
       heldBy:
         "fleet/uploadsOnHosts.test.ts#is brought to another host when a Sandbox boots there, also from a host that is drained, once for many"
+    },
+    {
+      rule: "An uploaded image fails with `IMAGE_LOST` when each host that has it is lost or removed; it is ready again with a host that comes back.",
+      decidedBy: "src/image/uploadedImages.ts#uploadedImages",
+      heldBy:
+        "fleet/lostImages.test.ts#fails when its only host is lost, is ready again with that host, and fails for good with its removal"
+    },
+    {
+      rule: "A host that is drained is left by its uploaded images, and its removal needs no force once each has a copy elsewhere.",
+      decidedBy: "src/fleet/leaveHost.ts#leaveHost",
+      heldBy:
+        "fleet/lostImages.test.ts#leaves a host that is drained, which is removed without force, and boots elsewhere"
     },
     {
       rule: "An image of a Dockerfile is built in a Sandbox that the service makes for it; its output stays when that Sandbox is gone.",

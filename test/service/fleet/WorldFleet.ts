@@ -6,12 +6,12 @@ import { Effect, Layer, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { Atoll } from "../../../src/app/Atoll.ts"
 import { ActorCluster } from "../../../src/engine/ActorCluster.ts"
+import { FleetCopies } from "../../../src/fleet/FleetCopies.ts"
 import { FleetPlacement } from "../../../src/fleet/FleetPlacement.ts"
 import { FleetRuntime } from "../../../src/fleet/FleetRuntime.ts"
 import { HostFeeds } from "../../../src/fleet/HostFeeds.ts"
 import { HostLinks } from "../../../src/fleet/HostLinks.ts"
 import { Reservations } from "../../../src/fleet/Reservations.ts"
-import { SnapshotCopies } from "../../../src/fleet/SnapshotCopies.ts"
 import { simulatedRuntime } from "../../../src/host/simulated/SimulatedRuntime.ts"
 import { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
 import { RuntimeUnavailable } from "../../../src/runtime/Runtime.ts"
@@ -90,7 +90,7 @@ export class WorldFleet {
       { watch: Layer.empty, kinds: Layer.empty, placement: FleetPlacement.layer }
     ).pipe(
       Layer.provide(FleetRuntime.layer),
-      Layer.provide(SnapshotCopies.layer),
+      Layer.provide(FleetCopies.layer),
       Layer.provideMerge(Reservations.layer),
       Layer.provide(this.links),
       Layer.provide(

@@ -3,11 +3,11 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { publicText } from "../../../schemas/PublicText.ts"
+import { FleetCopies } from "../../../src/fleet/FleetCopies.ts"
 import { FleetPlacement } from "../../../src/fleet/FleetPlacement.ts"
 import { FleetRuntime } from "../../../src/fleet/FleetRuntime.ts"
 import { HostFeeds } from "../../../src/fleet/HostFeeds.ts"
 import { Reservations } from "../../../src/fleet/Reservations.ts"
-import { SnapshotCopies } from "../../../src/fleet/SnapshotCopies.ts"
 import { simulatedDigest } from "../../../src/host/simulated/simulatedImages.ts"
 import { type ImageSource, Runtime, RuntimeRefused, type SandboxSpec } from "../../../src/runtime/Runtime.ts"
 import { Placement } from "../../../src/sandbox/Placement.ts"
@@ -37,7 +37,7 @@ const placed = (sandboxId: string) =>
 /** The fleet's runtime and placement alone, without actors. */
 const callsOf = (fleet: WorldFleet) =>
   Layer.mergeAll(FleetRuntime.layer, FleetPlacement.layer).pipe(
-    Layer.provide(SnapshotCopies.layer),
+    Layer.provide(FleetCopies.layer),
     Layer.provide(Reservations.layer),
     Layer.provide(fleet.links),
     Layer.provide(Layer.succeed(HostFeeds, { supervised: Effect.succeed([]), console: Stream.never })),

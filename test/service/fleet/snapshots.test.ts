@@ -4,13 +4,13 @@ import { Effect, Layer, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { publicText } from "../../../schemas/PublicText.ts"
 import { removeHost } from "../../../src/fleet/askHost.ts"
+import { FleetCopies } from "../../../src/fleet/FleetCopies.ts"
 import { FleetPlacement } from "../../../src/fleet/FleetPlacement.ts"
 import { FleetRuntime } from "../../../src/fleet/FleetRuntime.ts"
 import { HostFeeds } from "../../../src/fleet/HostFeeds.ts"
 import { Hosts } from "../../../src/fleet/Hosts.ts"
 import { leaveHost } from "../../../src/fleet/leaveHost.ts"
 import { Reservations } from "../../../src/fleet/Reservations.ts"
-import { SnapshotCopies } from "../../../src/fleet/SnapshotCopies.ts"
 import { snapshotCopyStatements } from "../../../src/fleet/snapshotCopyStatements.ts"
 import { Runtime, RuntimeRefused, RuntimeUnavailable, type SandboxSpec } from "../../../src/runtime/Runtime.ts"
 import { Placement, type Wanted } from "../../../src/sandbox/Placement.ts"
@@ -49,7 +49,7 @@ const fresh = Effect.gen(function* () {
 /** The fleet's runtime and placement alone, without actors. */
 const callsOf = (fleet: WorldFleet) =>
   Layer.mergeAll(FleetRuntime.layer, FleetPlacement.layer, Hosts.layer).pipe(
-    Layer.provideMerge(SnapshotCopies.layer),
+    Layer.provideMerge(FleetCopies.layer),
     Layer.provideMerge(Reservations.layer),
     Layer.provide(fleet.links),
     Layer.provide(
@@ -57,6 +57,19 @@ const callsOf = (fleet: WorldFleet) =>
     ),
     Layer.provide(testSettings({ ATOLL_BOOT_TIMEOUT_MS: "10000" }))
   )
+
+/** How many snapshots no host took, and how many have a copy now. */
+const leaving = Effect.map(
+  leaveHost,
+  (leave) => (hostId: string, goesOn: boolean) =>
+    Effect.map(
+      leave(hostId, () => goesOn),
+      (kinds) => {
+        const { stayed, left } = kinds.find(({ name }) => name === "snapshots")!
+        return { stayed, left }
+      }
+    )
+)
 
 const actor = Effect.fnUntraced(function* (
   id: string,
@@ -262,7 +275,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("snapshots in a fleet",
       yield* fleet.add({ id: "host_vm", kind: "vm" })
       yield* Effect.gen(function* () {
         const runtime = yield* Runtime
-        const leave = yield* leaveHost
+        const left = yield* leaving
         const hosts = yield* Hosts
         yield* placed("source", { hostId: "host_b" })
         yield* runtime.provision(spec("source"))
@@ -292,7 +305,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("snapshots in a fleet",
           if (id === "second") return Effect.fail(full)
           return received.filter((other) => other === "first").length === 1 ? Effect.fail(broken) : Effect.void
         }
-        assert.deepStrictEqual(yield* leave("host_b", () => true), { stayed: 1, left: 2 })
+        assert.deepStrictEqual(yield* left("host_b", true), { stayed: 1, left: 2 })
         assert.deepStrictEqual(received, ["first", "first", "second", "third"])
         assert.deepStrictEqual(yield* hosts.snapshotsOn("host_b"), { onlyHere: 2, bound: 1 })
         yield* runtime.destroy("source")
@@ -300,8 +313,8 @@ layer(TestDatabase.layer, { excludeTestServices: true })("snapshots in a fleet",
         assert.include((yield* refused).message, "2 snapshots, which are lost with it, 1 of them with memory")
 
         there.intercept = () => Effect.void
-        assert.deepStrictEqual(yield* leave("host_b", () => false), { stayed: 0, left: 0 })
-        assert.deepStrictEqual(yield* leave("host_b", () => true), { stayed: 0, left: 1 })
+        assert.deepStrictEqual(yield* left("host_b", false), { stayed: 0, left: 0 })
+        assert.deepStrictEqual(yield* left("host_b", true), { stayed: 0, left: 1 })
         assert.deepStrictEqual(yield* hosts.snapshotsOn("host_b"), { onlyHere: 1, bound: 1 })
         assert.deepStrictEqual([...there.snapshots.keys()], ["first", "third", "second"])
         assert.deepStrictEqual([...fleet.worlds.get("host_c")!.snapshots.keys()], [])
@@ -318,9 +331,9 @@ layer(TestDatabase.layer, { excludeTestServices: true })("snapshots in a fleet",
         // A copy on a host that is drained, too, is not counted: it leaves both.
         yield* fleet.becomes("host_a", "draining")
         assert.deepStrictEqual(yield* hosts.snapshotsOn("host_a"), { onlyHere: 3, bound: 0 })
-        assert.deepStrictEqual(yield* leave("host_a", () => true), { stayed: 3, left: 0 })
+        assert.deepStrictEqual(yield* left("host_a", true), { stayed: 3, left: 0 })
         yield* fleet.becomes("host_c", "ready")
-        assert.deepStrictEqual(yield* leave("host_a", () => true), { stayed: 0, left: 3 })
+        assert.deepStrictEqual(yield* left("host_a", true), { stayed: 0, left: 3 })
         assert.strictEqual(fleet.worlds.get("host_c")!.snapshots.size, 3)
         assert.deepStrictEqual(yield* hosts.snapshotsOn("host_a"), { onlyHere: 0, bound: 0 })
       }).pipe(Effect.provide(callsOf(fleet)))
@@ -335,7 +348,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("snapshots in a fleet",
       yield* Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
         const runtime = yield* Runtime
-        const leave = yield* leaveHost
+        const left = yield* leaving
         const { snapshots } = fleet.worlds.get("host_b")!
         snapshots.set("snap", "source")
         yield* actor("snap", "snapshot", { hostId: "host_b", runtime: "namespace", memory: "false" })
@@ -346,7 +359,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("snapshots in a fleet",
           there.intercept = () => Effect.void
           return deleted.pipe(Effect.andThen(Effect.sync(() => there.imported.set("snap", []))))
         }
-        assert.deepStrictEqual(yield* leave("host_b", () => true), { stayed: 1, left: 0 })
+        assert.deepStrictEqual(yield* left("host_b", true), { stayed: 1, left: 0 })
         assert.strictEqual(there.snapshots.size, 0)
         assert.deepStrictEqual(yield* sql`select 1 from snapshot_copies`, [])
       }).pipe(Effect.provide(callsOf(fleet)))

@@ -4,13 +4,14 @@ import { Effect, Fiber, Layer, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { publicText } from "../../../schemas/PublicText.ts"
 import { removeHost } from "../../../src/fleet/askHost.ts"
+import { FleetCopies } from "../../../src/fleet/FleetCopies.ts"
 import { FleetPlacement } from "../../../src/fleet/FleetPlacement.ts"
 import { FleetRuntime } from "../../../src/fleet/FleetRuntime.ts"
 import { HostFeeds } from "../../../src/fleet/HostFeeds.ts"
 import { Hosts } from "../../../src/fleet/Hosts.ts"
 import { imagesOnHosts } from "../../../src/fleet/imagesOnHosts.ts"
+import { leaveHost } from "../../../src/fleet/leaveHost.ts"
 import { Reservations } from "../../../src/fleet/Reservations.ts"
-import { SnapshotCopies } from "../../../src/fleet/SnapshotCopies.ts"
 import { Runtime, RuntimeRefused, RuntimeUnavailable, type SandboxSpec } from "../../../src/runtime/Runtime.ts"
 import { Placement } from "../../../src/sandbox/Placement.ts"
 import { fresh } from "../../support/fleet/fresh.ts"
@@ -39,8 +40,8 @@ async function* brokenOff(): AsyncGenerator<Uint8Array> {
 /** The fleet's runtime and placement alone, without actors. */
 const callsOf = (fleet: WorldFleet) =>
   Layer.mergeAll(FleetRuntime.layer, FleetPlacement.layer).pipe(
-    Layer.provide(SnapshotCopies.layer),
-    Layer.provide(Reservations.layer),
+    Layer.provideMerge(FleetCopies.layer),
+    Layer.provideMerge(Reservations.layer),
     Layer.provide(fleet.links),
     Layer.provide(Layer.succeed(HostFeeds, { supervised: Effect.succeed([]), console: Stream.never })),
     Layer.provide(testSettings({ ATOLL_BOOT_TIMEOUT_MS: "2000" }))
@@ -48,7 +49,7 @@ const callsOf = (fleet: WorldFleet) =>
 
 const withHosts = <A, E>(
   hosts: ReadonlyArray<Parameters<WorldFleet["add"]>[0]>,
-  test: (fleet: WorldFleet) => Effect.Effect<A, E, Runtime | Placement | SqlClient.SqlClient>
+  test: (fleet: WorldFleet) => Effect.Effect<A, E, Layer.Success<ReturnType<typeof callsOf>> | SqlClient.SqlClient>
 ) =>
   Effect.gen(function* () {
     yield* fresh
@@ -78,6 +79,17 @@ const accepted = Effect.fnUntraced(function* (imageId: string) {
   yield* images.receive(imageId, archive())
   return (yield* images.accept(imageId)).digest
 })
+
+/** The actor of an uploaded image. */
+const recorded = Effect.fnUntraced(function* (imageId: string, digest: string | null, value: string) {
+  const sql = yield* SqlClient.SqlClient
+  const snapshot = JSON.stringify({ value, context: { digest, reference: null } })
+  yield* sql`
+    insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, created_at)
+    values (${imageId}, 'image', 'other', '', 1, 1, '{}', ${snapshot}::text::jsonb, 0)`
+})
+
+const noRoom = Effect.fail(new RuntimeRefused({ code: "IMAGE_NO_ROOM", message: publicText`No room.` }))
 
 layer(TestDatabase.layer, { excludeTestServices: true })("an uploaded image in a fleet", (it) => {
   it.effect("is taken by the host with most room; another one does if that has none, or does not answer", () =>
@@ -257,36 +269,72 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an uploaded image in a
         const sql = yield* SqlClient.SqlClient
         const rows = yield* imagesOnHosts
         const digest = yield* accepted("img_one")
-        yield* rows.replace("host_a", [])
+        yield* rows.replace("host_a", [], () => Effect.void)
         assert.deepStrictEqual(yield* rows.sources(digest), ["host_a"])
         yield* sql`update host_images set noted_at = noted_at - 120000`
-        yield* rows.replace("host_a", [])
+        yield* rows.replace("host_a", [], () => Effect.void)
         assert.deepStrictEqual(yield* rows.sources(digest), [])
       })
     )
   )
 
-  it.effect("keeps its only host from being removed without force", () =>
+  it.effect("keeps its only host from being removed without force, also while it is made of its archive", () =>
     withHosts(two, (fleet) =>
       Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
         const runtime = yield* Runtime
-        const digest = yield* accepted("img_only")
-        const snapshot = JSON.stringify({ value: "ready", context: { digest, reference: null } })
-        yield* sql`
-          insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, created_at)
-          values ('img_only', 'image', 'other', '', 1, 1, '{}', ${snapshot}::text::jsonb, 0)`
-        yield* fleet.becomes("host_a", "draining")
         const hosts = yield* Hosts
+        yield* runtime.images.receive("img_made", archive())
+        yield* recorded("img_made", null, "pulling")
+        assert.strictEqual(yield* hosts.imagesOn("host_a"), 1)
+        yield* runtime.images.discard("img_made")
+        const digest = yield* accepted("img_only")
+        yield* runtime.images.discard("img_only")
+        yield* recorded("img_only", digest, "ready")
+        yield* fleet.becomes("host_a", "draining")
         const host = (yield* hosts.find("host_a"))!
+        assert.strictEqual(host.imagesOnlyHere, 1)
         const refused = yield* Effect.flip(removeHost(host, false))
-        assert.include(refused.message, "host_a has 1 uploaded image, which is on no other host")
+        assert.include(refused.message, "host_a has 1 uploaded image, which is lost with it")
         yield* placedOn("one", digest, "host_b")
         yield* runtime.provision(specOf("one", digest))
         assert.strictEqual(yield* hosts.imagesOn("host_a"), 0)
         yield* fleet.becomes("host_b", "gone")
         assert.strictEqual(yield* hosts.imagesOn("host_a"), 1)
-        yield* sql`delete from actors where id = 'img_only'`
+      }).pipe(Effect.provide(Hosts.layer))
+    )
+  )
+
+  it.effect("leaves a host that is drained for one with room, once, also where a Sandbox has a deleted one", () =>
+    withHosts([...two, { id: "host_c", runsImages: false }, { id: "host_d", diskBytes: 5e14 }], (fleet) =>
+      Effect.gen(function* () {
+        const leave = yield* leaveHost
+        const hosts = yield* Hosts
+        const [full, taker] = [fleet.worlds.get("host_b")!, fleet.worlds.get("host_d")!]
+        const digest = yield* accepted("img_one")
+        yield* recorded("img_one", digest, "deleting")
+        yield* fleet.becomes("host_a", "draining")
+        full.intercept = (call) => (call === "storeImage" ? noRoom : Effect.void)
+        let stored = 0
+        taker.intercept = (call) => (call === "storeImage" && stored++ === 1 ? noRoom : Effect.void)
+        const counts = (hostId: string, goesOn: boolean) =>
+          Effect.map(
+            leave(hostId, () => goesOn),
+            ([images]) => images
+          )
+        const name = "uploaded images"
+        assert.deepStrictEqual(yield* counts("host_a", false), { name, stayed: 0, left: 0 })
+        assert.deepStrictEqual(yield* counts("host_a", true), { name, stayed: 0, left: 1 })
+        assert.deepStrictEqual(withImage(fleet, digest), ["host_a", "host_d"])
+        assert.deepStrictEqual(yield* counts("host_a", true), { name, stayed: 0, left: 0 })
+        assert.strictEqual(stored, 1)
+
+        // A copy on a host that is drained, too, does not count.
+        yield* fleet.becomes("host_d", "draining")
+        assert.strictEqual(yield* hosts.imagesOn("host_d"), 1)
+        assert.deepStrictEqual(yield* counts("host_d", true), { name, stayed: 1, left: 0 })
+        full.intercept = () => Effect.void
+        assert.deepStrictEqual(yield* counts("host_d", true), { name, stayed: 0, left: 1 })
+        assert.deepStrictEqual(withImage(fleet, digest), ["host_a", "host_b", "host_d"])
       }).pipe(Effect.provide(Hosts.layer))
     )
   )

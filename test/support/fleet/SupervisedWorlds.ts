@@ -7,13 +7,13 @@ import { Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { Atoll } from "../../../src/app/Atoll.ts"
 import { ActorCluster } from "../../../src/engine/ActorCluster.ts"
+import { FleetCopies } from "../../../src/fleet/FleetCopies.ts"
 import { FleetHosts } from "../../../src/fleet/FleetHosts.ts"
 import { FleetPlacement } from "../../../src/fleet/FleetPlacement.ts"
 import { FleetRuntime } from "../../../src/fleet/FleetRuntime.ts"
 import { HostJoins } from "../../../src/fleet/HostJoins.ts"
 import { Hosts } from "../../../src/fleet/Hosts.ts"
 import { Reservations } from "../../../src/fleet/Reservations.ts"
-import { SnapshotCopies } from "../../../src/fleet/SnapshotCopies.ts"
 import { simulatedRuntime } from "../../../src/host/simulated/SimulatedRuntime.ts"
 import { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
 import type { HostDescription } from "../../../src/runtime/distant/HostDescription.ts"
@@ -111,6 +111,12 @@ export class WorldHost {
         receive: (id, image, kind) => unlessCut(near.snapshots.receive(id, image, kind)),
         remove: (id, hostId) => unlessCut(near.snapshots.remove(id, hostId))
       },
+      images: {
+        ...near.images,
+        read: (digest) => unlessCut(near.images.read(digest)),
+        store: (digest, pieces) => unlessCut(near.images.store(digest, pieces)),
+        inventory: unlessCut(near.images.inventory)
+      },
       inventory: Effect.map(unlessCut(near.inventory), (entries) => [...entries, ...this.lies])
     }
   }
@@ -133,7 +139,7 @@ export const fleetService = (
     { watch: Layer.empty, kinds: FleetHosts.actors, placement: FleetPlacement.layer }
   ).pipe(
     Layer.provideMerge(FleetRuntime.layer),
-    Layer.provide(SnapshotCopies.layer),
+    Layer.provide(FleetCopies.layer),
     Layer.provideMerge(Layer.merge(Reservations.layer, Hosts.layer)),
     Layer.provideMerge(
       FleetHosts.ways((hostId) => {

@@ -35,9 +35,11 @@ export const wishesFor = ({ state, wish }: Host): ReadonlyArray<Wish> => {
 
 const sandboxes = (number: number): string => (number === 1 ? "1 Sandbox" : `${count(number)} Sandboxes`)
 
+/** Something of it is on no other host. */
+const isOnlyThere = ({ snapshots, images }: Host): boolean => (snapshots?.onlyHere ?? 0) + (images?.onlyHere ?? 0) > 0
+
 /** As the service sees it, which refuses what is used. */
-const isUsed = ({ state, sandboxes, snapshots }: Host): boolean =>
-  removalObstacle(state, sandboxes) !== null || (snapshots?.onlyHere ?? 0) > 0
+const isUsed = (host: Host): boolean => removalObstacle(host.state, host.sandboxes) !== null || isOnlyThere(host)
 
 const Means = ({ wish, host }: { wish: Wish; host: Host }): ComponentChildren => {
   const { all, up } = host.sandboxes
@@ -48,7 +50,7 @@ const Means = ({ wish, host }: { wish: Wish; host: Host }): ComponentChildren =>
       return (
         <p>
           It gets no new Sandboxes, and those that run there ({sandboxes(up)}) are stopped. Volumes are kept; none can
-          be started before the host is used again. Its snapshots are copied to other hosts.
+          be started before the host is used again. Its snapshots and uploaded images are copied to other hosts.
         </p>
       )
     case "uncordon":
@@ -64,15 +66,18 @@ const Means = ({ wish, host }: { wish: Wish; host: Host }): ComponentChildren =>
               ? "No Sandbox lives there."
               : `Lost with it: the volumes of ${sandboxes(all)}, and everything that runs there (${count(up)} up). Records, logs and outputs can be read, but its Sandboxes cannot be started any more, and deleting them takes effect immediately.`}
           </p>
-          {host.snapshots === null || host.snapshots.onlyHere === 0 ? null : (
-            <p>Lost with it: {count(host.snapshots.onlyHere)} snapshots that are on no other host.</p>
-          )}
+          {isOnlyThere(host) ? (
+            <p>
+              Lost with it: {count(host.snapshots?.onlyHere ?? 0)} snapshots and {count(host.images?.onlyHere ?? 0)}{" "}
+              uploaded images that are on no other host.
+            </p>
+          ) : null}
           {isUsed(host) ? (
             <Check
               label="By force"
               name="isForced"
               value="yes"
-              hint="The host is in use: without force it is removed only once it is lost, or drained without running Sandboxes, and no snapshot is lost with it."
+              hint="The host is in use: without force it is removed only once it is lost, or drained without running Sandboxes, and no snapshot or image is lost with it."
             />
           ) : null}
         </>

@@ -3,11 +3,11 @@ import { Effect, Layer } from "effect"
 import { Atoll } from "../../../../src/app/Atoll.ts"
 import type { ActorCluster } from "../../../../src/engine/ActorCluster.ts"
 import type { ActorHostOptions } from "../../../../src/engine/ActorHost.ts"
+import { FleetCopies } from "../../../../src/fleet/FleetCopies.ts"
 import { FleetHosts } from "../../../../src/fleet/FleetHosts.ts"
 import { FleetPlacement } from "../../../../src/fleet/FleetPlacement.ts"
 import { FleetRuntime } from "../../../../src/fleet/FleetRuntime.ts"
 import { Reservations } from "../../../../src/fleet/Reservations.ts"
-import { SnapshotCopies } from "../../../../src/fleet/SnapshotCopies.ts"
 import { type Runtime, RuntimeUnavailable } from "../../../../src/runtime/Runtime.ts"
 import type { HostProgram } from "./HostProgram.ts"
 
@@ -28,7 +28,7 @@ export const fleetOn = <E, R>(
     placement: FleetPlacement.layer
   }).pipe(
     Layer.provideMerge(FleetRuntime.layer),
-    Layer.provide(SnapshotCopies.layer),
+    Layer.provide(FleetCopies.layer),
     Layer.provide(Reservations.layer),
     Layer.provideMerge(
       FleetHosts.ways((id) => {

@@ -7,12 +7,12 @@ import { type Context, Effect, Exit, type Fiber, Layer, Redacted, References, Sc
 import { Atoll } from "../../../../src/app/Atoll.ts"
 import { ActorCluster } from "../../../../src/engine/ActorCluster.ts"
 import type { ActorHost } from "../../../../src/engine/ActorHost.ts"
+import { FleetCopies } from "../../../../src/fleet/FleetCopies.ts"
 import { FleetHosts } from "../../../../src/fleet/FleetHosts.ts"
 import { FleetPlacement } from "../../../../src/fleet/FleetPlacement.ts"
 import { FleetRuntime } from "../../../../src/fleet/FleetRuntime.ts"
 import type { HostJoins } from "../../../../src/fleet/HostJoins.ts"
 import { Reservations } from "../../../../src/fleet/Reservations.ts"
-import { SnapshotCopies } from "../../../../src/fleet/SnapshotCopies.ts"
 import type { Operations } from "../../../../src/operation/Operations.ts"
 import { RuntimeUnavailable } from "../../../../src/runtime/Runtime.ts"
 import type { Sandboxes } from "../../../../src/sandbox/Sandboxes.ts"
@@ -37,7 +37,7 @@ const serviceOn = (hosts: ReadonlyArray<SimulatedHost>, asker: Asker) => {
   const fleet = { watch: Layer.empty, kinds: FleetHosts.actors, placement: FleetPlacement.layer }
   return Atoll.ofFleet(hostOptions, fleet).pipe(
     Layer.provide(FleetRuntime.layer),
-    Layer.provide(SnapshotCopies.layer),
+    Layer.provide(FleetCopies.layer),
     Layer.provide(Reservations.layer),
     Layer.provide(ways),
     Layer.provide(ActorCluster.layer)
