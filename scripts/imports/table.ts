@@ -292,7 +292,16 @@ export const importTable: ReadonlyArray<Place> = [
   /** What this host has of what Atoll needs. */
   {
     path: "src/ops/doctor/",
-    places: ["src/host/linux/", "src/host/namespace/", "src/host/qemu/", "src/store/", registryAuth, config]
+    places: [
+      "machines/",
+      "src/fleet/",
+      "src/host/linux/",
+      "src/host/namespace/",
+      "src/host/qemu/",
+      "src/store/",
+      registryAuth,
+      config
+    ]
   },
   /** Where the layers meet. */
   { path: "src/app/Atoll.ts", places: "all" },

@@ -5,8 +5,10 @@ import { join } from "node:path"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Settings, type SettingsShape } from "../../Config.ts"
+import { Hosts } from "../../fleet/Hosts.ts"
 import { Database } from "../../store/Database.ts"
 import { type Finding, fine, limited, missing } from "./Finding.ts"
+import { hostsFinding } from "./hostsFinding.ts"
 
 /** As long as a person waits. */
 const databaseWaitMs = 2_000
@@ -22,24 +24,27 @@ const clockApart = Effect.gen(function* () {
   return row!.now - (asked + Date.now()) / 2
 })
 
-const databaseFinding = (settings: SettingsShape): Effect.Effect<Finding> => {
+const clockFinding = (name: string, apartMs: number): Finding =>
+  Math.abs(apartMs) <= clocksApartMaxMs
+    ? fine(name, "The database answers.")
+    : limited(
+        name,
+        `The database answers, and its clock is ${Math.round(apartMs / 1000)} s from this host's.`,
+        "timedatectl set-ntp true, on both hosts"
+      )
+
+const databaseFindings = (settings: SettingsShape): Effect.Effect<ReadonlyArray<Finding>> => {
   const name = "database"
   if (settings.databaseUrl === null && !existsSync(join(settings.dataDir, "postgres/data/PG_VERSION")))
-    return Effect.succeed(fine(name, `The first start makes one in ${settings.dataDir}.`))
-  return clockApart.pipe(
+    return Effect.succeed([fine(name, `The first start makes one in ${settings.dataDir}.`)])
+  return Effect.gen(function* () {
+    const clock = clockFinding(name, yield* clockApart)
+    const hosts = settings.role === "service" ? yield* Effect.provide(hostsFinding, Hosts.layer) : null
+    return hosts === null ? [clock] : [clock, hosts]
+  }).pipe(
     Effect.provide(Database.layer),
     Effect.provide(Layer.succeed(Settings, { ...settings, databaseWaitMs })),
-    Effect.match({
-      onSuccess: (apartMs) =>
-        Math.abs(apartMs) <= clocksApartMaxMs
-          ? fine(name, "The database answers.")
-          : limited(
-              name,
-              `The database answers, and its clock is ${Math.round(apartMs / 1000)} s from this host's.`,
-              "timedatectl set-ntp true, on both hosts"
-            ),
-      onFailure: (error) => missing(name, "The database does not serve.", error.message)
-    })
+    Effect.catch((error) => Effect.succeed([missing(name, "The database does not serve.", error.message)]))
   )
 }
 
@@ -86,5 +91,5 @@ export const serviceFindings = Effect.fnUntraced(function* (settings: SettingsSh
     ...(settings.clusterPort === 0 ? [] : [["ATOLL_CLUSTER_PORT", settings.clusterHost, settings.clusterPort] as const])
   ]
   const free = yield* Effect.promise(() => Promise.all(ports.map((port) => portFinding(...port))))
-  return [...(settings.role === "host" ? [] : [yield* databaseFinding(settings)]), ...free]
+  return [...(settings.role === "host" ? [] : yield* databaseFindings(settings)), ...free]
 })
