@@ -40,10 +40,13 @@ const neededRootsStay: EdgeInvariant<World> = {
 }
 
 const deletedIsGone: EdgeInvariant<World> = {
-  sentence: "An image is deleted only when its host has nothing of it.",
+  sentence: "An image is deleted only when its host has nothing of it, or was lost while it was removed.",
   broken: (before, _, after) =>
     firstOf(after, ({ id, tags }) =>
-      tags.has("gone") && before.actor(id)?.tags.has("gone") === false && rootOf(after, id).has === "whole"
+      tags.has("gone") &&
+      before.actor(id)?.tags.has("gone") === false &&
+      rootOf(after, id).has === "whole" &&
+      !rootOf(after, id).isStray
         ? `${id} is deleted, and on the host.`
         : null
     )

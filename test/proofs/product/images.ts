@@ -14,6 +14,12 @@ const withRoot = (product: View, id: string, has: Images[string]["has"]): World 
   return { ...world, images: { ...world.images, [id]: { ...rootOf(product, id), has } } }
 }
 
+/** The removal does not wait for a lost host, whose reconciler removes the image when the host is back. */
+const missed = (product: View, id: string): World => {
+  const { world } = product
+  return { ...world, images: { ...world.images, [id]: { ...rootOf(product, id), isStray: true } } }
+}
+
 /** The product's Sandbox has it for its root. */
 export const isNeeded = (product: View, id: string): boolean => {
   const { context, tags } = sandboxOf(product)
@@ -40,8 +46,8 @@ const removes: Table["removeImage"]["outcomes"] = (self, _, product) =>
     : [
         {
           label: "removes the image",
-          // A host that is away is not waited for.
-          world: rootOf(product, self.id).has === "lost" ? product.world : withRoot(product, self.id, "none"),
+          world:
+            rootOf(product, self.id).has === "lost" ? missed(product, self.id) : withRoot(product, self.id, "none"),
           answer: { type: "IMAGE_REMOVED" }
         }
       ]
