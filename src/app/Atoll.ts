@@ -16,6 +16,7 @@ import { Audit } from "../account/Audit.ts"
 import { Settings } from "../Config.ts"
 import { ActorHost, type ActorHostOptions } from "../engine/ActorHost.ts"
 import { Files } from "../files/Files.ts"
+import { BuildWatch } from "../image/build/BuildWatch.ts"
 import { ImagesLive } from "../image/ImagesLive.ts"
 import { ImageWatch } from "../image/ImageWatch.ts"
 import { OperatorImages } from "../image/OperatorImages.ts"
@@ -32,6 +33,7 @@ import { SandboxProcesses } from "../operation/process/SandboxProcesses.ts"
 import { Terminals } from "../operation/terminal/Terminals.ts"
 import { Shutdown } from "../platform/shutdown/Shutdown.ts"
 import { HostGauges } from "../runtime/HostGauges.ts"
+import { BuildLeases } from "../sandbox/BuildLeases.ts"
 import { Heartbeat } from "../sandbox/Heartbeat.ts"
 import { IdleSleep } from "../sandbox/IdleSleep.ts"
 import { OneHost } from "../sandbox/OneHost.ts"
@@ -85,6 +87,7 @@ const assembled = <WE, WR, K, KE, KR, PE, PR>(
     Pruner.layer,
     WalletOutboxReader.layer,
     OperatorImages.layer,
+    BuildWatch.layer,
     recovery
   ).pipe(
     Layer.provideMerge(kinds),
@@ -115,7 +118,7 @@ const assembled = <WE, WR, K, KE, KR, PE, PR>(
     ),
     Layer.provideMerge(WalletActors.layer),
     Layer.provideMerge(actorHost(options)),
-    Layer.provideMerge(Layer.merge(SandboxEnvs.layer, OperatorLogins.layer)),
+    Layer.provideMerge(Layer.mergeAll(SandboxEnvs.layer, OperatorLogins.layer, BuildLeases.layer)),
     Layer.provideMerge(
       Layer.mergeAll(
         Journal.layer,

@@ -1,9 +1,14 @@
-/** The transaction that inserts an image: counting and inserting are one step for the whole account. */
+/**
+ * The transaction that inserts an image: counting and inserting are one step for the whole account. An image whose build was given up meanwhile is
+ * refused, because the Sandbox of that build is deleted.
+ */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { type ImageInput, imageMachine } from "../../machines/image.ts"
+import { SandboxUnavailable } from "../../schemas/Errors.ts"
 import { claimKey } from "../account/idempotency/claimKey.ts"
 import { ActorHost } from "../engine/ActorHost.ts"
+import { BuildLeases } from "../sandbox/BuildLeases.ts"
 import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { changeBegins } from "../store/Change.ts"
 import { encodeInsert } from "../store/JournalEncoding.ts"
@@ -16,6 +21,7 @@ export const insertImage = Effect.gen(function* () {
   const claimed = yield* claimKey
   const requireQuota = yield* imageQuota
   const envs = yield* SandboxEnvs
+  const leases = yield* BuildLeases
 
   const insert = Effect.fnUntraced(function* (
     { requestId }: { readonly requestId: string },
@@ -32,6 +38,9 @@ export const insertImage = Effect.gen(function* () {
     yield* changeBegins
     const made = yield* insertActors(sql, [encodeInsert(inserted)], [requestId])
     if (made.size === 0) return null
+    const { build = null } = input
+    if (build !== null && !(yield* leases.settle(build.sandboxId)))
+      return yield* new SandboxUnavailable({ details: { status: null } })
     if (input.credentials !== null) yield* envs.keep(imageId, input.credentials, secret)
     return inserted
   })

@@ -14,6 +14,7 @@ import { newId } from "../platform/identifier/newId.ts"
 import { changeBegins } from "../store/Change.ts"
 import { encodeInsert } from "../store/JournalEncoding.ts"
 import { insertActors } from "../store/JournalStatements.ts"
+import { BuildLeases } from "./BuildLeases.ts"
 import { Placement } from "./Placement.ts"
 import { SandboxEnvs } from "./SandboxEnvs.ts"
 import type { Sandboxes } from "./Sandboxes.ts"
@@ -104,6 +105,7 @@ export const insertSandbox = Effect.gen(function* () {
   const placement = yield* Placement
   const settings = yield* Settings
   const envs = yield* SandboxEnvs
+  const leases = yield* BuildLeases
   const sql = yield* SqlClient.SqlClient
   const requireQuota = yield* sandboxQuota
   const origins = yield* sandboxOrigin
@@ -152,6 +154,7 @@ export const insertSandbox = Effect.gen(function* () {
     const inserts = yield* insertActors(sql, [encodeInsert(inserted)], [requestId])
     if (inserts.size === 0) return yield* new KeyClaimed()
     if (env !== null) yield* envs.keep(sandboxId, env, variables)
+    if (asked.buildsImageId !== undefined) yield* leases.hold({ sandboxId, accountId, imageId: asked.buildsImageId })
     if (origin !== null) yield* origins.note(sandboxId, origin, at)
     return inserted
   })

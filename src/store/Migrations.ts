@@ -60,6 +60,7 @@ import fleetImages from "./migrations/0064_fleet_images.ts"
 import snapshotCopies from "./migrations/0065_snapshot_copies.ts"
 import fleetUploads from "./migrations/0066_fleet_uploads.ts"
 import fleetBuilds from "./migrations/0068_fleet_builds.ts"
+import buildLeases from "./migrations/0069_build_leases.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -114,7 +115,8 @@ export const migrations: MigrationRecord = {
   "0064_fleet_images": fleetImages,
   "0065_snapshot_copies": snapshotCopies,
   "0066_fleet_uploads": fleetUploads,
-  "0068_fleet_builds": fleetBuilds
+  "0068_fleet_builds": fleetBuilds,
+  "0069_build_leases": buildLeases
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

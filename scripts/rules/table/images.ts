@@ -66,6 +66,12 @@ export const images: Section = {
         "service/image/builds.test.ts#has its context in its Sandbox before it exists; one that breaks off leaves nothing"
     },
     {
+      rule: "The Sandbox of a build whose service ends before the image is stored is deleted; that of a service which lives is left alone.",
+      decidedBy: "src/sandbox/BuildLeases.ts#BuildLeases",
+      heldBy:
+        "service/image/givenUpBuilds.test.ts#is left to another service that lives, and deleted once that is silent"
+    },
+    {
       rule: "In a fleet the Sandbox of a build gets a host that builds images, of any runtime; where none builds the request is refused with 501.",
       decidedBy: "src/fleet/roomStatements.ts#roomStatements",
       heldBy:

@@ -1,4 +1,7 @@
-/** The Sandbox in which an image is built: made before the image, and ended by its lifetime if all else fails. */
+/**
+ * The Sandbox in which an image is built: made before the image. Until that is inserted it belongs to the request (`BuildLeases`), then to the image's
+ * actor. Its lifetime ends it if all else fails.
+ */
 import { Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { InvalidRequest, UnsupportedByRuntime } from "../../../schemas/Errors.ts"
@@ -6,6 +9,7 @@ import { nameMaxCharacters } from "../../../schemas/Limits.ts"
 import type { GivenProfile } from "../../../schemas/SandboxProfile.ts"
 import { Settings } from "../../Config.ts"
 import { Runtime } from "../../runtime/Runtime.ts"
+import { BuildLeases, type HeldBuild } from "../../sandbox/BuildLeases.ts"
 import { Sandboxes } from "../../sandbox/Sandboxes.ts"
 import { ownSnapshot } from "../../sandbox/sandboxOrigin.ts"
 import { untilDone } from "../../sandbox/untilDone.ts"
@@ -48,6 +52,7 @@ export const buildSandbox = Effect.gen(function* () {
   const sandboxes = yield* Sandboxes
   const actors = yield* Actors
   const runtime = yield* Runtime
+  const leases = yield* BuildLeases
   const sql = yield* SqlClient.SqlClient
   const { buildSecondsMax } = yield* Settings
 
@@ -72,16 +77,17 @@ export const buildSandbox = Effect.gen(function* () {
     obstacle === null ? Effect.void : Effect.fail(new UnsupportedByRuntime({ message: obstacle }))
   )
 
-  /** Tried until the deletion is committed. */
-  const remove = (accountId: string, imageId: string, sandboxId: string) =>
+  const tryRemove = (accountId: string, imageId: string, sandboxId: string) =>
     sandboxes.remove(accountId, sandboxId, { requestId: imageId }).pipe(
       Effect.catchTag("NOT_FOUND", () => Effect.void),
       Effect.tapError((error) =>
         Effect.logWarning(`The Sandbox ${sandboxId} of a build is not deleted yet`, error.message)
-      ),
-      Effect.retry(untilDone),
-      Effect.orDie
+      )
     )
+
+  /** Tried until the deletion is committed. */
+  const remove = (accountId: string, imageId: string, sandboxId: string) =>
+    tryRemove(accountId, imageId, sandboxId).pipe(Effect.retry(untilDone), Effect.orDie)
 
   return {
     requireHost,
@@ -107,8 +113,13 @@ export const buildSandbox = Effect.gen(function* () {
       })
     }),
     remove,
-    /** The same in the background: of a request that is refused. */
+    /** Deletes that of a build that was given up, or fails: the next pass of the reconciler tries again. */
+    end: ({ accountId, imageId, sandboxId }: HeldBuild) =>
+      Effect.andThen(tryRemove(accountId, imageId, sandboxId), leases.forget(sandboxId)),
+    /** The same in the background, tried until it is done: of a request that is refused. */
     leave: (accountId: string, imageId: string, sandboxId: string) =>
-      Effect.asVoid(Effect.forkIn(remove(accountId, imageId, sandboxId), scope))
+      Effect.asVoid(
+        Effect.forkIn(Effect.andThen(remove(accountId, imageId, sandboxId), leases.forget(sandboxId)), scope)
+      )
   }
 })

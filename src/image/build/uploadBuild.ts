@@ -1,6 +1,6 @@
 /**
  * A build with its context: the archive goes into the build's Sandbox as it comes, and the image is inserted once all of it is there. The Sandbox of one
- * that breaks off, or that is refused, is deleted.
+ * that breaks off, or that is refused, is deleted; of one whose service ends meanwhile, by the reconciler (`BuildWatch.ts`).
  */
 import { Readable } from "node:stream"
 import { Clock, Effect } from "effect"
@@ -11,6 +11,7 @@ import { ActorHost } from "../../engine/ActorHost.ts"
 import { awaitState } from "../../engine/ActorWait.ts"
 import { Files } from "../../files/Files.ts"
 import { newId } from "../../platform/identifier/newId.ts"
+import { BuildLeases } from "../../sandbox/BuildLeases.ts"
 import { SandboxEnvs } from "../../sandbox/SandboxEnvs.ts"
 import { notStartingStates } from "../../sandbox/sandboxStates.ts"
 import type { Journal } from "../../store/Journal.ts"
@@ -85,6 +86,7 @@ export const uploadBuild = Effect.gen(function* () {
   const builders = yield* buildSandbox
   const begun = yield* begunImage
   const put = yield* contextUpload
+  const leases = yield* BuildLeases
 
   /** Null: another request has taken the key. */
   const made = Effect.fnUntraced(function* (asked: AskedBuild, body: UploadedBody, key: string) {
@@ -94,7 +96,7 @@ export const uploadBuild = Effect.gen(function* () {
     const { id: sandboxId } = yield* builders.create(wanted)
     const left = builders.leave(accountId, imageId, sandboxId)
     return yield* Effect.gen(function* () {
-      yield* put(asked, body, sandboxId)
+      yield* leases.during(sandboxId, put(asked, body, sandboxId))
       const secret = sealedSecrets({ dockerfile: null, args, login: null })
       const build = { sandboxId, operationId: null, dockerfile, target, isOver: false }
       const at = yield* Clock.currentTimeMillis
