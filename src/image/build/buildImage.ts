@@ -15,13 +15,14 @@ import { committedReason, PublicText, publicText } from "../../../schemas/Public
 import { isKeyTaken } from "../../account/idempotency/IdempotencyKeys.ts"
 import { Settings } from "../../Config.ts"
 import type { CommandScope } from "../../engine/ActorDefinition.ts"
-import type { ActorHost } from "../../engine/ActorHost.ts"
+import { ActorHost } from "../../engine/ActorHost.ts"
 import { awaitState } from "../../engine/ActorWait.ts"
 import type { EventOf } from "../../engine/machineTypes.ts"
 import { isTagged } from "../../engine/taggedStates.ts"
 import { Operations } from "../../operation/Operations.ts"
 import { buildCommand, buildDockerfilePath, buildOutputPath } from "../../runtime/buildScript.ts"
 import { Runtime } from "../../runtime/Runtime.ts"
+import { SandboxUse } from "../../sandbox/SandboxUse.ts"
 import { isAsleep, isAwaited, isUp } from "../../sandbox/sandboxStates.ts"
 import type { Journal } from "../../store/Journal.ts"
 import { buildSecrets } from "./BuildSecrets.ts"
@@ -62,15 +63,25 @@ const endOf = ({ exitCode, signal, reason }: OperationContext): BuildFailed | nu
   return failedWith(publicText`The build ended with exit code ${exitCode}; its output tells why.`)
 }
 
-/** The build's Sandbox once it runs. */
+/** The build's Sandbox once it runs; one that sleeps is woken. */
 const builderOf = Effect.gen(function* () {
+  const host = yield* ActorHost
   const services = yield* Effect.context<ActorHost | Journal>()
-  return Effect.fnUntraced(function* ({ sandboxId }: ImageBuild) {
-    const found = yield* awaitState(sandboxMachine, sandboxId, ({ value }) => !isBooting(value), lookAgainMs).pipe(
+
+  const settled = (sandboxId: string) =>
+    awaitState(sandboxMachine, sandboxId, ({ value }) => !isBooting(value), lookAgainMs).pipe(
       Effect.repeat({ until: (state) => state === null || !isBooting(state.value) }),
       Effect.provideContext(services)
     )
-    if (found !== null && (isUp(found.value) || isAsleep(found.value))) return found.context
+  const wake = (sandboxId: string, revision: number) =>
+    Effect.ignore(host.send(sandboxMachine, sandboxId, { type: "START" }, { cause: "wake", revision }))
+
+  return Effect.fnUntraced(function* ({ sandboxId }: ImageBuild) {
+    const found = yield* settled(sandboxId).pipe(
+      Effect.tap((state) => (state !== null && isAsleep(state.value) ? wake(sandboxId, state.revision) : Effect.void)),
+      Effect.repeat({ schedule: again, until: (state) => state === null || !isAsleep(state.value) })
+    )
+    if (found !== null && isUp(found.value)) return found.context
     const reason = found?.context.statusReason ?? null
     return yield* failedWith(
       reason === null
@@ -145,6 +156,7 @@ const runBuild = Effect.gen(function* () {
 /** Has a host receive the archive. */
 const takeArchive = Effect.gen(function* () {
   const runtime = yield* Runtime
+  const uses = yield* SandboxUse
   const runningBuilder = yield* builderOf
 
   const taken = Effect.fnUntraced(function* (imageId: string, build: ImageBuild) {
@@ -156,28 +168,33 @@ const takeArchive = Effect.gen(function* () {
 
   return Effect.fnUntraced(function* (imageId: string, build: ImageBuild) {
     const began = yield* Clock.currentTimeMillis
-    yield* taken(imageId, build).pipe(
-      Effect.tapError((error) => Effect.logWarning(`The archive of the build ${imageId} is not stored`, error.message)),
-      Effect.retry({
-        schedule: again,
-        while: (error) =>
-          error._tag === "RuntimeUnavailable" || error._tag === "GuestUnavailable"
-            ? Effect.map(Clock.currentTimeMillis, (now) => now - began < givenUpMs)
-            : Effect.succeed(false)
-      }),
-      Effect.mapError((error) => {
-        switch (error._tag) {
-          case "BuildFailed":
-            return error
-          case "RuntimeRefused":
-            return new BuildFailed({ code: error.code, message: error.message })
-          case "FileRefused":
-            return failedWith(publicText`The archive that the build made cannot be read.`)
-          default:
-            return silent
-        }
-      })
-    )
+    // Its Sandbox does not sleep meanwhile.
+    yield* uses
+      .during(build.sandboxId)(taken(imageId, build))
+      .pipe(
+        Effect.tapError((error) =>
+          Effect.logWarning(`The archive of the build ${imageId} is not stored`, error.message)
+        ),
+        Effect.retry({
+          schedule: again,
+          while: (error) =>
+            error._tag === "RuntimeUnavailable" || error._tag === "GuestUnavailable"
+              ? Effect.map(Clock.currentTimeMillis, (now) => now - began < givenUpMs)
+              : Effect.succeed(false)
+        }),
+        Effect.mapError((error) => {
+          switch (error._tag) {
+            case "BuildFailed":
+              return error
+            case "RuntimeRefused":
+              return new BuildFailed({ code: error.code, message: error.message })
+            case "FileRefused":
+              return failedWith(publicText`The archive that the build made cannot be read.`)
+            default:
+              return silent
+          }
+        })
+      )
   })
 })
 
