@@ -10,6 +10,8 @@ export const cutOff = new InvalidRequest({
 export class UploadedBody {
   readonly #pieces: AsyncIterable<Uint8Array>
   readonly #hash = createHash("sha256")
+  /** Of all bytes; null: more may come. */
+  #digest: string | null = null
   broke = false
 
   constructor(pieces: AsyncIterable<Uint8Array>) {
@@ -44,6 +46,7 @@ export class UploadedBody {
 
   /** The same request says the same of the image and sends the same bytes. */
   fingerprint(said: ReadonlyArray<unknown>): string {
-    return hash("sha256", JSON.stringify([...said, this.#hash.digest("hex")]), "hex")
+    this.#digest ??= this.#hash.digest("hex")
+    return hash("sha256", JSON.stringify([...said, this.#digest]), "hex")
   }
 }
