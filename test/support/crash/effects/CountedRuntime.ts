@@ -132,9 +132,11 @@ export const countedRuntime = (world: SimulatedWorld, volumes: ModelVolumes, pas
       )(Effect.tap(runtime.destroy(sandboxId), () => Effect.sync(() => volumes.forget(sandboxId)))),
     suspend: (sandboxId, generation) => around(pass, "suspend")(runtime.suspend(sandboxId, generation)),
     guest: (sandboxId, generation) =>
-      Effect.map(runtime.guest(sandboxId, generation), (guest) =>
-        countedGuest(guest, modelFiles(guest, volumes.of(sandboxId)), pass)
-      ),
+      Effect.map(runtime.guest(sandboxId, generation), (guest) => {
+        // One that builds has the files that its build needs.
+        const isBuilder = world.machines.get(sandboxId)?.spec.builder === true
+        return countedGuest(guest, isBuilder ? guest.files : modelFiles(guest, volumes.of(sandboxId)), pass)
+      }),
     downs: Stream.mapEffect(runtime.downs, (down) => Effect.as(pass("before report of an end"), down))
   }
 }

@@ -123,6 +123,8 @@ export class HostProgram {
       suspends: true,
       takesSnapshots: true,
       restoresSnapshots: true,
+      runsImages: true,
+      buildsImages: true,
       networkFiltered: false,
       networkRefused: null
     }

@@ -53,9 +53,12 @@ const workspaces = Effect.flatMap(
   (sql) => sql<{ readonly name: string }>`select name from workspaces order by name`
 )
 
+/** Without those of builds that were given up: the client that had no answer asked again, for another image. */
 const keys = Effect.flatMap(
   SqlClient.SqlClient,
-  (sql) => sql<{ readonly kind: string; readonly key: string }>`select kind, key from idempotency_keys order by key`
+  (sql) => sql<{ readonly kind: string; readonly key: string }>`
+    select kind, key from idempotency_keys k
+    where kind <> 'sandbox.build' or exists (select from actors a where a.id = k.key) order by key`
 )
 
 const wordsOf = ({ kind, state, context, pending, argv }: StoredActor): string => {
@@ -104,6 +107,14 @@ const wordsOf = ({ kind, state, context, pending, argv }: StoredActor): string =
 /** There is one for each time that it was asked for: a client without an answer asks again. */
 const isAskedAgain = ({ kind }: StoredActor): boolean => kind === "connectionGrant"
 
+/** The Sandbox of a build whose service ended before its image was stored: the client's repetition made another one. */
+const isGivenUp = ({ kind, state, context, pending }: StoredActor, actors: ReadonlyArray<StoredActor>): boolean =>
+  kind === "sandbox" &&
+  context.buildsImageId !== null &&
+  state === "deleted" &&
+  pending.length === 0 &&
+  !actors.some(({ id }) => id === context.buildsImageId)
+
 /** What Sandboxes live on. */
 export interface Carrier {
   readonly world: SimulatedWorld
@@ -130,7 +141,8 @@ const carried = ({ world, volumes }: Carrier, nameOf: Name): ReadonlyArray<strin
  */
 export const endOf = (carriers: ReadonlyArray<Carrier>, told: ReadonlySet<string>) =>
   Effect.gen(function* () {
-    const actors = (yield* storedActors).filter((actor) => !isAskedAgain(actor) || told.has(actor.id))
+    const stored = yield* storedActors
+    const actors = stored.filter((actor) => (!isAskedAgain(actor) || told.has(actor.id)) && !isGivenUp(actor, stored))
     const nameOf = (id: string) => {
       const found = actors.find((actor) => actor.id === id)
       return found?.argv?.join(" ") ?? found?.context.name ?? "unknown"
@@ -222,6 +234,7 @@ const cleared = [
     "sandbox_envs",
     "sandbox_origins",
     "sandbox_rollbacks",
+    "build_leases",
     "sandbox_uses",
     "usage_hours",
     "audit_events",

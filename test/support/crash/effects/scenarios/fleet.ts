@@ -82,6 +82,29 @@ export const fleetScenarios: ReadonlyArray<Scenario> = [
     ]
   },
   {
+    name: "a host is lost while an image is built",
+    hosts: 1,
+    steps: [
+      starts,
+      pass(9000),
+      workspace,
+      make("image", "/images", { name: "tools", dockerfile: "RUN hang" }),
+      // It waits until the build has begun.
+      read("output", "/images/{image}/build/output?stream=stdout&offset=0"),
+      pass(6000),
+      lost,
+      pass(20_000),
+      {
+        ...read("get", "/images/{image}"),
+        holds: ({ json }) => json.image.status === "failed" && json.image.statusReason.code === "IMAGE_BUILD_FAILED"
+      },
+      starts,
+      pass(12_000),
+      remove("delete", "/images/{image}"),
+      pass(2000)
+    ]
+  },
+  {
     name: "snapshots leave a drained host",
     hosts: 2,
     steps: [

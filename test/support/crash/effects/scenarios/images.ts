@@ -1,4 +1,5 @@
 /** Images, and a Sandbox that has it for its root. */
+import { tarMediaType } from "../../../../../schemas/Files.ts"
 import { imageArchiveMediaType } from "../../../../../schemas/ImageUpload.ts"
 import type { Scenario } from "./Scenario.ts"
 import { make, pass, remove, workspace } from "./steps.ts"
@@ -35,6 +36,19 @@ export const imageScenarios: ReadonlyArray<Scenario> = [
     steps: [
       workspace,
       make("image", "/images", { name: "tools", dockerfile: "FROM scratch\nRUN exit 0", buildArgs: { VERSION: "1" } }),
+      pass(10_000),
+      remove("delete", "/images/{image}"),
+      pass(2000)
+    ]
+  },
+  {
+    name: "build with its context",
+    steps: [
+      workspace,
+      {
+        ...make("image", "/images/build?name=tools"),
+        bytes: { type: tarMediaType, bytes: Buffer.from("a context") }
+      },
       pass(10_000),
       remove("delete", "/images/{image}"),
       pass(2000)
