@@ -49,6 +49,7 @@ interface Held {
 export class Gates {
   #rules: Array<Rule> = []
   readonly #held = new Set<Held>()
+  readonly #gone = new WeakSet<object>()
 
   add(rule: Rule) {
     this.#rules.push({ ...rule })
@@ -59,6 +60,7 @@ export class Gates {
    */
   arrive(call: GateCall, phase: GatePhase, owner: object | null = null): Effect.Effect<void, GateFault> {
     return Effect.suspend(() => {
+      if (owner !== null && this.#gone.has(owner)) return Effect.never
       const rule = this.#rules.find((one) => one.call === call && one.phase === phase && one.left > 0)
       if (rule === undefined) return Effect.void
       rule.left--
@@ -84,8 +86,9 @@ export class Gates {
     held[index % Math.max(1, held.length)]?.release()
   }
 
-  /** This owner's waiting calls never go on, even where they cannot be interrupted. */
+  /** This owner's calls never go on, even where they cannot be interrupted. */
   abandon(owner: object) {
+    this.#gone.add(owner)
     for (const held of [...this.#held]) if (held.owner === owner) this.#held.delete(held)
   }
 

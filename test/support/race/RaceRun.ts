@@ -21,10 +21,12 @@ import { logFaults } from "../ActorLogs.ts"
 import { recordHistories } from "../histories/recordHistories.ts"
 import { check } from "../wallet/Witness.ts"
 import type { Connections, DatabaseContext } from "./Connections.ts"
-import { copyErrors, copyExchange, isCopyStep, keyOfCopy, rollbackFault, strayCopies, unsettledCopy } from "./copies.ts"
+import { copyExchange, isCopyStep, keyOfCopy, rollbackFault, strayCopies, unsettledCopy } from "./copies.ts"
+import { expectedErrors } from "./expectedErrors.ts"
 import { GatedRuntime } from "./GatedRuntime.ts"
 import { Gates } from "./Gates.ts"
 import { ManualClock } from "./ManualClock.ts"
+import { buildExchange, buildOutput, isBuildStep, keyOfSandbox, strayBuilder } from "./raceBuilds.ts"
 import { limits, type ServiceCalls, ServiceLife } from "./ServiceLife.ts"
 import { Stillness, turn } from "./Stillness.ts"
 import { type ClientStep, changes, programs, type Step, type WorldStep } from "./steps.ts"
@@ -32,6 +34,7 @@ import {
   accountId,
   actorRows,
   clear,
+  heldBuilds,
   keyedStarts,
   loggedStates,
   money,
@@ -124,7 +127,7 @@ export class RaceRun {
       await Promise.race([all(), stuck])
     } finally {
       run.#gates.open()
-      for (const life of run.#lives) void life.crash()
+      for (const life of run.#lives) void life.crash(() => run.#stillness.reached())
       await Promise.race([run.#stillness.reached(), stuck]).catch(() => {})
       clearTimeout(timer)
     }
@@ -180,7 +183,7 @@ export class RaceRun {
         this.#had2Lives = true
         if (this.#lives.length === 1) await this.#startLife()
         else {
-          await this.#lives.pop()!.crash()
+          await this.#lives.pop()!.crash(() => this.#stillness.reached())
           await this.#stillness.reached()
         }
         break
@@ -220,7 +223,7 @@ export class RaceRun {
     const life = this.#lives[index % this.#lives.length]!
     this.#hadCrash = true
     this.#lives = this.#lives.filter((other) => other !== life)
-    await life.crash()
+    await life.crash(() => this.#stillness.reached())
     // The database finishes the statements that it has.
     await this.#stillness.reached()
     for (const step of meanwhile) this.#happen(step)
@@ -319,7 +322,9 @@ export class RaceRun {
   #exchange(step: ClientStep): Effect.Effect<void, unknown, ServiceCalls> {
     const witness = this.#witness
     const idOf = (kind: string, key: string) => this.#idOf(kind, key)
-    if (isCopyStep(step)) return copyExchange(step, { accountId, idOf, witness })
+    const facts = this.#facts
+    if (isCopyStep(step)) return copyExchange(step, { accountId, facts, idOf, witness })
+    if (isBuildStep(step)) return buildExchange(step, { accountId, facts, idOf, witness })
     const sandboxId = "sandbox" in step ? this.#idOf("sandbox", `k${step.sandbox}`) : undefined
     const operationId =
       "operation" in step && step.type !== "operation" ? this.#idOf("operation", `o${step.operation}`) : undefined
@@ -458,7 +463,10 @@ export class RaceRun {
   }
 
   #firstOutputOf(operationId: string) {
-    return firstOutput(this.#facts.find(({ id }) => id === operationId)?.argv ?? [])
+    const built = buildOutput(this.#facts, operationId)
+    return built === null
+      ? firstOutput(this.#facts.find(({ id }) => id === operationId)?.argv ?? [])
+      : Buffer.from(built)
   }
 
   // --- checks -------------------------------------------------------------------------------------------------------
@@ -475,9 +483,9 @@ export class RaceRun {
         generation: operation.generation,
         hasStarted: row.kind === "operation" && operation.startedAt !== null,
         key: isSandbox
-          ? sandbox.name!
+          ? keyOfSandbox(row.id, sandbox)
           : row.kind === "operation"
-            ? (row.cwd?.slice("/workspace/".length) ?? "")
+            ? row.cwd?.slice("/workspace/".length) || row.id
             : keyOfCopy(row.id, row.context as SnapshotContext),
         workspaceId: isSandbox ? sandbox.workspaceId : null,
         result:
@@ -564,8 +572,8 @@ export class RaceRun {
         if (isGone && volumes.has(fact.id)) says("has a volume")
         // Any other deadline waits for idleness, or for the end of its lifetime.
         if (fact.due_at !== null && isGone) says("waits for a deadline")
-        const wrong = rollbackFault(fact, this.#facts, this.#world)
-        if (wrong !== null) says(wrong)
+        for (const wrong of [rollbackFault(fact, this.#facts, this.#world), strayBuilder(fact, this.#facts)])
+          if (wrong !== null) says(wrong)
       } else if (fact.kind !== "operation") {
         const why = unsettledCopy(fact)
         if (why !== null) says(why)
@@ -589,7 +597,12 @@ export class RaceRun {
       await this.#stillness.reached()
       await this.#check(what)
       const wallets = await this.#query(unsettledWallets)
-      const reasons = [...isDone(), ...wallets.map(({ status }) => `the wallet (${status}) is not done`)]
+      const builds = await this.#query(heldBuilds)
+      const reasons = [
+        ...isDone(),
+        ...wallets.map(({ status }) => `the wallet (${status}) is not done`),
+        ...builds.map(({ sandbox_id }) => `the build in ${sandbox_id} has a lease`)
+      ]
       if (reasons.length === 0) return
       if (this.#clock.currentTimeMillisUnsafe() >= end) throw new Error(`${what}, but: ${reasons.join("; ")}`)
       await this.#advance(3000)
@@ -679,22 +692,6 @@ export class RaceRun {
 const isFull = ({ processes }: SimulatedMachine) =>
   [...processes.values()].filter(({ exited, spec }) => !exited && spec.turnsMax !== undefined).length >=
   limits.operations
-
-const expectedErrors: Record<ClientStep["type"], ReadonlyArray<string>> = {
-  create: ["IDEMPOTENCY_CONFLICT", "SANDBOX_LIMIT_REACHED", "STORAGE_LIMIT_REACHED"],
-  start: ["NOT_FOUND", "SANDBOX_UNAVAILABLE", "SANDBOX_LIMIT_REACHED", "STORAGE_LIMIT_REACHED"],
-  stop: ["NOT_FOUND", "SANDBOX_UNAVAILABLE"],
-  remove: [],
-  update: ["NOT_FOUND", "SANDBOX_UNAVAILABLE"],
-  sleep: [],
-  operation: ["NOT_FOUND", "SANDBOX_UNAVAILABLE", "IDEMPOTENCY_CONFLICT"],
-  execute: ["NOT_FOUND", "SANDBOX_UNAVAILABLE", "EXECUTION_TIMEOUT"],
-  cancel: [],
-  get: [],
-  wait: [],
-  output: [],
-  ...copyErrors
-}
 
 const removal = (kind: string, id: string): Effect.Effect<void, unknown, ServiceCalls> => {
   if (kind === "sandbox") return Effect.flatMap(Sandboxes, (sandboxes) => sandboxes.remove(accountId, id, request))

@@ -1,4 +1,5 @@
 /** One run of the service below HTTP, from its start to its crash. */
+import { setTimeout as pause } from "node:timers/promises"
 import { Context, Effect, Exit, type Fiber, Layer, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { Atoll } from "../../../src/app/Atoll.ts"
@@ -24,11 +25,15 @@ const environment = {
   ATOLL_VOLUME_BYTES: String(limits.volumeBytes),
   ATOLL_WORKSPACE_STORAGE_BYTES: String(limits.workspaceBytes),
   ATOLL_OPERATIONS_RUNNING: String(limits.operations),
+  ATOLL_BUILD_SECONDS_MAX: "30",
   ...pacedEnvironment
 }
 
 /** Read once, for all runs. */
 const settings = Layer.succeedContext(await Effect.runPromise(Effect.scoped(Layer.build(testSettings(environment)))))
+
+/** Real time. */
+const leftAfterMs = 50
 
 export type ServiceCalls = ActorHost | Images | Operations | Sandboxes | Snapshots
 export type ServiceContext = Context.Context<ServiceCalls>
@@ -100,12 +105,17 @@ export class ServiceLife {
     return this.#calls.size
   }
 
-  /** Everything stops where it is; nothing is finished, handed over or reported. */
-  async crash(): Promise<void> {
+  /**
+   * Everything stops where it is; nothing is finished, handed over or reported. A command that waits for the database, so that nothing is lost, and that no
+   * interruption ends, is left to itself: it reaches nothing any more.
+   * @param still Nothing happens by itself.
+   */
+  async crash(still: () => Promise<unknown>): Promise<void> {
     this.#gates.abandon(this.#owner)
     // A request that cannot be interrupted is left as it is: its wait never ends.
     for (const fiber of this.#calls) fiber.interruptUnsafe()
-    await Effect.runPromise(Scope.close(this.#scope, Exit.void))
+    const closed = Effect.runPromise(Scope.close(this.#scope, Exit.void))
+    await Promise.race([closed, still().then(() => pause(leftAfterMs))])
     this.#connections.giveBack(this.#pools)
   }
 }

@@ -7,6 +7,7 @@ import { PullImageRequest } from "../../../schemas/Image.ts"
 import type { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
 import { Images } from "../../../src/image/Images.ts"
 import { Snapshots } from "../../../src/snapshot/Snapshots.ts"
+import { keyed } from "./keyed.ts"
 import type { CopyStep } from "./steps.ts"
 import type { ActorFact, Witness } from "./Witness.ts"
 
@@ -17,7 +18,7 @@ export const isCopyStep = (step: { readonly type: string }): step is CopyStep =>
 
 /** The number of the key that made it; what the service made for a rollback or a fork has its id for one. */
 export const keyOfCopy = (id: string, { name }: SnapshotContext | ImageContext): string =>
-  name !== null && /^[ni]\d$/.test(name) ? name : id
+  name !== null && /^[nib]\d$/.test(name) ? name : id
 
 const noRoom = ["SNAPSHOT_LIMIT_REACHED", "STORAGE_LIMIT_REACHED", "IDEMPOTENCY_CONFLICT", "NOT_FOUND"]
 
@@ -38,25 +39,16 @@ export const copyErrors: Record<CopyStep["type"], ReadonlyArray<string>> = {
 
 const requestId = "req_race"
 
-interface Known {
+export interface CopyKnown {
   readonly accountId: string
+  readonly facts: ReadonlyArray<ActorFact>
   readonly idOf: (kind: string, key: string) => string | undefined
   readonly witness: Witness
 }
 
-/** A refused key must belong to another request. */
-const keyed =
-  (witness: Witness, key: string, body: string) =>
-  <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E, R>) =>
-    Effect.tapError(effect, ({ _tag }) =>
-      Effect.sync(() => {
-        if (_tag === "IDEMPOTENCY_CONFLICT") witness.conflict(key, body)
-      })
-    )
-
 export const copyExchange = (
   step: CopyStep,
-  { accountId, idOf, witness }: Known
+  { accountId, idOf, witness }: CopyKnown
 ): Effect.Effect<void, unknown, Images | Snapshots> => {
   const sandboxId = "sandbox" in step ? idOf("sandbox", `k${step.sandbox}`) : undefined
   const snapshotId = "snapshot" in step ? idOf("snapshot", `n${step.snapshot}`) : undefined

@@ -36,6 +36,13 @@ export type CopyStep = { readonly life: number } & (
   | { readonly type: "pull" | "deleteImage"; readonly image: number }
 )
 
+/** What clients do with the builds of images, and with the Sandboxes and operations of those. */
+export type BuildStep = {
+  readonly life: number
+  readonly type: "build" | "deleteBuild" | "cancelBuild" | "removeBuilder" | "stopBuilder"
+  readonly build: number
+}
+
 export type ClientStep = { readonly life: number } & (
   | { readonly type: "create"; readonly sandbox: number; readonly body: number }
   | { readonly type: "start"; readonly sandbox: number; readonly key: number | null }
@@ -52,6 +59,7 @@ export type ClientStep = { readonly life: number } & (
   | { readonly type: "wait"; readonly operation: number; readonly timeoutSeconds: number }
   | { readonly type: "execute"; readonly sandbox: number; readonly program: number; readonly timeoutSeconds: number }
   | CopyStep
+  | BuildStep
 )
 
 /** Needs no service: the machines go on while it is down. */
@@ -102,6 +110,16 @@ const copyStep: fc.Arbitrary<CopyStep> = fc.oneof(
   { weight: 1, arbitrary: of("deleteImage", { life, image: fc.nat(1) }) }
 )
 
+const build = fc.nat(3)
+
+const buildStep: fc.Arbitrary<BuildStep> = fc.oneof(
+  { weight: 5, arbitrary: of("build", { life, build }) },
+  { weight: 2, arbitrary: of("deleteBuild", { life, build }) },
+  { weight: 2, arbitrary: of("cancelBuild", { life, build }) },
+  { weight: 2, arbitrary: of("removeBuilder", { life, build }) },
+  { weight: 1, arbitrary: of("stopBuilder", { life, build }) }
+)
+
 const clientStep: fc.Arbitrary<ClientStep> = fc.oneof(
   { weight: 5, arbitrary: of("create", { life, sandbox, body: fc.nat(1) }) },
   { weight: 3, arbitrary: of("start", { life, sandbox, key: fc.option(fc.nat(1)) }) },
@@ -124,6 +142,7 @@ const clientStep: fc.Arbitrary<ClientStep> = fc.oneof(
   { weight: 1, arbitrary: of("output", { life, operation }) },
   { weight: 1, arbitrary: of("wait", { life, operation, timeoutSeconds: fc.constantFrom(0, 1, 30) }) },
   { weight: 12, arbitrary: copyStep },
+  { weight: 4, arbitrary: buildStep },
   { weight: 1, arbitrary: of("execute", { life, sandbox: fc.nat(1), program, timeoutSeconds: fc.constantFrom(1, 5) }) }
 )
 
@@ -229,3 +248,33 @@ export const stepsOfCopies = listOf(
   { type: "create", life: 0, sandbox: 1, body: 0 } as Step,
   ...list.slice(1)
 ])
+
+const buildCalls = [
+  "provision",
+  "start",
+  "attach",
+  "kill",
+  "receiveImage",
+  "acceptImage",
+  "removeImage",
+  "stop",
+  "destroy"
+] as const
+
+/** Builds above all. The service is held, fails or ends at each step of a build, while its image, its operation and its Sandbox are ended by clients. */
+export const stepsOfBuilds = listOf(
+  fc.oneof(
+    { weight: 30, arbitrary: buildStep },
+    { weight: 10, arbitrary: of("disturb", { rule: ruleOf(buildCalls) }) },
+    { weight: 1, arbitrary: of("twin", {}) },
+    {
+      weight: 8,
+      arbitrary: of("together", {
+        steps: fc.array(buildStep, { minLength: 2, maxLength: 4 }),
+        crashAfterTurns: fc.option(fc.nat(40), { freq: 2 })
+      })
+    },
+    ...common.slice(-3),
+    { weight: 3, arbitrary: of("crash", { life, meanwhile: fc.constant([]) }) }
+  )
+).map((list) => [{ type: "build", life: 0, build: 0 } as Step, ...list.slice(1)])

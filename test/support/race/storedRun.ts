@@ -17,6 +17,7 @@ const cleared = [
     "sandbox_rollbacks",
     "sandbox_envs",
     "sandbox_uses",
+    "build_leases",
     "usage_hours",
     "api_keys",
     "workspaces",
@@ -59,6 +60,12 @@ export const unsettledWallets = Effect.flatMap(
     select status from actors
     where kind = 'wallet' and (pending <> '[]'::jsonb or (snapshot -> 'context' ->> 'isReckoning')::bool
       or (snapshot -> 'context' ->> 'isStale')::bool)`
+)
+
+/** Builds whose image is neither stored nor given up for good. */
+export const heldBuilds = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql<{ readonly sandbox_id: string }>`select sandbox_id from build_leases`
 )
 
 /** The ledger's figures of the account beside those of its Sandboxes' logs. */
