@@ -1,7 +1,8 @@
 /** The invariants of images over the explored product: what their rows and their host have of each other. */
 import type { ActorView, EdgeInvariant, Liveness, StateInvariant } from "../../src/proofs/explore/Product.ts"
+import { buildOperation } from "../proofs/product/builtImages.ts"
 import { isNeeded, rootOf, rootsOf } from "../proofs/product/images.ts"
-import type { View, World } from "../proofs/product/World.ts"
+import { sandboxOf, type View, type World } from "../proofs/product/World.ts"
 
 /** The first answer about an image that is not null. */
 const firstOf = (product: View, look: (image: ActorView) => string | null): string | null => {
@@ -17,6 +18,17 @@ const readyIsThere: StateInvariant<World> = {
   broken: (product) =>
     firstOf(product, ({ id, state, tags }) =>
       tags.has("bootable") && rootOf(product, id).has === "none" ? `${id} is ${state}, and not on the host.` : null
+    )
+}
+
+/** It is made of the archive that its build made. */
+const isMade = ({ tags, context }: ActorView): boolean => tags.has("awaited") && context.build?.isOver === true
+
+const archivesAreThere: StateInvariant<World> = {
+  sentence: "The archive of a build stays until an image is made of it.",
+  broken: (product) =>
+    firstOf(product, (image) =>
+      isMade(image) && !product.world.hasArchive ? `${image.id} is made of an archive that is not there.` : null
     )
 }
 
@@ -52,7 +64,7 @@ const deletedIsGone: EdgeInvariant<World> = {
     )
 }
 
-export const imageStates: ReadonlyArray<StateInvariant<World>> = [readyIsThere]
+export const imageStates: ReadonlyArray<StateInvariant<World>> = [readyIsThere, archivesAreThere]
 export const imageEdges: ReadonlyArray<EdgeInvariant<World>> = [deletionsAreTaken, neededRootsStay, deletedIsGone]
 
 /** By themselves: without a client, and without a fault. */
@@ -63,7 +75,22 @@ const ends = (sentence: string, is: (image: ActorView, product: View) => boolean
   return { sentence, from: isAny, to: (product) => !isAny(product), by: alone }
 }
 
+/** Its build is over, or was given up. */
+const needsNoBuilder = ({ tags, context }: ActorView): boolean =>
+  context.build !== null && !tags.has("built") && !(tags.has("awaited") && !context.build.isOver)
+
+const isOperationOver = (product: View): boolean =>
+  product.actor(buildOperation) === null || product.actor(buildOperation)!.tags.has("terminal")
+
 export const imageLiveness: ReadonlyArray<Liveness<World>> = [
+  ends(
+    "A build begins its operation, and ends once that has ended.",
+    ({ tags }, product) => tags.has("built") && isOperationOver(product)
+  ),
+  ends(
+    "The Sandbox of a build is deleted once its image is not built any more.",
+    (image, product) => needsNoBuilder(image) && !sandboxOf(product).tags.has("gone")
+  ),
   ends("A pull ends.", ({ tags }) => tags.has("awaited")),
   ends(
     "A deletion of an image that nothing needs ends.",

@@ -121,10 +121,10 @@ export const edgeInvariants: ReadonlyArray<Edge> = [
 const alone: ReadonlyArray<By> = ["service", "time", "world"]
 
 /**
- * They wait for what may never come: a host is attended for as long as it is there, a command runs and a connection lasts as long as its user likes, and an
- * image is removed only when its clients have deleted the Sandboxes that have it.
+ * They wait for what may never come: a host is attended for as long as it is there, a command runs and a connection lasts as long as its user likes, a build
+ * takes as long as its operation, and an image is removed only when its clients have deleted the Sandboxes that have it.
  */
-const patient: ReadonlyArray<string> = ["attend", "followProcess", "holdConnections", "removeImage"]
+const patient: ReadonlyArray<string> = ["attend", "followProcess", "holdConnections", "buildImage", "removeImage"]
 
 const isIdle = ({ commands, late }: ActorView): boolean =>
   late.length === 0 && commands.every(({ type }) => patient.includes(type))

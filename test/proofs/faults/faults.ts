@@ -281,5 +281,26 @@ export const faults: ReadonlyArray<Fault> = [
       withoutEvent(states["failed"]!, "IMAGE_FOUND")
     },
     { isPrompt: true }
+  ),
+  fault(
+    "a build that leaves its Sandbox",
+    "build",
+    "image",
+    "The Sandbox of a build is deleted once its image is not built any more.",
+    ({ states }) => {
+      const failure = states["building"]!.on["BUILD_FAILED"] as { actions: Array<unknown> }
+      states["building"]!.on["BUILD_FAILED"] = { ...failure, actions: without(failure.actions, "endBuild") }
+    },
+    { isPrompt: true }
+  ),
+  fault(
+    "an image that waits for a build that nothing runs",
+    "build",
+    "image",
+    "A build begins its operation, and ends once that has ended.",
+    ({ states }) => {
+      states["building"]!.entry = without(states["building"]!.entry, "buildImage")
+    },
+    { depth: 4, isPrompt: true }
   )
 ]

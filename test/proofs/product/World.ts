@@ -38,6 +38,8 @@ export interface World {
   /** Whether the host's process, of that boot, is heard. */
   readonly host: { readonly boot: string; readonly isHeard: boolean }
   readonly images: Images
+  /** The host has the archive that a build made. */
+  readonly hasArchive: boolean
   /** A request has seen that the Sandbox can be captured, and has stored no snapshot yet. */
   readonly isCapturing: boolean
   /** Whose volume the snapshots have: the Sandbox's, or that of another one, which is there or not. */
@@ -55,6 +57,7 @@ export const firstWorld: World = {
   hasNews: false,
   host: { boot: "boot-1", isHeard: true },
   images: {},
+  hasArchive: false,
   isCapturing: false,
   source: "sandbox"
 }

@@ -19,6 +19,9 @@ const missed = (product: View, id: string): World => {
   const { world } = product
   return { ...world, images: { ...world.images, [id]: { ...rootOf(product, id), isStray: true } } }
 }
+/** A host may have an archive for one of them. */
+export const isArchived = (product: View): boolean =>
+  rootsOf(product).some(({ tags }) => tags.has("built") || tags.has("awaited"))
 
 /** The product's Sandbox has it for its root. */
 export const isNeeded = (product: View, id: string): boolean => {
@@ -34,11 +37,8 @@ const pulls: Table["pullImage"]["outcomes"] = (self, _, product) => [
   { label: "is refused by the host", isFault: true, answer: { type: "PULL_FAILED", reason } }
 ]
 
-/** In no scope: an image that is built begins with BUILD, which `pullImage` answers. */
-const builds: Table["buildImage"]["outcomes"] = () => [
-  { label: "builds, and a host takes the archive", answer: { type: "BUILT" } },
-  { label: "fails", isFault: true, answer: { type: "BUILD_FAILED", reason } }
-]
+/** Only of an image that is built: see `builtImages.ts`. */
+const builds: Table["buildImage"]["outcomes"] = () => []
 
 const removes: Table["removeImage"]["outcomes"] = (self, _, product) =>
   isNeeded(product, self.id)

@@ -12,6 +12,7 @@ import { walletMachine } from "../../../machines/wallet.ts"
 import { NOW } from "../../../src/proofs/explore/canonical.ts"
 import type { ActorKind, ActorView, Product } from "../../../src/proofs/explore/Product.ts"
 import { edgeInvariants, livenessOf, stateInvariants } from "../../invariants/ofProduct.ts"
+import { archivesReconciler, buildOperation, builtImageCommands, builtImageInput } from "./builtImages.ts"
 import {
   checkpointedSandboxCommands,
   checkpointNames,
@@ -248,6 +249,27 @@ const rooted: ReadonlyArray<Part> = [
   }
 ]
 
+/** As `POST /images` leaves them: the image is to be built, and its Sandbox boots. */
+const built: ReadonlyArray<Part> = [
+  {
+    kind: ({ image }) => ({ machine: image!, names: ["image"], input: builtImageInput, commands: builtImageCommands }),
+    happenings: [clientsOfImages, rootsReconciler, archivesReconciler]
+  },
+  {
+    kind: ({ sandbox }) => ({
+      machine: sandbox!,
+      names: ["sandbox"],
+      input: { ...sandboxInput, buildsImageId: "image" },
+      commands: plainSandboxCommands
+    }),
+    happenings: [clientsOfSandbox, deaths, reconciler]
+  },
+  {
+    kind: ({ operation }) => ({ machine: operation!, names: [buildOperation], commands: operationCommands }),
+    happenings: [asks([buildOperation], { cancels: { type: "CANCEL" } })]
+  }
+]
+
 /** One that was ready before, and the volume that a rollback to it replaces. */
 const rollback: ReadonlyArray<Part> = [
   ...snapshotsOfIt(["snapshot"]),
@@ -322,6 +344,11 @@ const scopes = {
   images: {
     sentence: "an image, a Sandbox that has it, and answers that are late",
     parts: rooted,
+    lateMax: 1
+  },
+  build: {
+    sentence: "an image, the Sandbox and the operation that build it, and answers that are late",
+    parts: built,
     lateMax: 1
   },
   checkpoints: {

@@ -12,7 +12,7 @@ const scopesOf: Readonly<Record<string, ReadonlyArray<ScopeName>>> = {
   wallet: ["money"],
   host: ["fleet"],
   snapshot: ["snapshots", "fork"],
-  image: ["images"]
+  image: ["images", "build"]
 }
 
 const depth = 7
