@@ -1,8 +1,8 @@
 /** Calls and their answers for people. */
 import type { Answer, CommandSeen, Does, SandboxSeen, SnapshotSeen } from "./calls.ts"
 
-const sandboxText = ({ status, reason, generation, name, label }: SandboxSeen) =>
-  `${status}${reason === null ? "" : ` (${reason})`} #${generation} name=${name} label=${label}`
+const sandboxText = ({ status, reason, generation, name, label, rollback }: SandboxSeen) =>
+  `${status}${reason === null ? "" : ` (${reason})`} #${generation} name=${name} label=${label}${rollback === null ? "" : ` rollback=${rollback}`}`
 const commandText = ({ by, status, exitCode }: CommandSeen) =>
   `${by}:${status}${exitCode === null ? "" : ` ${exitCode}`}`
 
@@ -36,6 +36,8 @@ const answerText = (answer: Answer): string => {
       return snapshotText(answer.snapshot)
     case "children":
       return `${answer.snapshot === null ? "" : `${snapshotText(answer.snapshot)} `}[${answer.ids}]`
+    case "rolledBack":
+      return `${sandboxText(answer.sandbox)}, kept ${snapshotText(answer.kept)}`
     case "listens":
       return `after ${answer.after}`
     case "refused":

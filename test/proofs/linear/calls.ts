@@ -55,6 +55,8 @@ export type Does = { readonly sandbox: string } & (
   | Words<"child", { readonly by: string; readonly of: string }>
   /** A snapshot and so many Sandboxes of it, which are called `by/0`, `by/1`, … */
   | Words<"fork", { readonly by: string; readonly count: number } & Unread>
+  /** Rolls it back to the snapshot `of`; its volume before becomes the snapshot `by`, which is its Idempotency-Key, too. */
+  | Words<"rollback", { readonly by: string; readonly of: string } & Unread>
   /** A file of a Sandbox that was made of a snapshot. */
   | Words<"childRead", { readonly by: string; readonly path: string }>
   /** A stream of events begins. */
@@ -78,6 +80,8 @@ export interface SandboxSeen {
   readonly fixed: string
   /** When its status last changed. */
   readonly changedAt: string
+  /** What became of its last rollback; null: it had none. */
+  readonly rollback: string | null
 }
 
 export interface CommandSeen {
@@ -130,6 +134,8 @@ export type Answer = {
       readonly ids: ReadonlyArray<string>
       readonly isWhole: boolean
     }
+  /** `kept`: of its volume before. */
+  | { readonly is: "rolledBack"; readonly sandbox: SandboxSeen; readonly kept: SnapshotSeen }
   /** Before which entry of the log the stream began; null: the client never learned it. */
   | { readonly is: "listens"; readonly after: number | null }
   /** `status`: the Sandbox's, where the error names it. `actual`: the file's text, where the error names its digest. */

@@ -25,7 +25,7 @@ export class Life {
   readonly outputs = new Map<string, number>()
   /** The ids of previews that some client has seen. */
   readonly previews = new Set<string>()
-  /** The ids of its snapshots that are known, by the names that their clients gave them; those of forks, too. */
+  /** The ids of its snapshots that are known, by the names that their clients gave them; those of forks and rollbacks, too. */
   readonly snapshots = new Map<string, string>()
   /** Of Sandboxes that were made of them. */
   readonly children = new Map<string, string>()
@@ -51,10 +51,15 @@ export class Life {
   }
 
   /** How many were asked for. */
-  readonly asked = { snapshots: 0, children: 0 }
+  readonly asked = { snapshots: 0, children: 0, rollbacks: 0 }
 
   newSnapshot(): string {
     return `snap-${++this.asked.snapshots}`
+  }
+
+  /** The name of the snapshot of its volume before. */
+  newRollback(): string {
+    return `kept-${++this.asked.rollbacks}`
   }
 
   newChild(): string {
@@ -110,6 +115,7 @@ export class Life {
   /** What later calls can use of an answer. */
   learn(does: Does, answer: Answer): void {
     if (answer.is === "sandbox") this.id ??= answer.sandbox.id
+    if (answer.is === "rolledBack" && does.type === "rollback") this.snapshots.set(does.by, answer.kept.id)
     if (answer.is === "sandboxes") this.id ??= answer.sandboxes[0]?.id ?? null
     const commands = answer.is === "command" ? [answer.command] : answer.is === "commands" ? answer.commands : []
     for (const { by, id } of commands) this.commands.set(by, id)

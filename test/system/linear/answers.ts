@@ -23,6 +23,7 @@ const sandboxSeen = ({
   name,
   metadata,
   updatedAt,
+  rollback,
   ...rest
 }: Body): SandboxSeen => {
   const { label, ...others } = metadata
@@ -35,6 +36,7 @@ const sandboxSeen = ({
     name,
     label,
     changedAt: updatedAt,
+    rollback: rollback?.outcome ?? null,
     fixed: sorted([id, workspaceId, runtime, profile, networkEnabled, volume, envNames, createdAt, others])
   }
 }
@@ -93,6 +95,8 @@ export const answerOf = (does: Does, life: Life, status: number, text: string, m
       const ids = body.sandboxes.map(({ id }: Body) => id)
       return { is: "children", snapshot: snapshotSeen(body.snapshot), ids, isWhole: body.refused.length === 0, ms }
     }
+    case "rollback":
+      return { is: "rolledBack", sandbox: sandboxSeen(body.sandbox), kept: snapshotSeen(body.kept), ms }
     case "previews": {
       const active = body.previews.filter((one: Body) => one.status === "active").map((one: Body) => one.port)
       return { is: "previews", active, ms }

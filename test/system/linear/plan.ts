@@ -52,7 +52,8 @@ const weights: Readonly<Record<DoesType, number>> = {
   snapDelete: 2,
   child: 4,
   fork: 3,
-  childRead: 10
+  childRead: 10,
+  rollback: 4
 }
 const needNetwork: ReadonlyArray<DoesType> = ["lookUp", "previews", "visit", "close", "closeAll"]
 const choices = (types: ReadonlyArray<DoesType>) => types.flatMap((type) => Array<DoesType>(weights[type]).fill(type))
@@ -66,6 +67,7 @@ const ports = [8000, 8001]
 /** Of one life: the search has to keep what each may have in it. */
 const snapshotsMax = 3
 const childrenMax = 3
+const rollbacksMax = 2
 const forkMax = 3
 
 const newCommand = (random: Random, place: number) =>
@@ -132,6 +134,7 @@ export const nextOf = (random: Random, life: Life, isEnding: boolean, more: Read
     case "child":
     case "fork":
     case "childRead":
+    case "rollback":
       return ofSnapshots(random, life, type) ?? { ...at, type: "get" }
     case "write":
       return { ...at, type, path: anyOf(random, files), text: life.newText() }
@@ -148,7 +151,7 @@ export const nextOf = (random: Random, life: Life, isEnding: boolean, more: Read
   }
 }
 
-type OfSnapshots = "snap" | "snapGet" | "snapPatch" | "snapDelete" | "child" | "fork" | "childRead"
+type OfSnapshots = "snap" | "snapGet" | "snapPatch" | "snapDelete" | "child" | "fork" | "childRead" | "rollback"
 
 /** Null: there is none of which it could be asked. */
 const ofSnapshots = (random: Random, life: Life, type: OfSnapshots): Does | null => {
@@ -169,6 +172,12 @@ const ofSnapshots = (random: Random, life: Life, type: OfSnapshots): Does | null
       const of = anyOf(random, [...life.snapshots.keys()])
       if (of === undefined || life.asked.children >= childrenMax) return null
       return { ...at, type, by: life.newChild(), of }
+    }
+    case "rollback": {
+      if (again !== undefined && random() < 0.4) return again
+      const of = anyOf(random, [...life.snapshots.keys()])
+      if (of === undefined || life.asked.rollbacks >= rollbacksMax) return null
+      return { ...at, type, by: life.newRollback(), of }
     }
     case "childRead": {
       const by = anyOf(random, [...life.children.keys()])

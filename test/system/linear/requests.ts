@@ -34,7 +34,7 @@ const executed = (path: string, exits: number) => [
 ]
 
 type Path = Exclude<Extract<Does, { readonly path: string }>, { readonly type: "childRead" }>
-type OfSnapshot = DoesOf<"snap" | "snapGet" | "snapPatch" | "snapDelete" | "child" | "fork" | "childRead">
+type OfSnapshot = DoesOf<"snap" | "snapGet" | "snapPatch" | "snapDelete" | "child" | "fork" | "childRead" | "rollback">
 type OfCommand = DoesOf<"look" | "wait" | "cancel" | "output" | "follow">
 type OfPreview = DoesOf<"open" | "lookUp" | "previews" | "close" | "closeAll">
 
@@ -102,7 +102,8 @@ const snapshotWords: ReadonlyArray<string> = [
   "snapDelete",
   "child",
   "fork",
-  "childRead"
+  "childRead",
+  "rollback"
 ]
 const isOfSnapshot = (does: Does): does is OfSnapshot => snapshotWords.includes(does.type)
 
@@ -124,6 +125,10 @@ const snapshotRequest = (does: OfSnapshot, life: Life, workspaceId: string): Req
     }
     case "fork":
       return { method: "POST", path: `/sandboxes/${life.id}/fork`, key, json: { count: does.count } }
+    case "rollback": {
+      const json = { snapshotId: life.snapshots.get(does.of) }
+      return { method: "POST", path: `/sandboxes/${life.id}/rollback`, key, json }
+    }
     case "childRead":
       return { method: "GET", path: `/sandboxes/${life.children.get(does.by)}/files/content?path=${root}${does.path}` }
   }

@@ -29,10 +29,23 @@ export interface SnapshotState {
   readonly fixed: string | null
   readonly status: "creating" | "ready" | "failed" | "deleting" | "deleted"
   readonly name: string | null
-  /** Those of the Sandbox at one moment; null: there is no image yet, or never. */
+  readonly wasReady: boolean
+  /** Those of the Sandbox at one moment, which is before `ready`; null: there is no image yet, or never. */
   readonly files: Readonly<Record<string, string>> | null
   /** No answer tells its files. */
   readonly isUnread: boolean
+  /** A rollback takes it, once its Sandbox has stopped for that. */
+  readonly isKept: boolean
+}
+
+/** The last one of the Sandbox. */
+export interface RollbackState {
+  /** The name of the snapshot that keeps the volume before, and of the one whose volume takes its place. */
+  readonly by: string
+  readonly of: string
+  readonly outcome: "open" | "done" | "failed"
+  /** The host has replaced the volume. */
+  readonly isReplaced: boolean
 }
 
 /** A Sandbox that was made of a snapshot. */
@@ -44,7 +57,16 @@ export interface ChildState {
 
 export interface State {
   /** Null: it is not made. */
-  readonly status: "pending" | "running" | "stopping" | "stopped" | "failed" | "deleting" | "deleted" | null
+  readonly status:
+    | "pending"
+    | "running"
+    | "stopping"
+    | "restoring"
+    | "stopped"
+    | "failed"
+    | "deleting"
+    | "deleted"
+    | null
   /** The code of the reason for that. */
   readonly reason: string | null
   /** When that changed, and all that never changes; null: not known, because no answer has told it. */
@@ -53,8 +75,9 @@ export interface State {
   readonly generation: number
   /** It can have previews. */
   readonly hasNetwork: boolean
-  /** A start came while it was stopping. */
+  /** A start came while it was stopping, or it ran before a rollback. */
   readonly restarts: boolean
+  readonly rollback: RollbackState | null
   readonly name: string | null
   readonly label: string
   /** The statuses that it has had, and what clients changed, in the order of the commits. */
@@ -85,7 +108,8 @@ const blank = {
   files: {},
   previews: {},
   snapshots: {},
-  children: {}
+  children: {},
+  rollback: null
 }
 
 export const notMade: State = {
@@ -123,10 +147,11 @@ export const stateText = ({
   files,
   previews,
   snapshots,
-  restarts
+  restarts,
+  rollback
 }: State) =>
   [
-    `${status ?? "not made"} #${generation}${restarts ? ", boots again" : ""} name=${name} label=${label}`,
+    `${status ?? "not made"} #${generation}${restarts ? ", boots again" : ""}${rollback === null ? "" : `, rollback to ${rollback.of} ${rollback.outcome}`} name=${name} label=${label}`,
     `log [${log.join(" ")}]`,
     `commands {${Object.entries(commands).map(([by, { seen, written }]) => `${by}: ${seen}, ${written} bytes`)}}`,
     `files {${Object.entries(files).map(([path, text]) => `${path}: ${text}`)}}`,

@@ -16,6 +16,8 @@ const isLostSo = (state: State, known: CommandState, reason: string | null): boo
     case "SANDBOX_STOPPED":
     case "SANDBOX_LOST":
       return isGenerationOver(state, known)
+    case "SANDBOX_ROLLED_BACK":
+      return state.rollback !== null && isGenerationOver(state, known)
     case "SANDBOX_RESTARTED":
       return state.generation > known.generation
     case "SANDBOX_DELETED":

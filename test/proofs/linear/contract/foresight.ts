@@ -84,9 +84,13 @@ const isIdle = (history: History<Does, Answer>): ((call: Call<Does, Answer>) => 
   }
 }
 
-const withUnread = (call: Call<Does, Answer>, images: ReadonlyMap<string, unknown>): Call<Does, Answer> => {
+/** Snapshots whose files some answer may tell: of a Sandbox of them, or of one that was rolled back to them. */
+const readOf = (history: History<Does, Answer>, images: ReadonlyMap<string, unknown>): ReadonlySet<string> =>
+  new Set([...images.keys(), ...history.flatMap(({ does }) => (does.type === "rollback" ? [does.of] : []))])
+
+const withUnread = (call: Call<Does, Answer>, read: ReadonlySet<string>): Call<Does, Answer> => {
   const { does } = call
-  return (does.type === "snap" || does.type === "fork") && !images.has(does.by)
+  return (does.type === "snap" || does.type === "fork" || does.type === "rollback") && !read.has(does.by)
     ? { ...call, does: { ...does, isUnread: true } }
     : call
 }
@@ -126,11 +130,12 @@ export const foresee = (history: History<Does, Answer>): Foresight<State, Does, 
     )
   }
   const images = imagesRead(history)
+  const read = readOf(history, images)
   const isOtherImage = ([by, { files }]: readonly [string, State["snapshots"][string]]) =>
     files !== null && [...(images.get(by) ?? [])].some(([path, text]) => (files[path] ?? null) !== text)
   const isIdleCall = isIdle(history)
   return {
-    history: history.filter((call) => !isIdleCall(call)).map((call) => withUnread(call, images)),
+    history: history.filter((call) => !isIdleCall(call)).map((call) => withUnread(call, read)),
     isPossible: (state) =>
       isPrefix(state.log, log) &&
       !Object.entries(state.commands).some(isContradicted) &&

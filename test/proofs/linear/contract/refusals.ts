@@ -22,6 +22,7 @@ export const refused = (state: State, answer: Answer, statuses: ReadonlyArray<st
 /** Statuses in which commands, files and previews are refused; one that boots is waited for first. */
 export const withoutRuntime = ({ ms }: Answer): ReadonlyArray<string> => [
   "stopping",
+  "restoring",
   "stopped",
   "failed",
   "deleting",

@@ -10,14 +10,14 @@ import { type Next, notMade, type State, type Step, when } from "./State.ts"
 /** What lives in a Sandbox has ended when the answer to its stop comes, unless that took longer than this. */
 const dependentsAnswerMs = 2_000
 
-const enter = (state: State, status: NonNullable<State["status"]>): State => ({
+export const enter = (state: State, status: NonNullable<State["status"]>): State => ({
   ...state,
   status,
   changedAt: null,
   log: [...state.log, status]
 })
 
-const boots = (state: State): State =>
+export const boots = (state: State): State =>
   enter({ ...state, generation: state.generation + 1, restarts: false, reason: null }, "pending")
 
 /** A boot that takes longer than it may: the first one has failed, and a later one is ended. */
@@ -30,6 +30,7 @@ export const becomes = (state: State): Next => {
     case "pending":
       return [enter({ ...state, reason: null }, "running"), bootsTooLong(state)]
     case "stopping":
+      if (state.rollback?.outcome === "open") return [enter(state, "restoring")]
       return [state.restarts ? boots(state) : enter(state, "stopped")]
     case "deleting":
       return [enter({ ...state, reason: null }, "deleted")]
@@ -38,12 +39,17 @@ export const becomes = (state: State): Next => {
   }
 }
 
+/** One that is under way has no effect, unless the host has replaced the volume. */
+const rollbackFailed = (state: State): State =>
+  state.rollback?.outcome === "open" ? { ...state, rollback: { ...state.rollback, outcome: "failed" } } : state
+
 /** Its host is lost, and the runtime with it. The volume waits there; a start is refused until then. */
 export const loses = (state: State): Next => {
-  const lost: State = { ...state, reason: "HOST_LOST", restarts: false }
+  const lost: State = { ...rollbackFailed(state), reason: "HOST_LOST", restarts: false }
   switch (state.status) {
     case "running":
     case "stopping":
+    case "restoring":
       return [enter(lost, "stopped")]
     case "pending":
       return [enter(lost, state.generation === 1 ? "failed" : "stopped")]
@@ -56,7 +62,7 @@ const sees = (known: string | null, seen: string) => known === null || known ===
 
 /** The Sandbox is there and is what the answer shows. */
 export const shown = (state: State, seen: SandboxSeen): Next => {
-  const { status, reason, generation, name, label, fixed, changedAt } = state
+  const { status, reason, generation, name, label, fixed, changedAt, rollback } = state
   const isSo =
     status !== null &&
     status === seen.status &&
@@ -64,6 +70,7 @@ export const shown = (state: State, seen: SandboxSeen): Next => {
     generation === seen.generation &&
     name === seen.name &&
     label === seen.label &&
+    (rollback?.outcome ?? null) === seen.rollback &&
     sees(fixed, seen.fixed) &&
     sees(changedAt, seen.changedAt)
   return when(isSo, { ...state, fixed: seen.fixed, changedAt: seen.changedAt })
@@ -82,7 +89,7 @@ const answered = (state: State, answer: Answer | null, waitedMs: number, waitedF
 
 const settled = ["running", "stopped", "failed", "deleting", "deleted"]
 
-/** stopped: boots. stopping: boots afterwards. A key boots once. */
+/** stopped: boots. stopping, restoring: boots afterwards. A key boots once. */
 const starts = (state: State, key: string | null): Next => {
   const isKnown = key !== null && state.startKeys.includes(key)
   const taken = key === null ? state : { ...state, startKeys: [...state.startKeys, key] }
@@ -92,6 +99,7 @@ const starts = (state: State, key: string | null): Next => {
     case "running":
       return [taken]
     case "stopping":
+    case "restoring":
       return [{ ...taken, restarts: true, changedAt: null, log: [...state.log, "START"] }]
     case "stopped":
       return [boots(taken)]
@@ -106,6 +114,7 @@ const stops = (state: State): Next => {
     case "running":
       return [enter({ ...state, reason: null }, "stopping")]
     case "stopping":
+    case "restoring":
       return [{ ...state, restarts: false, changedAt: null, log: [...state.log, "STOP"] }]
     case "stopped":
       return [state]
@@ -172,5 +181,7 @@ export const stop: Step<"stop"> = (state, _, answer, moment) => {
 export const remove: Step<"delete"> = (state, _, answer, moment) => {
   if (moment === 1) return answered(state, answer, answersWithinMs.delete, ["deleted"])
   const isGoing = state.status === "deleting" || state.status === "deleted"
-  return state.status === null ? [] : [isGoing ? state : enter({ ...state, restarts: false }, "deleting")]
+  return state.status === null
+    ? []
+    : [isGoing ? state : enter({ ...rollbackFailed(state), restarts: false }, "deleting")]
 }

@@ -13,20 +13,30 @@ const withSnapshot = (state: State, by: string, change: Partial<SnapshotState>):
 
 const isRemoved = ({ status }: SnapshotState): boolean => status === "deleting" || status === "deleted"
 
-/** What snapshots become by themselves. The host copies the volume while there is one. */
+/** Nothing writes to the volume. A copy that was begun in a rollback may end after that. */
+const atRest: ReadonlyArray<State["status"]> = ["restoring", "stopped", "deleting"]
+
+/** The host copies the volume: while there is one, and for a rollback once nothing writes to it any more. */
+const mayBeCopied = ({ status, rollback }: State, by: string, { isKept }: SnapshotState): boolean =>
+  isKept ? rollback?.by === by && !rollback.isReplaced && atRest.includes(status) : status !== "deleted"
+
+/** There is no volume any more, or its rollback does not take place. */
+const mayFail = ({ status, rollback }: State, by: string, { isKept }: SnapshotState): boolean =>
+  status === "deleting" || status === "deleted" || (isKept && !(rollback?.by === by && rollback.outcome === "open"))
+
+/** What snapshots become by themselves. */
 export const snapshotsBecome = (state: State): Next =>
-  Object.entries(state.snapshots).flatMap(([by, { status, isUnread }]) => {
-    switch (status) {
+  Object.entries(state.snapshots).flatMap(([by, snapshot]) => {
+    switch (snapshot.status) {
       case "creating":
         return [
+          // A service that was killed before it noted the image has it copied again.
           ...when(
-            state.status !== "deleted",
-            withSnapshot(state, by, { status: "ready", files: isUnread ? {} : state.files })
+            mayBeCopied(state, by, snapshot),
+            withSnapshot(state, by, { files: snapshot.isUnread ? {} : state.files })
           ),
-          ...when(
-            state.status === "deleting" || state.status === "deleted",
-            withSnapshot(state, by, { status: "failed" })
-          )
+          ...when(snapshot.files !== null, withSnapshot(state, by, { status: "ready", wasReady: true })),
+          ...when(mayFail(state, by, snapshot), withSnapshot(state, by, { status: "failed", files: null }))
         ]
       case "deleting":
         return [withSnapshot(state, by, { status: "deleted" })]
@@ -35,15 +45,15 @@ export const snapshotsBecome = (state: State): Next =>
     }
   })
 
-const shown = (state: State, by: string, seen: SnapshotSeen): Next => {
+export const snapshotShown = (state: State, by: string, seen: SnapshotSeen): Next => {
   const known = state.snapshots[by]
   if (known === undefined || (known.fixed !== null && known.fixed !== seen.fixed)) return []
   return when(known.status === seen.status && known.name === seen.name, withSnapshot(state, by, { fixed: seen.fixed }))
 }
 
-const capturable: ReadonlyArray<State["status"]> = ["running", "stopped"]
+export const capturable: ReadonlyArray<State["status"]> = ["running", "stopped"]
 
-const limits = ["SNAPSHOT_LIMIT_REACHED", "SANDBOX_LIMIT_REACHED", "STORAGE_LIMIT_REACHED"]
+export const limits = ["SNAPSHOT_LIMIT_REACHED", "SANDBOX_LIMIT_REACHED", "STORAGE_LIMIT_REACHED"]
 
 /** A request looks at the Sandbox, and stores the snapshot a moment later. One with a key that is known looks at nothing. */
 const looks = (state: State, by: string, answer: Answer | null): Next => {
@@ -55,29 +65,35 @@ const looks = (state: State, by: string, answer: Answer | null): Next => {
   return when(isSo && !isKnown && !capturable.includes(state.status), state)
 }
 
-const stored = (state: State, by: string, name: string | null, isUnread = false): State => {
+interface Stored {
+  readonly name: string | null
+  readonly isUnread?: boolean | undefined
+  readonly isKept?: boolean
+}
+
+export const stored = (state: State, by: string, { name, isUnread = false, isKept = false }: Stored): State => {
   if (state.snapshots[by] !== undefined) return state
-  const made: SnapshotState = { fixed: null, status: "creating", name, files: null, isUnread }
+  const made: SnapshotState = { fixed: null, status: "creating", wasReady: false, name, files: null, isUnread, isKept }
   return { ...state, snapshots: { ...state.snapshots, [by]: made } }
 }
 
 export const snap: Step<"snap"> = (state, { by, name, isUnread }, answer, moment) => {
   if (moment === 0) return looks(state, by, answer)
   if (isOf(answer, "refused")) return [state]
-  const next = stored(state, by, name, isUnread)
+  const next = stored(state, by, { name, isUnread })
   if (answer === null) return [next]
-  return isOf(answer, "snapshot") ? shown(next, by, answer.snapshot) : []
+  return isOf(answer, "snapshot") ? snapshotShown(next, by, answer.snapshot) : []
 }
 
 export const snapGet: Step<"snapGet"> = (state, { by }, answer) =>
-  isOf(answer, "snapshot") ? shown(state, by, answer.snapshot) : []
+  isOf(answer, "snapshot") ? snapshotShown(state, by, answer.snapshot) : []
 
 export const snapPatch: Step<"snapPatch"> = (state, { by, name }, answer) => {
   const known = state.snapshots[by]
   if (known === undefined) return []
   if (answer === null) return when(!isRemoved(known), withSnapshot(state, by, { name }))
   if (isOf(answer, "snapshot")) {
-    return isRemoved(known) ? [] : shown(withSnapshot(state, by, { name }), by, answer.snapshot)
+    return isRemoved(known) ? [] : snapshotShown(withSnapshot(state, by, { name }), by, answer.snapshot)
   }
   if (!isOf(answer, "refused")) return []
   if (answer.code === "NOT_FOUND") return when(known.status === "deleted", state)
@@ -130,16 +146,17 @@ export const fork: Step<"fork"> = (state, { by, count, isUnread }, answer, momen
   if (moment === 0) return looks(state, by, answer)
   if (isOf(answer, "refused")) return [state]
   const names = childNames(by, count)
-  if (moment === 1) return [withChildren(stored(state, by, null, isUnread), names, by)]
+  if (moment === 1) return [withChildren(stored(state, by, { name: null, isUnread }), names, by)]
   if (answer === null) return [state]
   if (!isOf(answer, "children") || answer.snapshot === null) return []
-  const next = shown(state, by, answer.snapshot)
+  const next = snapshotShown(state, by, answer.snapshot)
   return answer.isWhole ? next.flatMap((one) => named(one, names, answer.ids)) : next
 }
 
 /** Its files are those of the snapshot. A refusal says nothing: it boots, or its snapshot was deleted before it could. */
 export const childRead: Step<"childRead"> = (state, { by, path }, answer) => {
   if (answer === null || isOf(answer, "refused")) return [state]
-  const files = state.snapshots[state.children[by]?.of ?? ""]?.files ?? null
+  const snapshot = state.snapshots[state.children[by]?.of ?? ""]
+  const files = snapshot?.wasReady === true ? snapshot.files : null
   return when(isOf(answer, "text") && files !== null && (files[path] ?? null) === answer.text, state)
 }

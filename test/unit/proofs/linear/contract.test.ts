@@ -3,11 +3,12 @@ import { assert, describe, it } from "vitest"
 import { linearize } from "../../../../src/proofs/linear/linearize.ts"
 import { contract, contractOf } from "../../../proofs/linear/contract/contract.ts"
 import { cases } from "./cases.ts"
+import { rollbackCases } from "./rollbackCases.ts"
 import { command, get, inTurn, log, lost, refused, running, start, stop } from "./rows.ts"
 import { snapshotCases } from "./snapshotCases.ts"
 
 describe("the contract", () => {
-  it.each([...cases, ...snapshotCases])("%s", (_, before, right, wrong) => {
+  it.each([...cases, ...snapshotCases, ...rollbackCases])("%s", (_, before, right, wrong) => {
     assert.strictEqual(linearize(contract, inTurn([...before, right])).is, "linearizable")
     assert.strictEqual(linearize(contract, inTurn([...before, wrong])).is, "refused")
   })

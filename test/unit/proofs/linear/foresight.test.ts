@@ -5,6 +5,7 @@ import type { History } from "../../../../src/proofs/linear/Model.ts"
 import type { Answer, Does } from "../../../proofs/linear/calls.ts"
 import { contract } from "../../../proofs/linear/contract/contract.ts"
 import { cases } from "./cases.ts"
+import { rollbackCases } from "./rollbackCases.ts"
 import { commands, inTurn, log, losable, type Row } from "./rows.ts"
 import { snapshotCases } from "./snapshotCases.ts"
 
@@ -40,7 +41,7 @@ const withLost = (seed: number, rows: ReadonlyArray<Row>): History<Does, Answer>
 describe("foresight", () => {
   it("says the same as the search without it, of histories that are explained and of others", () => {
     const counts = { linearizable: 0, refused: 0, undecided: 0 }
-    for (const [name, before, right, wrong] of [...cases, ...snapshotCases]) {
+    for (const [name, before, right, wrong] of [...cases, ...snapshotCases, ...rollbackCases]) {
       for (let turn = 0; turn < turns; turn++) {
         const seed = turn * 1000 + name.length
         const history = withLost(seed, [...before, turn % 2 === 0 ? right : wrong])

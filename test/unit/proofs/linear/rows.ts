@@ -24,8 +24,8 @@ export const refused = (code: string, status: string | null = null, actual?: str
   ms
 })
 
-const shownAs = (status: string, more: Partial<SandboxSeen> = {}): SandboxSeen => ({
-  ...{ id: "sbx_1", fixed: "f", generation: 1, name: "n", label: "", reason: null, status },
+export const shownAs = (status: string, more: Partial<SandboxSeen> = {}): SandboxSeen => ({
+  ...{ id: "sbx_1", fixed: "f", generation: 1, name: "n", label: "", reason: null, rollback: null, status },
   changedAt: `${status} #${more.generation ?? 1}`,
   ...more
 })
@@ -180,6 +180,8 @@ export const losable: ReadonlyArray<Does> = [
   { sandbox, type: "snapDelete", by: "s" },
   { sandbox, type: "child", by: "c", of: "s" },
   { sandbox, type: "fork", by: "s", count: 2 },
+  { sandbox, type: "rollback", by: "r", of: "s" },
+  { sandbox, type: "snapDelete", by: "r" },
   { sandbox, type: "write", path: "a", text: "one" },
   { sandbox, type: "write", path: "a", text: "zero" },
   { sandbox, type: "edit", path: "a", expected: "one", text: "two" },

@@ -77,6 +77,12 @@ export const snapshotCases: ReadonlyArray<Case> = [
     childRead("c", "two")
   ],
   [
+    "a lost snapshot may have been taken",
+    [...running, write("one"), lost(snap("creating")), write("two"), snap("ready"), child("c", "sbx_2")],
+    childRead("c", "one"),
+    childRead("c", null)
+  ],
+  [
     "a key forks once",
     [...running, fork("creating", "sbx_2", "sbx_3")],
     fork("ready", "sbx_2", "sbx_3"),

@@ -1,17 +1,18 @@
 /** Calls of snapshots and of the Sandboxes of them, written by hand. */
-import type { Answer, SnapshotSeen } from "../../../proofs/linear/calls.ts"
-import { done, type Row, refused } from "./rows.ts"
+import type { Answer, SandboxSeen, SnapshotSeen } from "../../../proofs/linear/calls.ts"
+import { keptName } from "../../../proofs/linear/contract/rollbacks.ts"
+import { done, type Row, refused, shownAs } from "./rows.ts"
 
 const sandbox = "k"
 const ms = 1
 
-const shownAs = (status: string, name: string | null, more: Partial<SnapshotSeen> = {}): SnapshotSeen => ({
+const snapshotAs = (status: string, name: string | null, more: Partial<SnapshotSeen> = {}): SnapshotSeen => ({
   ...{ id: "snp_1", fixed: "s", status, name },
   ...more
 })
 const saw = (status: string, name: string, more?: Partial<SnapshotSeen>): Answer => ({
   is: "snapshot",
-  snapshot: shownAs(status, name, more),
+  snapshot: snapshotAs(status, name, more),
   ms
 })
 
@@ -34,8 +35,8 @@ export const snapPatchRefused = (code: string, status: string | null = null): Ro
 ]
 export const snapDelete: Row = [{ sandbox, type: "snapDelete", by: "s" }, done]
 
-export const child = (by: string, id: string): Row => [
-  { sandbox, type: "child", by, of: "s" },
+export const child = (by: string, id: string, of = "s"): Row => [
+  { sandbox, type: "child", by, of },
   { is: "children", snapshot: null, ids: [id], isWhole: true, ms }
 ]
 export const childRefused = (status: string): Row => [
@@ -44,9 +45,29 @@ export const childRefused = (status: string): Row => [
 ]
 export const fork = (status: string, ...ids: ReadonlyArray<string>): Row => [
   { sandbox, type: "fork", by: "s", count: 2 },
-  { is: "children", snapshot: shownAs(status, null), ids, isWhole: true, ms }
+  { is: "children", snapshot: snapshotAs(status, null), ids, isWhole: true, ms }
 ]
 export const childRead = (by: string, text: string | null): Row => [
   { sandbox, type: "childRead", by, path: "a" },
   { is: "text", text, ms }
+]
+
+/** To the snapshot "s"; the snapshot of its volume before is `by`. */
+export const rollback = (status: string, more: Partial<SandboxSeen> = {}, kept = "creating", by = "r"): Row => [
+  { sandbox, type: "rollback", by, of: "s" },
+  {
+    is: "rolledBack",
+    sandbox: shownAs(status, { rollback: "open", ...more }),
+    kept: snapshotAs(kept, keptName, { id: `snp_${by}`, fixed: by }),
+    ms
+  }
+]
+export const rollbackRefused = (code: string, status: string, by = "r"): Row => [
+  { sandbox, type: "rollback", by, of: "s" },
+  refused(code, status)
+]
+export const keptDelete: Row = [{ sandbox, type: "snapDelete", by: "r" }, done]
+export const keptGet = (status: string): Row => [
+  { sandbox, type: "snapGet", by: "r" },
+  { is: "snapshot", snapshot: snapshotAs(status, keptName, { id: "snp_r", fixed: "r" }), ms }
 ]
