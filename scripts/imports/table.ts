@@ -295,9 +295,7 @@ export const importTable: ReadonlyArray<Place> = [
     places: [
       "machines/",
       "src/fleet/",
-      "src/host/linux/",
-      "src/host/namespace/",
-      "src/host/qemu/",
+      ...["linux/", "namespace/", "qemu/"].map((room) => `src/host/${room}`),
       "src/store/",
       registryAuth,
       config
