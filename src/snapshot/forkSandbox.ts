@@ -1,6 +1,7 @@
 /**
  * Fork: one snapshot, new or of an earlier revision, and Sandboxes that are made of it. Each Sandbox has a key that is derived from the snapshot, so a
- * fork that was cut off goes on when it is repeated. What it answers is kept with the fork's key: later repetitions tell the same.
+ * fork that was cut off goes on when it is repeated. A Sandbox that is refused takes its key with the refusal: of two calls with one key, neither makes
+ * what the other one refused. What the fork answers is kept with its own key: later repetitions tell the same.
  */
 import { Clock, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -62,24 +63,28 @@ const knownForks = Effect.gen(function* () {
   })
   const findChildren = SqlSchema.findAll({
     Request: Schema.Struct({ accountId: Schema.String, keys: Schema.Array(Schema.String) }),
-    Result: Schema.Struct({ key: Schema.String, targetId: Schema.String }),
+    Result: Schema.Struct({ key: Schema.String, targetId: Schema.String, refused: Schema.NullOr(RefusedFork) }),
     execute: ({ accountId, keys }) => sql`
-      select key, target_id as "targetId" from idempotency_keys
+      select key, target_id as "targetId", response as refused from idempotency_keys
       where account_id = ${accountId} and kind = ${childKind} and key = any(${textColumn(keys)}::text[])`
   })
 
   const keptOf = (accountId: string, key: string) =>
     Effect.map(Effect.orDie(findKept({ accountId, key })), ([row]) => row?.response ?? null)
 
+  /** What became of each so far, in order. */
+  const outcomesOf = Effect.fnUntraced(function* (accountId: string, fork: string, count: number) {
+    const keys = Array.from({ length: count }, (_, index) => childKey(fork, index))
+    const found = Map.groupBy(yield* Effect.orDie(findChildren({ accountId, keys })), ({ key }) => key)
+    return keys.flatMap((key) => found.get(key) ?? [])
+  })
+
   /** The Sandboxes that a finished fork made, in order. Those whose records are no longer kept are left out. */
   const childrenOf = Effect.fnUntraced(function* (accountId: string, fork: string, count: number) {
-    const keys = Array.from({ length: count }, (_, index) => childKey(fork, index))
-    const found = new Map(
-      (yield* Effect.orDie(findChildren({ accountId, keys }))).map(({ key, targetId }) => [key, targetId])
-    )
     const views: Array<Sandbox> = []
-    for (const id of keys.flatMap((key) => found.get(key) ?? [])) {
-      const view = yield* ownSandbox(actors, accountId, id).pipe(
+    for (const { targetId, refused } of yield* outcomesOf(accountId, fork, count)) {
+      if (refused !== null) continue
+      const view = yield* ownSandbox(actors, accountId, targetId).pipe(
         Effect.map(recordView),
         Effect.catchTag("NOT_FOUND", () => Effect.succeed(null))
       )
@@ -88,7 +93,10 @@ const knownForks = Effect.gen(function* () {
     return views
   })
 
-  return { keptOf, childrenOf }
+  const refusedOf = (accountId: string, fork: string, count: number) =>
+    Effect.map(outcomesOf(accountId, fork, count), (all) => all.flatMap(({ refused }) => refused ?? []))
+
+  return { keptOf, childrenOf, refusedOf }
 })
 
 export const forkSandbox = Effect.gen(function* () {
@@ -97,7 +105,7 @@ export const forkSandbox = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const take = yield* createSnapshot
   const earlier = yield* forkRevision
-  const { keptOf, childrenOf } = yield* knownForks
+  const { keptOf, childrenOf, refusedOf } = yield* knownForks
 
   /** Its snapshot, the beginning of its children's keys, and what is not in it. */
   const sourceOf = Effect.fnUntraced(function* (
@@ -138,7 +146,6 @@ export const forkSandbox = Effect.gen(function* () {
     })
     const known = yield* keptOf(accountId, idempotencyKey)
     if (known !== null) return yield* answer(known)
-    const refused: Array<RefusedFork> = []
     for (let index = 0; index < count; index++) {
       const error = yield* sandboxes
         .createFork({
@@ -150,9 +157,14 @@ export const forkSandbox = Effect.gen(function* () {
           Effect.as(null),
           Effect.catch((error) => Effect.succeed(error))
         )
-      if (error !== null) refused.push({ index, code: error._tag, message: error.message })
+      if (error === null) continue
+      const refusal: RefusedFork = { index, code: error._tag, message: error.message }
+      yield* Effect.orDie(sql`
+        insert into idempotency_keys (account_id, kind, key, fingerprint, target_id, created_at, response)
+        values (${accountId}, ${childKind}, ${childKey(fork, index)}, ${fingerprint}, ${snapshotId},
+          ${BigInt(yield* Clock.currentTimeMillis)}, ${JSON.stringify(refusal)}::jsonb) on conflict do nothing`)
     }
-    const made = { refused, missing: yield* missing }
+    const made = { refused: yield* refusedOf(accountId, fork, count), missing: yield* missing }
     yield* Effect.orDie(sql`
       update idempotency_keys set response = ${JSON.stringify(made)}::jsonb
       where account_id = ${accountId} and kind = ${forkKind} and key = ${idempotencyKey} and response is null`)

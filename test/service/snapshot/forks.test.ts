@@ -1,6 +1,7 @@
 /** Forks over HTTP: one snapshot, and Sandboxes that live or fail for themselves. */
 import { assert, describe, layer } from "@effect/vitest"
 import { Deferred, Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { publicText } from "../../../schemas/PublicText.ts"
 import { RuntimeRefused } from "../../../src/runtime/Runtime.ts"
 import { isOverAFleet } from "../../support/fleet/isOverAFleet.ts"
@@ -93,6 +94,25 @@ describe.skipIf(isOverAFleet)("a fork", () => {
         assert.deepStrictEqual(again.json.refused, first.json.refused)
         assert.deepStrictEqual(idsOf(again.json.sandboxes), idsOf(first.json.sandboxes))
       })
+    )
+
+    it.effect("that was cut off before it was answered refuses the same Sandboxes when it is repeated", () =>
+      Effect.flatMap(SqlClient.SqlClient, (sql) =>
+        withTenant(async ({ send, running, fork }) => {
+          const source = await running()
+          const first = await fork(source, { count: 4 }, "key")
+          assert.deepStrictEqual([first.json.sandboxes.length, first.json.refused.length], [3, 1])
+          const cutOff = sql`
+            update idempotency_keys set response = null
+            where kind = 'sandbox.fork' and target_id = ${first.json.snapshot.id} returning key`
+          assert.lengthOf(await Effect.runPromise(Effect.orDie(cutOff)), 1)
+          // As another call with the key may find it, which runs at the same time.
+          await send("DELETE", `/sandboxes/${source}`)
+          const again = await fork(source, { count: 4 }, "key")
+          assert.deepStrictEqual(again.json.refused, first.json.refused)
+          assert.deepStrictEqual(idsOf(again.json.sandboxes), idsOf(first.json.sandboxes))
+        })
+      )
     )
 
     it.effect("one of its Sandboxes that is stopped and started while the snapshot is made waits for it again", () =>
