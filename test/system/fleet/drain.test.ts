@@ -11,6 +11,7 @@ import { newSecret } from "../../../src/account/ApiKeySecret.ts"
 import { atoll } from "../../support/commandLine.ts"
 import type { ServiceProcess } from "../../support/crash/ServiceProcess.ts"
 import { Fleet } from "../../support/fleet/Fleet.ts"
+import { logErrors } from "../../support/logErrors.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { refusal } from "./refusal.ts"
 
@@ -162,10 +163,6 @@ const until = async (isDone: () => boolean, withinMs: number): Promise<boolean> 
   return true
 }
 
-/** Effect's cluster gives its locks one second, which a busy machine needs at times. */
-const isOfSlowLocks = (line: string) =>
-  line.includes("Shard lock storage is unhealthy") && line.includes("TimeoutError")
-
 describe.skipIf(refusal !== null)("a host that is drained under load", () => {
   it.live(
     "ends every use of its Sandboxes with a reason, disturbs no other host, and is used again with all data",
@@ -245,9 +242,7 @@ describe.skipIf(refusal !== null)("a host that is drained under load", () => {
             await sandbox.boot()
             assert.strictEqual(await sandbox.files.read("/workspace/note"), `of ${sandbox.id}`)
           }
-          const errors = services.flatMap(({ log }) =>
-            log.split("\n").filter((line) => line.includes('"level":"ERROR"') && !isOfSlowLocks(line))
-          )
+          const errors = services.flatMap(({ log }) => logErrors(log))
           assert.deepStrictEqual(errors, [])
           assert.deepStrictEqual(await fleet.retire(), [])
           for (const { name, end } of usesThere) assert.isNotNull(end, name)
