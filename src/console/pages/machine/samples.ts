@@ -228,8 +228,10 @@ const image: Samples<ImageInput, ImageContext, ImageEvent> = {
     accountId: "acc_example",
     imageId: "img_example",
     name: "example",
-    reference: "registry.example.com/team/tools:1.4",
+    // One that is built can meet every state.
+    reference: null,
     credentials: null,
+    build: { sandboxId: "sbx_example", operationId: null, dockerfile: "Dockerfile", target: null, isOver: false },
     at
   }),
   parameters: {

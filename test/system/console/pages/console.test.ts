@@ -141,6 +141,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser"
         await dialog.waitFor({ state: "detached" })
         await open("Delete tools")
         await open("Build from a Dockerfile")
+        await open("Upload an archive")
         await goTo(page, "Workspaces")
         await open("Create")
         await open("Rename research")
