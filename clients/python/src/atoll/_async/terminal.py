@@ -8,6 +8,7 @@ from typing import AsyncGenerator, Optional, Type, Union
 
 from .._mailbox import AsyncMailbox
 from .._task import AsyncTask
+from .._turn import AsyncTurn
 from ..errors import ConnectionLost, Error
 from ..terminal_exit import TerminalExit
 from .websocket import AsyncWebSocket
@@ -26,6 +27,8 @@ class AsyncTerminal:
         self._connection = connection
         self._unread = AsyncMailbox()
         self._is_held_back = False
+        self._steering = AsyncTurn()
+        """The controls are sent in the order in which they were decided: a pause after its resume would be for ever."""
         self._is_closed = False
         self._exit: Optional[TerminalExit] = None
         self._error: Optional[Error] = None
@@ -40,9 +43,10 @@ class AsyncTerminal:
             piece = await self._unread.take()
             if piece is None:
                 break
-            if self._is_held_back and self._unread.size <= _UNREAD_LOW_BYTES:
-                self._is_held_back = False
-                await self._steer({"type": "resume"})
+            async with self._steering:
+                if self._is_held_back and self._unread.size <= _UNREAD_LOW_BYTES:
+                    self._is_held_back = False
+                    await self._steer({"type": "resume"})
             yield piece
         if self._error is not None:
             raise self._error
@@ -96,9 +100,10 @@ class AsyncTerminal:
                     self._exit = TerminalExit.from_text(message)
                     return
                 await self._unread.put(message)
-                if not self._is_held_back and self._unread.size > _UNREAD_MAX_BYTES:
-                    self._is_held_back = True
-                    await self._steer({"type": "pause"})
+                async with self._steering:
+                    if not self._is_held_back and self._unread.size > _UNREAD_MAX_BYTES:
+                        self._is_held_back = True
+                        await self._steer({"type": "pause"})
         except Error as error:
             if not self._is_closed:
                 self._error = error

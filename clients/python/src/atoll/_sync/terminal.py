@@ -9,6 +9,7 @@ from typing import Generator, Optional, Type, Union
 
 from .._mailbox import Mailbox
 from .._task import Task
+from .._turn import Turn
 from ..errors import ConnectionLost, Error
 from ..terminal_exit import TerminalExit
 from .websocket import WebSocket
@@ -27,6 +28,8 @@ class Terminal:
         self._connection = connection
         self._unread = Mailbox()
         self._is_held_back = False
+        self._steering = Turn()
+        """The controls are sent in the order in which they were decided: a pause after its resume would be for ever."""
         self._is_closed = False
         self._exit: Optional[TerminalExit] = None
         self._error: Optional[Error] = None
@@ -41,9 +44,10 @@ class Terminal:
             piece = self._unread.take()
             if piece is None:
                 break
-            if self._is_held_back and self._unread.size <= _UNREAD_LOW_BYTES:
-                self._is_held_back = False
-                self._steer({"type": "resume"})
+            with self._steering:
+                if self._is_held_back and self._unread.size <= _UNREAD_LOW_BYTES:
+                    self._is_held_back = False
+                    self._steer({"type": "resume"})
             yield piece
         if self._error is not None:
             raise self._error
@@ -97,9 +101,10 @@ class Terminal:
                     self._exit = TerminalExit.from_text(message)
                     return
                 self._unread.put(message)
-                if not self._is_held_back and self._unread.size > _UNREAD_MAX_BYTES:
-                    self._is_held_back = True
-                    self._steer({"type": "pause"})
+                with self._steering:
+                    if not self._is_held_back and self._unread.size > _UNREAD_MAX_BYTES:
+                        self._is_held_back = True
+                        self._steer({"type": "pause"})
         except Error as error:
             if not self._is_closed:
                 self._error = error
