@@ -6,9 +6,10 @@
 import { statfs } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { BenchService, quantile } from "./BenchService.ts"
+import { BenchService } from "./BenchService.ts"
 import { headline } from "./Headline.ts"
 import { inRounds } from "./Rounds.ts"
+import { timesRow } from "./TimesRow.ts"
 
 const MiB = 1024 ** 2
 const writtenMiB = Number(process.env["BENCH_WRITTEN_MIB"] ?? 1024)
@@ -34,13 +35,6 @@ interface Forked {
   readonly snapshot: { readonly id: string }
   readonly sandboxes: ReadonlyArray<{ readonly id: string }>
 }
-
-const row = (what: string, took: ReadonlyArray<number>) => ({
-  what,
-  "p50 ms": Number(quantile(took, 0.5).toFixed(1)),
-  "p99 ms": Number(quantile(took, 0.99).toFixed(1)),
-  "least ms": Number(Math.min(...took).toFixed(1))
-})
 
 const forker = async (service: BenchService, baseMiB: number) => {
   const run = (id: string, argv: ReadonlyArray<string>) => service.call("POST", `/sandboxes/${id}/execute`, { argv })
@@ -88,7 +82,7 @@ await BenchService.use(environment(writtenMiB), async (service) => {
     last.push(Math.max(...took))
     await remove()
   }
-  console.table([row("fork of one to its first command ended", one), row("the last of twenty", last)])
+  console.table([timesRow("fork of one to its first command ended", one), timesRow("the last of twenty", last)])
   headline({
     ...ms,
     name: "fork of one → first command ended, spare at hand",

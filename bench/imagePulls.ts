@@ -11,9 +11,10 @@ import { gzipSync } from "node:zlib"
 import { Effect } from "effect"
 import { debianRegistry } from "../test/support/host/image/DebianRegistry.ts"
 import { type LayerEntry, layerOf, ociTypes } from "../test/support/host/image/TestRegistry.ts"
-import { BenchService, quantile } from "./BenchService.ts"
+import { BenchService } from "./BenchService.ts"
 import { headline } from "./Headline.ts"
 import { inRounds } from "./Rounds.ts"
+import { timesRow } from "./TimesRow.ts"
 
 const rounds = Number(process.env["BENCH_ROUNDS"] ?? 3)
 const megabytes = Number(process.env["BENCH_IMAGE_MB"] ?? 300)
@@ -113,15 +114,10 @@ await withRegistry(async (host) => {
   }
   await BenchService.use(environment, async (service) => {
     const { first, second, plain } = await measured(service, host)
-    const row = (what: string, took: ReadonlyArray<number>) => ({
-      what,
-      "p50 ms": Number(quantile(took, 0.5).toFixed(1)),
-      "least ms": Number(Math.min(...took).toFixed(1))
-    })
     console.table([
-      row("pull, create, first command ended", first),
-      row("create from it again, first command ended", second),
-      row("create without an image, first command ended", plain)
+      timesRow("pull, create, first command ended", first),
+      timesRow("create from it again, first command ended", second),
+      timesRow("create without an image, first command ended", plain)
     ])
     const better = "lower" as const
     headline({

@@ -3,9 +3,10 @@
  * ended in the child; and ten children of one fork, until each has ended a command. Uses KVM where it works. `BENCH_RUNS` sets how often (default 7).
  * Needs `npm run vm:image`.
  */
-import { BenchService, quantile } from "./BenchService.ts"
+import { BenchService } from "./BenchService.ts"
 import { headline } from "./Headline.ts"
 import { inRounds } from "./Rounds.ts"
+import { timesRow } from "./TimesRow.ts"
 
 const MiB = 1024 ** 2
 const runs = Number(process.env["BENCH_RUNS"] ?? 7)
@@ -27,13 +28,6 @@ interface Forked {
   readonly snapshot: { readonly id: string; readonly pausedMs: number | null }
   readonly sandboxes: ReadonlyArray<{ readonly id: string }>
 }
-
-const row = (what: string, took: ReadonlyArray<number>) => ({
-  what,
-  "p50 ms": Number(quantile(took, 0.5).toFixed(1)),
-  "p99 ms": Number(quantile(took, 0.99).toFixed(1)),
-  "least ms": Number(Math.min(...took).toFixed(1))
-})
 
 /** The service waits for a Sandbox that boots, on a busy machine for too short a time. */
 const executed = async (service: BenchService, id: string, argv: ReadonlyArray<string>): Promise<void> => {
@@ -104,10 +98,10 @@ await BenchService.use(environment, async (service) => {
     await remove(forked)
   }
   console.table([
-    row("the source stands still", paused),
-    row("fork of one to its first command ended", one),
-    row("create from a snapshot that is there to first command ended", later),
-    row(`the last of ${together} of one fork`, last)
+    timesRow("the source stands still", paused),
+    timesRow("fork of one to its first command ended", one),
+    timesRow("create from a snapshot that is there to first command ended", later),
+    timesRow(`the last of ${together} of one fork`, last)
   ])
   const of = "VM with memory of 512 MiB"
   headline({ ...ms, name: `${of}: pause of the source`, values: inRounds(paused), aim: { value: 300 } })

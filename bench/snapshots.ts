@@ -13,9 +13,9 @@ import { hasReflinks } from "../src/host/linux/reflinks.ts"
 import { runTrue } from "../src/host/linux/warm.ts"
 import { layer } from "../src/host/namespace/NamespaceRuntime.ts"
 import { Runtime, type SandboxSpec } from "../src/runtime/Runtime.ts"
-import { quantile } from "./BenchService.ts"
 import { headline } from "./Headline.ts"
 import { inRounds } from "./Rounds.ts"
+import { timesRow } from "./TimesRow.ts"
 
 const runs = Number(process.env["BENCH_RUNS"] ?? 7)
 const writtenMiB = Number(process.env["BENCH_WRITTEN_MIB"] ?? 1024)
@@ -92,19 +92,13 @@ for (const [name, value] of Object.entries({
 try {
   const { paused, captured, copies, empty, reflinks } = await measured(false)
   const { copies: ahead } = await measured(true)
-  const row = (what: string, values: ReadonlyArray<number>) => ({
-    what,
-    "p50 ms": Number(quantile(values, 0.5).toFixed(1)),
-    "p99 ms": Number(quantile(values, 0.99).toFixed(1)),
-    "least ms": Number(Math.min(...values).toFixed(1))
-  })
   console.log(`Its volumes ${reflinks ? "have" : "have no"} reflinks; ${writtenMiB} MiB are written.`)
   console.table([
-    row("the source's writers wait", paused),
-    row("the whole snapshot", captured),
-    row("create from the snapshot to first command ended", copies),
-    row("the same, spare at hand", ahead),
-    row("create with an empty volume to first command ended", empty)
+    timesRow("the source's writers wait", paused),
+    timesRow("the whole snapshot", captured),
+    timesRow("create from the snapshot to first command ended", copies),
+    timesRow("the same, spare at hand", ahead),
+    timesRow("create with an empty volume to first command ended", empty)
   ])
   const ms = { unit: "ms", better: "lower" } as const
   const on = reflinks ? "reflinks" : "no reflinks"
