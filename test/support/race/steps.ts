@@ -169,13 +169,14 @@ const ruleOf = (calls: ReadonlyArray<(typeof runtimeCalls)[number]>): fc.Arbitra
     )
     .chain((base) => fc.nat(3).map((more) => ({ ...base, left: more + 1 }) as Rule))
 
-const together = of("together", {
-  steps: fc.array(fc.oneof({ weight: 5, arbitrary: clientStep }, { weight: 1, arbitrary: worldStep }), {
-    minLength: 2,
-    maxLength: 5
-  }),
-  crashAfterTurns: fc.option(fc.nat(40), { freq: 2 })
-})
+/** In some runs the service ends in their middle. */
+const togetherOf = (step: fc.Arbitrary<ClientStep | WorldStep>, maxLength: number) =>
+  of("together", {
+    steps: fc.array(step, { minLength: 2, maxLength }),
+    crashAfterTurns: fc.option(fc.nat(40), { freq: 2 })
+  })
+
+const together = togetherOf(fc.oneof({ weight: 5, arbitrary: clientStep }, { weight: 1, arbitrary: worldStep }), 5)
 
 const common: ReadonlyArray<fc.WeightedArbitrary<Step>> = [
   { weight: 12, arbitrary: clientStep },
@@ -231,13 +232,7 @@ export const stepsOfCopies = listOf(
     { weight: 1, arbitrary: of("twin", {}) },
     {
       weight: 6,
-      arbitrary: of("together", {
-        steps: fc.array(fc.oneof({ weight: 3, arbitrary: copyStep }, { weight: 1, arbitrary: clientStep }), {
-          minLength: 2,
-          maxLength: 4
-        }),
-        crashAfterTurns: fc.option(fc.nat(40), { freq: 2 })
-      })
+      arbitrary: togetherOf(fc.oneof({ weight: 3, arbitrary: copyStep }, { weight: 1, arbitrary: clientStep }), 4)
     },
     ...common.slice(-3),
     { weight: 2, arbitrary: of("crash", { life, meanwhile: fc.constant([]) }) }
@@ -269,10 +264,7 @@ export const stepsOfBuilds = listOf(
     { weight: 1, arbitrary: of("twin", {}) },
     {
       weight: 8,
-      arbitrary: of("together", {
-        steps: fc.array(buildStep, { minLength: 2, maxLength: 4 }),
-        crashAfterTurns: fc.option(fc.nat(40), { freq: 2 })
-      })
+      arbitrary: togetherOf(buildStep, 4)
     },
     ...common.slice(-3),
     { weight: 3, arbitrary: of("crash", { life, meanwhile: fc.constant([]) }) }
