@@ -33,6 +33,10 @@ export const unavailableUnlessRunning = <A, E, R>(
     )
   )
 
+/** Starts a sleeping Sandbox, unless it has changed since that revision. Its next state tells what came of it. */
+export const wakeSandbox = (host: ActorHost["Service"], sandboxId: string, revision: number): Effect.Effect<void> =>
+  Effect.ignore(host.send(sandboxMachine, sandboxId, { type: "START" }, { cause: "wake", revision }))
+
 const bootAnswerMs = 20_000
 
 /**
@@ -62,9 +66,7 @@ export const runningSandbox = Effect.fnUntraced(function* <E = never>(
   if (!isAwaited(record.status)) return yield* new NotRunning({ status: record.status })
   const { bootTimeoutMs } = yield* Settings
   const wakes = isAsleep(record.status)
-  const { revision } = record
-  if (wakes)
-    yield* host.send(sandboxMachine, sandboxId, { type: "START" }, { cause: "wake", revision }).pipe(Effect.ignore)
+  if (wakes) yield* wakeSandbox(host, sandboxId, record.revision)
   const woken = yield* awaitState(
     sandboxMachine,
     sandboxId,

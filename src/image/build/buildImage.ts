@@ -22,6 +22,7 @@ import { isTagged } from "../../engine/taggedStates.ts"
 import { Operations } from "../../operation/Operations.ts"
 import { buildCommand, buildDockerfilePath, buildOutputPath } from "../../runtime/buildScript.ts"
 import { Runtime } from "../../runtime/Runtime.ts"
+import { wakeSandbox } from "../../sandbox/RunningSandbox.ts"
 import { SandboxUse } from "../../sandbox/SandboxUse.ts"
 import { isAsleep, isAwaited, isUp } from "../../sandbox/sandboxStates.ts"
 import type { Journal } from "../../store/Journal.ts"
@@ -73,12 +74,12 @@ const builderOf = Effect.gen(function* () {
       Effect.repeat({ until: (state) => state === null || !isBooting(state.value) }),
       Effect.provideContext(services)
     )
-  const wake = (sandboxId: string, revision: number) =>
-    Effect.ignore(host.send(sandboxMachine, sandboxId, { type: "START" }, { cause: "wake", revision }))
 
   return Effect.fnUntraced(function* ({ sandboxId }: ImageBuild) {
     const found = yield* settled(sandboxId).pipe(
-      Effect.tap((state) => (state !== null && isAsleep(state.value) ? wake(sandboxId, state.revision) : Effect.void)),
+      Effect.tap((state) =>
+        state !== null && isAsleep(state.value) ? wakeSandbox(host, sandboxId, state.revision) : Effect.void
+      ),
       Effect.repeat({ schedule: again, until: (state) => state === null || !isAsleep(state.value) })
     )
     if (found !== null && isUp(found.value)) return found.context
