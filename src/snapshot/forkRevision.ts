@@ -1,13 +1,13 @@
 /** A fork at a revision: the newest snapshot at or before it, and what that does not contain. */
 import { createHash } from "node:crypto"
-import { Clock, Effect, Schema } from "effect"
+import { Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { SnapshotContext } from "../../schemas/contexts/Snapshot.ts"
 import { InvalidRequest } from "../../schemas/Errors.ts"
 import type { MissingInFork } from "../../schemas/Fork.ts"
 import { missingOperationsMax } from "../../schemas/Limits.ts"
 import { MemoryNotSupported, NoSnapshotAtRevision } from "../../schemas/SnapshotErrors.ts"
-import { takenKey } from "../account/idempotency/IdempotencyKeys.ts"
+import { takeKey, takenKey } from "../account/idempotency/IdempotencyKeys.ts"
 import { ownSandbox } from "../sandbox/ownSandbox.ts"
 import { ownSnapshot } from "../sandbox/sandboxOrigin.ts"
 import { Actors } from "../store/Actors.ts"
@@ -68,11 +68,8 @@ export const forkRevision = Effect.gen(function* () {
   /** Stores the key with the snapshot that is taken, so a repetition takes the same one. */
   const claim = Effect.fnUntraced(function* (asked: AskedFork, snapshotId: string) {
     const { accountId, keyKind: kind, idempotencyKey: key, fingerprint } = asked
-    const at = yield* Clock.currentTimeMillis
     yield* changeBegins
-    yield* Effect.orDie(sql`
-      insert into idempotency_keys (account_id, kind, key, fingerprint, target_id, created_at)
-      values (${accountId}, ${kind}, ${key}, ${fingerprint}, ${snapshotId}, ${BigInt(at)}) on conflict do nothing`)
+    yield* takeKey(sql, { accountId, kind, key }, { fingerprint, targetId: snapshotId, response: null })
     return (yield* takenKey(sql, { accountId, kind, key }, fingerprint))?.targetId ?? snapshotId
   })
 

@@ -10,6 +10,7 @@ import { InvalidRequest } from "../../schemas/Errors.ts"
 import { type ForkRequest, MissingInFork, RefusedFork } from "../../schemas/Fork.ts"
 import { forkSnapshotSeconds } from "../../schemas/Limits.ts"
 import type { CreateSandboxRequest, Sandbox } from "../../schemas/Sandbox.ts"
+import { takeKey } from "../account/idempotency/IdempotencyKeys.ts"
 import { ownSandbox } from "../sandbox/ownSandbox.ts"
 import { Sandboxes } from "../sandbox/Sandboxes.ts"
 import { recordView } from "../sandbox/SandboxView.ts"
@@ -75,7 +76,7 @@ const knownForks = Effect.gen(function* () {
   /** What became of each so far, in order. */
   const outcomesOf = Effect.fnUntraced(function* (accountId: string, fork: string, count: number) {
     const keys = Array.from({ length: count }, (_, index) => childKey(fork, index))
-    const found = Map.groupBy(yield* Effect.orDie(findChildren({ accountId, keys })), ({ key }) => key)
+    const found = new Map((yield* Effect.orDie(findChildren({ accountId, keys }))).map((child) => [child.key, child]))
     return keys.flatMap((key) => found.get(key) ?? [])
   })
 
@@ -159,10 +160,8 @@ export const forkSandbox = Effect.gen(function* () {
         )
       if (error === null) continue
       const refusal: RefusedFork = { index, code: error._tag, message: error.message }
-      yield* Effect.orDie(sql`
-        insert into idempotency_keys (account_id, kind, key, fingerprint, target_id, created_at, response)
-        values (${accountId}, ${childKind}, ${childKey(fork, index)}, ${fingerprint}, ${snapshotId},
-          ${BigInt(yield* Clock.currentTimeMillis)}, ${JSON.stringify(refusal)}::jsonb) on conflict do nothing`)
+      const key = { accountId, kind: childKind, key: childKey(fork, index) }
+      yield* takeKey(sql, key, { fingerprint, targetId: snapshotId, response: refusal })
     }
     const made = { refused: yield* refusedOf(accountId, fork, count), missing: yield* missing }
     yield* Effect.orDie(sql`

@@ -6,10 +6,10 @@
  *
  * @source contract-details.md "Behaviour that the contract leaves open": Idempotency
  */
-import { Clock, Effect } from "effect"
+import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { changeBegins } from "../../store/Change.ts"
-import { type TakenBy, takenKey } from "./IdempotencyKeys.ts"
+import { type TakenBy, takeKey, takenKey } from "./IdempotencyKeys.ts"
 
 export interface IdempotentCall<A, E, R> extends TakenBy {
   readonly fingerprint: string
@@ -19,15 +19,9 @@ export interface IdempotentCall<A, E, R> extends TakenBy {
 
 export const once = Effect.fn("Idempotency.once")(function* <A, E, R>(call: IdempotentCall<A, E, R>) {
   const sql = yield* SqlClient.SqlClient
-  const now = yield* Clock.currentTimeMillis
-  const claim = sql`
-    insert into idempotency_keys (account_id, kind, key, fingerprint, target_id, created_at)
-    values (${call.accountId}, ${call.kind}, ${call.key}, ${call.fingerprint}, '', ${BigInt(now)})
-    on conflict do nothing
-    returning key`
 
   return yield* Effect.gen(function* () {
-    if ((yield* Effect.orDie(claim)).length === 0) {
+    if (!(yield* takeKey(sql, call, { fingerprint: call.fingerprint, targetId: "", response: null }))) {
       const first = yield* takenKey(sql, call, call.fingerprint)
       return first!.response as A
     }

@@ -3,7 +3,7 @@
  *
  * A key is written in the statement or transaction that makes its thing: `Journal.ts` for actors, `Idempotency.ts` for rows.
  */
-import { Effect, Schema } from "effect"
+import { Clock, Effect, Schema } from "effect"
 import { type SqlClient, SqlSchema, type Statement } from "effect/sql"
 import { IdempotencyConflict } from "../../../schemas/Errors.ts"
 
@@ -35,6 +35,26 @@ export const isKeyTaken = (sql: SqlClient.SqlClient, key: TakenBy): Effect.Effec
     Effect.map(([row]) => row!.taken),
     Effect.orDie
   )
+
+/** Takes the key, unless another call has it. @param response What it is answered with later; null: that is read from the target, or stored later. */
+export const takeKey = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  { accountId, kind, key }: TakenBy,
+  {
+    fingerprint,
+    targetId,
+    response
+  }: { readonly fingerprint: string; readonly targetId: string; readonly response: unknown }
+) {
+  const at = yield* Clock.currentTimeMillis
+  const taken = yield* Effect.orDie(sql`
+    insert into idempotency_keys (account_id, kind, key, fingerprint, target_id, created_at, response)
+    values (${accountId}, ${kind}, ${key}, ${fingerprint}, ${targetId}, ${BigInt(at)},
+      ${response === null ? null : JSON.stringify(response)}::jsonb)
+    on conflict do nothing
+    returning key`)
+  return taken.length > 0
+})
 
 /** What an earlier call with this key made. Null: the key is free. IdempotencyConflict: another request took it. */
 export const takenKey = (sql: SqlClient.SqlClient, key: TakenBy, fingerprint: string) =>
