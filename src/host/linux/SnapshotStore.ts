@@ -17,6 +17,7 @@ import { mkdir, readdir, rename, rm, stat } from "node:fs/promises"
 import { join } from "node:path"
 import { Option, Schema } from "effect"
 import { publicText } from "../../../schemas/PublicText.ts"
+import { waitForAll } from "../../platform/concurrency/waitForAll.ts"
 import { type CapturedSnapshot, RuntimeRefused, type SnapshotImage } from "../../runtime/Runtime.ts"
 import { checkImage, ImageUnusable } from "./checkedImage.ts"
 import { freeDiskBytes, type PromisedFile } from "./diskRoom.ts"
@@ -205,14 +206,16 @@ export class SnapshotStore {
     record: SnapshotRecord,
     memory: StoredMemory | null = null
   ): Promise<void> {
-    await flushed(partial)
+    const ofMemory = memory === null ? [] : [memory.state, memory.rootDisk]
+    await waitForAll(
+      writeRecord(this.#path(snapshotId, "json"), record, { durable: true }),
+      ...[partial, ...ofMemory].map(flushed)
+    )
     if (memory !== null) {
       const { state, rootDisk } = this.#memoryOf(snapshotId)
-      await Promise.all([flushed(memory.state), flushed(memory.rootDisk)])
       await rename(memory.state, state)
       await rename(memory.rootDisk, rootDisk)
     }
-    await writeRecord(this.#path(snapshotId, "json"), record, { durable: true })
     await rename(partial, this.#path(snapshotId, "img"))
     await flushed(this.folder)
   }

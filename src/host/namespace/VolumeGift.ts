@@ -9,6 +9,7 @@ import { closeSync, constants, existsSync, fstatSync, openSync, statSync } from 
 import { type FileHandle, open, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { waitForAll } from "../../platform/concurrency/waitForAll.ts"
 import { type CgroupHost, servingCgroups } from "../linux/cgroups.ts"
 import { mustRun } from "../linux/hostCommand.ts"
 import { isAlive, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
@@ -62,9 +63,8 @@ export class VolumeGift {
 
   /** Rejects with a shortage, or when the spare cannot be used any more. */
   async give(): Promise<void> {
-    const record = await this.admit()
     try {
-      await this.leave()
+      const [record] = await waitForAll(this.admit(), this.leave())
       await this.open(await this.make(record))
       await this.enter()
     } finally {

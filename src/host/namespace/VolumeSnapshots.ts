@@ -83,12 +83,14 @@ export class VolumeSnapshots {
       const { image, folder } = this.#layout.volume(state)
       if (image === null) throw noImages()
       if (state.spec()?.builder === true) throw ofBuild()
-      // Here nothing waits for it: neither the Sandbox's writers, nor its stop.
-      if (isMounted(folder)) await hostCommand(["sync", "-f", folder], null, FLUSH_TIMEOUT_MS)
-      const bytes = await this.#sizeOf(sandboxId, image)
+      const before = await this.#sizeOf(sandboxId, image)
       const partial = await this.#store.begin(snapshotId)
+      // Here nothing waits for it: neither the Sandbox's writers, nor its stop.
+      const flushing = isMounted(folder) ? hostCommand(["sync", "-f", folder], null, FLUSH_TIMEOUT_MS) : null
       try {
-        await this.#admission.copy(partial, bytes, async () => {
+        await this.#admission.copy(partial, before, async () => {
+          await flushing
+          await this.#admission.take(partial, await this.#sizeOf(sandboxId, image))
           const { isShared, pausedMs } = await this.#copied(sandboxId, partial)
           const spec = state.spec()
           await this.#store.complete(snapshotId, partial, {

@@ -1,5 +1,6 @@
 /** One boot of a Sandbox: from its volume to its network and the first answer of its agent. */
 import { closeSync, existsSync, fstatSync, openSync, readSync } from "node:fs"
+import { waitForAll } from "../../platform/concurrency/waitForAll.ts"
 import type { SandboxSpec } from "../../runtime/Runtime.ts"
 import { type CgroupHost, type CgroupLimits, makeCgroups } from "../linux/cgroups.ts"
 import type { UserRange } from "../linux/HostUsers.ts"
@@ -141,9 +142,8 @@ const serveFromOutside = async (
   gone: number | null
 ): Promise<ProcessIdentity | null> => {
   const init = await builtRoot(state, agentStart)
-  const steps = [gone === null ? null : connectSandbox({ ...way, init }, gone), boundTerminals(init)] as const
-  await Promise.allSettled(steps)
-  const [network] = await Promise.all(steps)
+  const connecting = gone === null ? Promise.resolve(null) : connectSandbox({ ...way, init }, gone)
+  const [network] = await waitForAll(connecting, boundTerminals(init))
   return network
 }
 

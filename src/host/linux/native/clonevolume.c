@@ -19,7 +19,7 @@
 #include "system.h"
 
 enum { SYS_fstat = 5, SYS_lseek = 8, SYS_unlink = 87, SYS_openat = 257, SYS_syncfs = 306 };
-enum { STAT_BYTES = 144, SIG_BLOCK = 0, O_CREAT = 0100, O_EXCL = 0200, CLOCK_MONOTONIC = 1, POLLPRI = 2 };
+enum { STAT_BYTES = 144, SIG_BLOCK = 0, O_CREAT = 0100, O_EXCL = 0200, CLOCK_MONOTONIC = 1 };
 /* SIGHUP, SIGINT, SIGQUIT, SIGPIPE and SIGTERM: its starter's group may get them, and the processes must continue. */
 enum { HELD_BACK = 1 << 0 | 1 << 1 | 1 << 2 | 1 << 12 | 1 << 14 };
 #define FICLONE 0x40049409L
@@ -40,10 +40,9 @@ static struct {
   long seconds, nanoseconds;
 } now;
 
-static struct {
-  int descriptor;
-  short wanted, found;
-} wait;
+static const struct {
+  long seconds, nanoseconds;
+} look_again = {0, 50 * NS_PER_US};
 
 static long clock_ns(void) {
   call2(clock_gettime, CLOCK_MONOTONIC, &now);
@@ -63,14 +62,12 @@ static int stands_still(long events) {
   return 0;
 }
 
+/* The kernel may tell of a change in cgroup.events 10 ms late (CGROUP_FILE_NOTIFY_MIN_INTV), so it is read again and again. */
 static int stood_still_in_time(long events) {
   long until = clock_ns() + (long)STOP_WITHIN_MS * NS_PER_MS;
   while (!stands_still(events)) {
-    long left = until - clock_ns();
-    if (left <= 0) return 0;
-    wait.descriptor = events;
-    wait.wanted = POLLPRI;
-    call3(poll, &wait, 1, left / NS_PER_MS + 1);
+    if (clock_ns() >= until) return 0;
+    call2(nanosleep, &look_again, NULL);
   }
   return 1;
 }
