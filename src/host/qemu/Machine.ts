@@ -1,7 +1,6 @@
 /** A running QEMU process and the service's connections to it: its control socket, its boot port and its agent. */
 import type { Duplex } from "node:stream"
-import { setTimeout as sleep } from "node:timers/promises"
-import { Effect, Option, Schedule, Schema, type Scope } from "effect"
+import { Effect, Schedule, type Scope } from "effect"
 import { connectSerial } from "../../agent/serialLink.ts"
 import { agentHealth, makeAgentGuest } from "../../runtime/agentClient/AgentGuest.ts"
 import { relayAgent } from "../../runtime/agentClient/AgentRelay.ts"
@@ -13,17 +12,14 @@ import { goneWithin, isAlive, type ProcessIdentity, signal } from "../linux/Proc
 import { patienceEnds } from "../linux/starvation.ts"
 import { connectUnixSoon } from "../linux/unixSocket.ts"
 import { BootPort } from "./BootPort.ts"
-import { Qmp, type QmpEvent } from "./Qmp.ts"
+import { type Move, migrate } from "./migration.ts"
+import { Qmp } from "./Qmp.ts"
 import type { SandboxFolder } from "./SandboxFolder.ts"
 import { isRunning } from "./Stall.ts"
 
 const SOCKET_TIMEOUT_MS = 10_000
-const MIGRATION_TIMEOUT_MS = 60_000
 const KILL_TIMEOUT_MS = 10_000
-/** QEMU stops a machine when it expects to write the rest of its memory within this time. */
-const DOWNTIME_MS = 50
 const STILL_TIMEOUT_MS = 2_000
-const STANDING_POLL_MS = 5
 
 export interface Machine {
   readonly process: ProcessIdentity
@@ -115,96 +111,6 @@ export const agentAnswers = (machine: Machine, timeoutMs: number): Effect.Effect
       )
     )
   )
-
-const migrationEnded = ({ event, data }: QmpEvent) =>
-  event === "MIGRATION" && (data["status"] === "completed" || data["status"] === "failed")
-
-export interface Move {
-  readonly memoryIsShared: boolean
-  readonly running?: RunningSave
-}
-
-/** How a machine is saved that runs until its last changes are to be saved. */
-interface RunningSave {
-  /** It is stopped after this time at the latest, in ms. */
-  readonly stopWithinMs: number
-  /** Called once most of its memory is written; it is not stopped before. */
-  readonly beforeStop: () => Promise<void>
-}
-
-/** So slow that QEMU expects no page to be written while a machine stands: it stops none before the real speed is set. In bytes a second. */
-const NO_SPEED = Math.floor((4096 * 1000) / DOWNTIME_MS)
-
-/** Has QEMU not stop the machine before its memory was written for the first time and `beforeStop` is over. Returns what ends the listening. */
-const holdBack = async (qmp: Qmp, { beforeStop }: RunningSave) => {
-  // QEMU before 8.2 has no such parameter: there a machine that changes little may be stopped early.
-  await qmp.execute("migrate-set-parameters", { "avail-switchover-bandwidth": NO_SPEED }).catch(() => {})
-  const unlisten = qmp.listen(({ event, data }) => {
-    if (event !== "MIGRATION_PASS" || Number(data["pass"]) < 2) return
-    unlisten()
-    void beforeStop()
-      .catch(() => {})
-      .then(() => qmp.execute("migrate-set-parameters", { "avail-switchover-bandwidth": 0 }))
-      .catch(() => {})
-  })
-  return unlisten
-}
-
-const saidWhy = Schema.decodeUnknownOption(Schema.Struct({ "error-desc": Schema.String }))
-
-/** Why QEMU could not save or load. */
-const migrationFault = async (qmp: Qmp): Promise<string> => {
-  const said = saidWhy(await qmp.execute("query-migrate").catch(() => null))
-  return Option.match(said, { onNone: () => "", onSome: (it) => `: ${it["error-desc"]}` })
-}
-
-const saidToStand = Schema.decodeUnknownSync(Schema.Struct({ status: Schema.String }))
-
-/** QEMU reports a save as completed a moment before the machine may go on: until then it refuses `cont`. */
-const untilStanding = async (qmp: Qmp) => {
-  const end = performance.now() + MIGRATION_TIMEOUT_MS
-  while (saidToStand(await qmp.execute("query-status")).status === "finish-migrate" && performance.now() < end) {
-    await sleep(STANDING_POLL_MS)
-  }
-}
-
-const migrate = async (
-  qmp: Qmp,
-  command: "migrate" | "migrate-incoming",
-  file: string,
-  { memoryIsShared: ignoreShared, running }: Move
-) => {
-  await qmp.execute("migrate-set-capabilities", {
-    capabilities: [
-      { capability: "events", state: true },
-      { capability: "x-ignore-shared", state: ignoreShared }
-    ]
-  })
-  if (!ignoreShared) {
-    // Writes each page at a fixed offset, in long runs instead of page by page. QEMU before 9.0 lacks this and uses the old format.
-    await qmp
-      .execute("migrate-set-capabilities", { capabilities: [{ capability: "mapped-ram", state: true }] })
-      .catch(() => {})
-  }
-  if (command === "migrate") {
-    const parameters = { "max-bandwidth": 64 * 1024 ** 3, "downtime-limit": DOWNTIME_MS }
-    await qmp.execute("migrate-set-parameters", parameters)
-  }
-  const unlisten = running === undefined ? null : await holdBack(qmp, running)
-  const ended = qmp.next(migrationEnded, MIGRATION_TIMEOUT_MS)
-  ended.catch(() => {})
-  await qmp.execute(command, { uri: `file:${file}` })
-  // A guest that changes its memory faster than it is written would never be saved.
-  const stop = () => void qmp.execute("stop").catch(() => {})
-  const timer = running === undefined ? null : setTimeout(stop, running.stopWithinMs)
-  const { data } = await ended.finally(() => {
-    if (timer !== null) clearTimeout(timer)
-    unlisten?.()
-  })
-  if (data["status"] === "failed")
-    throw new Error(`QEMU could not move the machine's state${await migrationFault(qmp)}`)
-  if (command === "migrate") await untilStanding(qmp)
-}
 
 /** Saves the state of a machine, which stands still afterwards; without its memory when the memory is shared with a file. */
 export const save = ({ qmp }: Machine, file: string, move: Move): Promise<void> => migrate(qmp, "migrate", file, move)

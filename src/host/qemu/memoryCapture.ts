@@ -1,10 +1,11 @@
 /**
  * Saves the memory and the root disk of a machine for a snapshot, of one instant with its volume.
  *
- * QEMU writes the memory while the machine runs, again what changes meanwhile, and stops the machine for the last part. Its disks are written out then,
- * and nothing changes them until it goes on: the caller copies the volume there. The memory has what the guest has not yet written to its disks.
+ * QEMU writes the memory while the machine runs. When little is left, the guest's programs stop, then the machine, and QEMU writes the rest and what has
+ * changed meanwhile. Its disks are written out then, and nothing changes them until it goes on: the caller copies the volume there. The memory has what
+ * the guest has not yet written to its disks.
  *
- * Before that end the guest's programs stop. A machine that goes on with the memory gives them its own names, clock and random numbers before they run
+ * Why the programs stop first: a machine that goes on with the memory gives them its own names, clock and random numbers before they run
  * again: none of them uses the source's, and no two copies make the same "random" value.
  *
  * @source QEMU docs/devel/migration/main.rst, mapped-ram.rst
@@ -13,12 +14,14 @@ import { createHash } from "node:crypto"
 import { constants } from "node:fs"
 import { chmod, chown, open, rename, rm } from "node:fs/promises"
 import { Schema } from "effect"
+import { fileExtents } from "../linux/fileExtents.ts"
 import { copyImage } from "../linux/imageCopy.ts"
 import type { StoredMemory } from "../linux/SnapshotStore.ts"
 import type { LiveMachine } from "./LiveMachines.ts"
-import { type Machine, type Move, save, stopPrograms } from "./Machine.ts"
+import { type Machine, save, stopPrograms } from "./Machine.ts"
 import { type MachineShape, machineArguments, machineFiles } from "./machineArguments.ts"
 import { PAUSE_MAX_MS } from "./machineHold.ts"
+import type { RunningSave } from "./migration.ts"
 import type { SandboxFolder } from "./SandboxFolder.ts"
 import { likelyReason } from "./Stall.ts"
 import { zeroAbsentPages } from "./savedMemory.ts"
@@ -46,11 +49,31 @@ export const versionOf = async ({ qmp }: Machine): Promise<string> => {
   return `QEMU emulator version ${qemu.major}.${qemu.minor}.${qemu.micro}${from === "" ? "" : ` (${from})`}`
 }
 
+type Captured = Pick<LiveMachine, "machine" | "record">
+
+/**
+ * The first close after QEMU has emptied the file: for that one, ext4 has all that was written to it written to the disk (`auto_da_alloc`). QEMU's own
+ * close would hold the machine meanwhile.
+ */
+const closedOnce = async (path: string): Promise<void> => {
+  await (await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)).close()
+}
+
+const saveAll = async (folder: SandboxFolder, { machine, record }: Captured, running?: RunningSave): Promise<void> => {
+  await folder.makeEmpty("captured", record.uid)
+  const unlisten = machine.qmp.listen(({ event, data }) => {
+    if (event === "MIGRATION" && data["status"] === "active") void closedOnce(folder.file("captured")).catch(() => {})
+  })
+  const move = { memoryIsShared: false, ...(running === undefined ? {} : { running }) }
+  await save(machine, machineFiles.captured, move).finally(unlisten)
+}
+
 /**
  * Has QEMU save the memory and stop the machine, whose programs have stopped before. `pauses` is called when they are asked to. A guest that refuses is
  * saved as it is.
  */
-const saveStill = async (folder: SandboxFolder, { machine, record }: Captured, pauses: () => void): Promise<void> => {
+const saveStill = async (folder: SandboxFolder, captured: Captured, pauses: () => void): Promise<void> => {
+  const { machine } = captured
   let asked: Promise<void> | null = null
   let isAnswered = false
   const ask = () => {
@@ -60,19 +83,14 @@ const saveStill = async (folder: SandboxFolder, { machine, record }: Captured, p
     })
     return asked
   }
-  const all: Move = { memoryIsShared: false }
-  await folder.makeEmpty("captured", record.uid)
-  await save(machine, machineFiles.captured, { ...all, running: { stopWithinMs: RUNS_WITHIN_MS, beforeStop: ask } })
+  await saveAll(folder, captured, { stopWithinMs: RUNS_WITHIN_MS, beforeStop: ask })
   if (isAnswered) return
   // QEMU found nothing more to save, and did not wait.
   await machine.qmp.execute("cont")
   await ask()
   await machine.qmp.execute("stop")
-  await folder.makeEmpty("captured", record.uid)
-  await save(machine, machineFiles.captured, all)
+  await saveAll(folder, captured)
 }
-
-type Captured = Pick<LiveMachine, "machine" | "record">
 
 /** QEMU does not always say that the disk is full. */
 const failedSave = async (folder: SandboxFolder, cause: unknown): Promise<never> => {
@@ -103,7 +121,7 @@ export const settleMemory = async (state: string, memoryBytes: number): Promise<
   if (process.getuid!() === 0) await chown(state, 0, 0)
   const file = await open(state, constants.O_RDWR | constants.O_NOFOLLOW)
   try {
-    await zeroAbsentPages(file, memoryBytes)
+    await zeroAbsentPages(file, memoryBytes, (await fileExtents(state)) ?? undefined)
   } finally {
     await file.close()
   }

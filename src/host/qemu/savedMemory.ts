@@ -67,8 +67,14 @@ const copy = async (from: FileHandle, to: FileHandle, begin: number, end: number
 /**
  * Writes zeros where a state of a running machine has older bytes of a page that was zero at last: QEMU then takes the page out of the bitmap and
  * leaves its bytes, which a machine that maps the file would read.
+ *
+ * @param allocated The parts of the file that are not holes, in order.
  */
-export const zeroAbsentPages = async (file: FileHandle, memoryBytes: number): Promise<void> => {
+export const zeroAbsentPages = async (
+  file: FileHandle,
+  memoryBytes: number,
+  allocated: ReadonlyArray<readonly [from: number, to: number]> = [[0, Number.POSITIVE_INFINITY]]
+): Promise<void> => {
   const head = Buffer.alloc(HEAD_BYTES)
   const { bytesRead } = await file.read(head, 0, HEAD_BYTES, 0)
   const layout = layoutIn(head.subarray(0, bytesRead), memoryBytes)
@@ -79,17 +85,21 @@ export const zeroAbsentPages = async (file: FileHandle, memoryBytes: number): Pr
   const isPresent = (page: number) => ((bitmap[page >> 3]! >> (page & 7)) & 1) === 1
   const zeros = Buffer.alloc(CHUNK_BYTES)
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES)
-  for (let page = 0; page < pages; ) {
-    if (isPresent(page)) {
-      page++
-      continue
+  const pageAt = (offset: number) => Math.min(pages, Math.max(0, (offset - layout.pagesOffset) / PAGE_BYTES))
+  for (const [begin, end] of allocated) {
+    const last = Math.ceil(pageAt(end))
+    for (let page = Math.floor(pageAt(begin)); page < last; ) {
+      if (isPresent(page)) {
+        page++
+        continue
+      }
+      const from = page
+      while (page < last && page - from < CHUNK_BYTES / PAGE_BYTES && !isPresent(page)) page++
+      const bytes = (page - from) * PAGE_BYTES
+      const at = layout.pagesOffset + from * PAGE_BYTES
+      const { bytesRead: got } = await file.read(chunk, 0, bytes, at)
+      if (chunk.compare(zeros, 0, got, 0, got) !== 0) await file.write(zeros, 0, got, at)
     }
-    const from = page
-    while (page < pages && page - from < CHUNK_BYTES / PAGE_BYTES && !isPresent(page)) page++
-    const bytes = (page - from) * PAGE_BYTES
-    const at = layout.pagesOffset + from * PAGE_BYTES
-    const { bytesRead: got } = await file.read(chunk, 0, bytes, at)
-    if (chunk.compare(zeros, 0, got, 0, got) !== 0) await file.write(zeros, 0, got, at)
   }
 }
 

@@ -1,10 +1,6 @@
-import { mkdirSync, mkdtempSync, readdirSync, utimesSync, writeFileSync } from "node:fs"
-import { rm } from "node:fs/promises"
-import { createServer, type Socket } from "node:net"
-import { tmpdir } from "node:os"
+import { mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
-import { connectUnix } from "../../../../src/host/linux/unixSocket.ts"
 import { type Held, obstacle } from "../../../../src/host/qemu/Admission.ts"
 import { BootPort, hostnameOf, timespecEscapes } from "../../../../src/host/qemu/BootPort.ts"
 import { Consoles } from "../../../../src/host/qemu/Consoles.ts"
@@ -17,41 +13,7 @@ import { Qmp } from "../../../../src/host/qemu/Qmp.ts"
 import { noteImageUse, removeUnused } from "../../../../src/host/qemu/removeUnused.ts"
 import { SandboxFolder } from "../../../../src/host/qemu/SandboxFolder.ts"
 import { templateKey } from "../../../../src/host/qemu/Template.ts"
-
-const inFolder = async (body: (folder: string) => Promise<void>) => {
-  const folder = mkdtempSync(join(tmpdir(), "atoll-pieces-"))
-  try {
-    await body(folder)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
-}
-
-/** A server on a unix socket that answers each line; and a connection to it. */
-const conversation = async (
-  greeting: string,
-  answer: (line: string, socket: Socket) => void,
-  body: (socket: Socket) => Promise<void>
-) =>
-  inFolder(async (folder) => {
-    const path = join(folder, "socket")
-    const server = createServer((socket) => {
-      let text = ""
-      socket.write(greeting)
-      socket.setEncoding("utf8").on("data", (more: string) => {
-        const lines = (text + more).split("\n")
-        text = lines.pop()!
-        for (const line of lines) if (line !== "") answer(line, socket)
-      })
-      socket.on("error", () => {})
-    })
-    await new Promise<void>((resolve) => server.listen(path, resolve))
-    try {
-      await body(await connectUnix(path))
-    } finally {
-      server.close()
-    }
-  })
+import { conversation, inFolder } from "../../../support/conversation.ts"
 
 const shape: MachineShape = {
   accelerator: "tcg",

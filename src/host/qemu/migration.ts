@@ -1,0 +1,135 @@
+/**
+ * QEMU's way to save and load a machine, which it calls migration.
+ *
+ * @source QEMU docs/devel/migration/main.rst, mapped-ram.rst; qapi/migration.json
+ */
+import { setTimeout as sleep } from "node:timers/promises"
+import { Option, Schema } from "effect"
+import type { Qmp, QmpEvent } from "./Qmp.ts"
+
+const MIGRATION_TIMEOUT_MS = 60_000
+/** QEMU stops a machine when it expects to write the rest of its memory within this time. */
+const DOWNTIME_MS = 50
+const STANDING_POLL_MS = 5
+const PASS_POLL_MS = 10
+/** What QEMU writes about as long as a guest needs to stop its programs. */
+const LAST_BYTES = 64 * 1024 ** 2
+const SAVING_THREADS = 2
+
+const migrationEnded = ({ event, data }: QmpEvent) =>
+  event === "MIGRATION" && (data["status"] === "completed" || data["status"] === "failed")
+
+export interface Move {
+  readonly memoryIsShared: boolean
+  readonly running?: RunningSave
+}
+
+/** How a machine is saved that runs until its last changes are to be saved. */
+export interface RunningSave {
+  /** It is stopped after this time at the latest, in ms. */
+  readonly stopWithinMs: number
+  /** Called when little of its memory is still to be written. It is stopped once that is over, or before where QEMU has nothing more to write. */
+  readonly beforeStop: () => Promise<void>
+}
+
+/** So slow that QEMU expects no page to be written while a machine stands: it stops none by itself unless nothing is left to write. In bytes a second. */
+const NO_SPEED = Math.floor((4096 * 1000) / DOWNTIME_MS)
+
+const saidRemaining = Schema.decodeUnknownOption(
+  Schema.Struct({ status: Schema.Literal("active"), ram: Schema.Struct({ remaining: Schema.Finite }) })
+)
+
+/** Has QEMU stop the machine once `beforeStop` is over, which is called when the memory is almost written. Returns what gives up the wait. */
+const stopNearEnd = async (qmp: Qmp, { beforeStop, stopWithinMs }: RunningSave) => {
+  // QEMU before 8.2 has no such parameter: there a machine that changes little may be stopped early.
+  await qmp.execute("migrate-set-parameters", { "avail-switchover-bandwidth": NO_SPEED }).catch(() => {})
+  let isAsked = false
+  let isGivenUp = false
+  const stop = () => {
+    if (isAsked || isGivenUp) return
+    isAsked = true
+    void beforeStop()
+      .catch(() => {})
+      // Later it would stop a machine that goes on again.
+      .then(() => (isGivenUp ? null : qmp.execute("stop")))
+      .catch(() => {})
+  }
+  const unlisten = qmp.listen(({ event, data }) => {
+    if (event === "MIGRATION_PASS" && Number(data["pass"]) >= 2) stop()
+  })
+  // A guest that changes its memory faster than it is written would never be saved.
+  const timer = setTimeout(() => void qmp.execute("stop").catch(() => {}), stopWithinMs)
+  const watch = async () => {
+    while (!isAsked && !isGivenUp) {
+      await sleep(PASS_POLL_MS)
+      const said = Option.getOrNull(saidRemaining(await qmp.execute("query-migrate")))
+      if (said !== null && said.ram.remaining <= LAST_BYTES) stop()
+    }
+  }
+  void watch().catch(() => {})
+  return () => {
+    isGivenUp = true
+    clearTimeout(timer)
+    unlisten()
+  }
+}
+
+const saidWhy = Schema.decodeUnknownOption(Schema.Struct({ "error-desc": Schema.String }))
+
+/** Why QEMU could not save or load. */
+const migrationFault = async (qmp: Qmp): Promise<string> => {
+  const said = saidWhy(await qmp.execute("query-migrate").catch(() => null))
+  return Option.match(said, { onNone: () => "", onSome: (it) => `: ${it["error-desc"]}` })
+}
+
+const saidToStand = Schema.decodeUnknownSync(Schema.Struct({ status: Schema.String }))
+
+/** QEMU reports a save as completed a moment before the machine may go on: until then it refuses `cont`. */
+const untilStanding = async (qmp: Qmp) => {
+  const end = performance.now() + MIGRATION_TIMEOUT_MS
+  while (saidToStand(await qmp.execute("query-status")).status === "finish-migrate" && performance.now() < end) {
+    await sleep(STANDING_POLL_MS)
+  }
+}
+
+/** Gives each page a fixed place in the file, and has several threads write there. QEMU before 9.0 refuses, and writes a stream of pages. */
+const writePages = async (qmp: Qmp, command: "migrate" | "migrate-incoming") => {
+  const enable = (capability: string) =>
+    qmp.execute("migrate-set-capabilities", { capabilities: [{ capability, state: true }] })
+  await enable("mapped-ram")
+  if (command === "migrate-incoming") return
+  await enable("multifd")
+  await qmp.execute("migrate-set-parameters", { "multifd-channels": SAVING_THREADS })
+}
+
+/** Saves or loads the memory and devices of a machine. A saved one stands still afterwards; where this rejects, it may stand or run. */
+export const migrate = async (
+  qmp: Qmp,
+  command: "migrate" | "migrate-incoming",
+  file: string,
+  { memoryIsShared: ignoreShared, running }: Move
+) => {
+  await qmp.execute("migrate-set-capabilities", {
+    capabilities: [
+      { capability: "events", state: true },
+      { capability: "x-ignore-shared", state: ignoreShared }
+    ]
+  })
+  if (!ignoreShared) await writePages(qmp, command).catch(() => {})
+  if (command === "migrate") {
+    const parameters = { "max-bandwidth": 64 * 1024 ** 3, "downtime-limit": DOWNTIME_MS }
+    await qmp.execute("migrate-set-parameters", parameters)
+  }
+  const unwatch = running === undefined ? null : await stopNearEnd(qmp, running)
+  try {
+    const ended = qmp.next(migrationEnded, MIGRATION_TIMEOUT_MS)
+    ended.catch(() => {})
+    await qmp.execute(command, { uri: `file:${file}` })
+    const { data } = await ended
+    if (data["status"] === "failed")
+      throw new Error(`QEMU could not move the machine's state${await migrationFault(qmp)}`)
+  } finally {
+    unwatch?.()
+  }
+  if (command === "migrate") await untilStanding(qmp)
+}
