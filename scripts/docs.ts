@@ -1,6 +1,6 @@
 /**
  * `npm run docs`: writes the settings table of docs/settings.md from src/Config.ts, docs/rules.md from scripts/rules/, and
- * the figures of README.md from bench/figures.json (`npm run bench -- --save bench/figures.json`) and the table of docs/proofs.md from
+ * the figures of README.md from bench/figures.json and bench/forkFigures.json (`npm run bench -- --save FILE`) and the table of docs/proofs.md from
  * docs/proved.json (`npm run prove -- --save docs/proved.json`).
  * With `--check`: fails if one is stale, or if a rule names a symbol or a test that does not exist.
  */
@@ -34,8 +34,9 @@ const block = (path: string, name: string, content: () => string) => (text: stri
   return `${text.slice(0, from + begin.length)}\n${content()}\n${text.slice(to)}`
 }
 
-const figures = "bench/figures.json"
-const benchFigures = () => figuresText(readRun(join(root, figures)))
+/** One for each machine that was measured on. */
+const figures = ["bench/figures.json", "bench/forkFigures.json"]
+const benchFigures = () => figures.map((path) => figuresText(readRun(join(root, path)))).join("\n")
 
 const proofs = "docs/proved.json"
 const provedText = () => {
@@ -50,7 +51,7 @@ const pages = [
     fresh: block("docs/settings.md", "settings", () => settingsTable)
   },
   { path: "docs/rules.md", source: "scripts/rules/table/", fresh: () => rulesPage(rules) },
-  { path: "README.md", source: figures, fresh: block("README.md", "figures", benchFigures) },
+  { path: "README.md", source: figures.join(" and "), fresh: block("README.md", "figures", benchFigures) },
   { path: "docs/proofs.md", source: proofs, fresh: block("docs/proofs.md", "proofs", provedText) }
 ]
 
