@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import io
+import json
 import math
 import os
 import socket
@@ -21,7 +22,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Type, Union
 import httpx
 
 import atoll
-from atoll import AsyncAtoll, AsyncFiles, AsyncSandbox
+from atoll import AsyncAtoll, AsyncFiles, AsyncSandbox, AsyncTerminal
 from atoll._answers import decoded, error_of
 from atoll._event_stream import EventStreamReader
 from atoll._frames import CLOSE, Close, FrameReader, Ping, frame
@@ -29,7 +30,7 @@ from atoll._pack import packed_directory
 from atoll._patience import Patience
 from atoll._unpack import put, unpack
 from atoll._wire import AsyncWire
-from support import AsyncBackground
+from support import AsyncBackground, AsyncGate
 
 
 def entry(name: str, *, content: Optional[bytes] = None, link: str = "", kind: bytes = tarfile.REGTYPE) -> tarfile.TarInfo:
@@ -362,11 +363,53 @@ async def refused_with(kind: Type[Exception], work: Callable[[], Any]) -> None:
     raise AssertionError(f"It was not refused with {kind.__name__}.")
 
 
+class AsyncSlowConnection:
+    """Gives a terminal more than it may hold unread. A pause takes so long to send that a resume could come before it."""
+
+    def __init__(self) -> None:
+        self.sent: List[str] = []
+        self.pausing = AsyncGate()
+        self.resumed = AsyncGate()
+        self._left = 5
+
+    async def receive(self) -> Union[bytes, str]:
+        if self._left > 0:
+            self._left -= 1
+            return b"x" * 64 * 1024
+        await self.resumed.passed()
+        return '{"type":"exit","exitCode":0,"signal":null}'
+
+    async def send(self, message: str) -> None:
+        control = json.loads(message)["type"]
+        if control == "pause":
+            self.pausing.open()
+            await asyncio.sleep(0.2)
+        self.sent.append(control)
+        if control == "resume":
+            self.resumed.open()
+
+    async def aclose(self) -> None:
+        pass
+
+
+async def terminal_controls() -> None:
+    """A pause is sent before the resume that was decided after it: the other way round the shell would stand still for ever."""
+    connection = AsyncSlowConnection()
+    anything: Any = connection
+    terminal = AsyncTerminal(anything)
+    await connection.pausing.passed()
+    read = b"".join([piece async for piece in terminal.output()])
+    assert len(read) == 5 * 64 * 1024
+    assert connection.sent == ["pause", "resume"], connection.sent
+    await terminal.close()
+
+
 async def main() -> None:
     harmful_archives()
     exact_archives()
     await memory()
     await misuse()
+    await terminal_controls()
     frames()
     events()
     answers()
