@@ -19,15 +19,6 @@ enum { MNT_DETACH = 2, UMOUNT_NOFOLLOW = 8, MS_PRIVATE = 1 << 18 };
 static char given[8192];
 static const char *places[] = {"/workspace", "/tmp"};
 
-static long call5(long number, long a, long b, long c, long d, long e) {
-  long result;
-  __asm__ volatile("movq %5, %%r10; movq %6, %%r8; syscall"
-                   : "=a"(result)
-                   : "a"(number), "D"(a), "S"(b), "d"(c), "m"(d), "m"(e)
-                   : "rcx", "r8", "r10", "r11", "memory");
-  return result;
-}
-
 static int run(void) {
   long held = 0, got, ends = 0, starts[3] = {0, 0, 0}, trees[2];
   while ((got = call3(read, 0, given + held, sizeof given - held)) > 0) held += got;
@@ -43,9 +34,9 @@ static int run(void) {
   if (call2(setns, namespace, CLONE_NEWNS) < 0) return 3;
   for (u32 n = 0; n < 2; n++) {
     if (call2(umount2, places[n], MNT_DETACH | UMOUNT_NOFOLLOW) < 0) return 4;
-    if (call5(SYS_move_mount, trees[n], (long)"", AT_FDCWD, (long)places[n], MOVE_MOUNT_F_EMPTY_PATH) < 0) return 5;
+    if (call5(move_mount, trees[n], "", AT_FDCWD, places[n], MOVE_MOUNT_F_EMPTY_PATH) < 0) return 5;
     /* A mount of the host may be shared: what is mounted on one copy would be on all. */
-    if (call5(SYS_mount, 0, (long)places[n], 0, MS_PRIVATE, 0) < 0) return 6;
+    if (call5(mount, 0, places[n], 0, MS_PRIVATE, 0) < 0) return 6;
   }
   return 0;
 }

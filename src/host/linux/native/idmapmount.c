@@ -26,15 +26,6 @@ static char given[8192];
 static char path[] = "/proc/\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 static char map[128];
 
-static long call5(long number, long a, long b, long c, long d, long e) {
-  long result;
-  __asm__ volatile("movq %5, %%r10; movq %6, %%r8; syscall"
-                   : "=a"(result)
-                   : "a"(number), "D"(a), "S"(b), "d"(c), "m"(d), "m"(e)
-                   : "rcx", "r8", "r10", "r11", "memory");
-  return result;
-}
-
 static u32 append(char *to, u32 at, const char *text) {
   while (*text) to[at++] = *text++;
   to[at] = 0;
@@ -75,7 +66,7 @@ static long namespace_of(const char *from, const char *to, const char *first, co
   long child = call4(clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0);
   if (child == 0) {
     call2(prctl, PR_SET_PDEATHSIG, SIGKILL);
-    for (;;) system_call(SYS_pause, 0, 0, 0, 0);
+    for (;;) call1(pause, 0);
   }
   if (child < 0) return child;
   long found = written(child, "/uid_map", bytes) && written(child, "/gid_map", bytes) ? opened(child, "/ns/user", O_RDONLY) : -1;
@@ -105,7 +96,7 @@ static int run(void) {
   long tree = call3(open_tree, AT_FDCWD, folder, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
   if (tree < 0) return 3;
   attributes.namespace = namespace;
-  if (call5(SYS_mount_setattr, tree, (long)"", AT_EMPTY_PATH, (long)&attributes, sizeof attributes) < 0) return 4;
+  if (call5(mount_setattr, tree, "", AT_EMPTY_PATH, &attributes, sizeof attributes) < 0) return 4;
   if (call2(umount2, folder, 0) < 0) return 5;
-  return call5(SYS_move_mount, tree, (long)"", AT_FDCWD, (long)folder, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? 7 : 0;
+  return call5(move_mount, tree, "", AT_FDCWD, folder, MOVE_MOUNT_F_EMPTY_PATH) < 0 ? 7 : 0;
 }

@@ -19,16 +19,17 @@ enum { ENOENT = 2, ESRCH = 3, EINTR = 4, E2BIG = 7, ENOEXEC = 8, EAGAIN = 11, EA
 
 #define NULL ((void *)0)
 
-static long system_call(long number, long a, long b, long c, long d) {
+static long system_call(long number, long a, long b, long c, long d, long e) {
   long result;
-  __asm__ volatile("movq %5, %%r10; syscall"
+  __asm__ volatile("movq %5, %%r10; movq %6, %%r8; syscall"
                    : "=a"(result)
-                   : "a"(number), "D"(a), "S"(b), "d"(c), "m"(d)
-                   : "rcx", "r10", "r11", "memory");
+                   : "a"(number), "D"(a), "S"(b), "d"(c), "m"(d), "m"(e)
+                   : "rcx", "r8", "r10", "r11", "memory");
   return result;
 }
 
-#define call4(n, a, b, c, d) system_call(SYS_##n, (long)(a), (long)(b), (long)(c), (long)(d))
+#define call5(n, a, b, c, d, e) system_call(SYS_##n, (long)(a), (long)(b), (long)(c), (long)(d), (long)(e))
+#define call4(n, a, b, c, d) call5(n, a, b, c, d, 0)
 #define call3(n, a, b, c) call4(n, a, b, c, 0)
 #define call2(n, a, b) call4(n, a, b, 0, 0)
 #define call1(n, a) call4(n, a, 0, 0, 0)

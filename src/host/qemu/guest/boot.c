@@ -75,16 +75,7 @@ static int is_frozen;
 static int is_still;
 static u32 still_ms;
 
-static long system_call5(long number, long a, long b, long c, long d, long e) {
-  long result;
-  __asm__ volatile("movq %5, %%r10; movq %6, %%r8; syscall"
-                   : "=a"(result)
-                   : "a"(number), "D"(a), "S"(b), "d"(c), "m"(d), "m"(e)
-                   : "rcx", "r8", "r10", "r11", "memory");
-  return result;
-}
-
-#define boot3(n, a, b, c) system_call(BOOT_##n, (long)(a), (long)(b), (long)(c), 0)
+#define boot3(n, a, b, c) system_call(BOOT_##n, (long)(a), (long)(b), (long)(c), 0, 0)
 
 /* --- text -------------------------------------------------------------------------------------------------------------------------- */
 
@@ -252,8 +243,7 @@ static void identity(void) {
     if ((error = connect_network()) < 0) return failed("no network: error ", error);
   }
   move();
-  error = system_call5(SYS_mount, (long)"/dev/vdb", (long)"/workspace", (long)"ext4", NOSUID | NODEV | NOATIME | SILENT,
-                       (long)"noinit_itable,discard");
+  error = call5(mount, "/dev/vdb", "/workspace", "ext4", NOSUID | NODEV | NOATIME | SILENT, "noinit_itable,discard");
   if (error < 0) return failed("the volume cannot be mounted: error ", error);
   answer("ready", NULL);
 }
@@ -339,7 +329,7 @@ static void serve(char *from) {
   if (same(words[0], "identity")) identity();
   else if (same(words[0], "name")) clock(1);
   else if (same(words[0], "clock")) clock(0);
-  else if (same(words[0], "flush")) system_call(BOOT_sync, 0, 0, 0, 0), answer("ready", NULL);
+  else if (same(words[0], "flush")) system_call(BOOT_sync, 0, 0, 0, 0, 0), answer("ready", NULL);
   else if (same(words[0], "freeze")) freeze();
   else if (same(words[0], "still")) still();
   else if (same(words[0], "thaw")) go_on(), answer("ready", NULL);

@@ -22,16 +22,30 @@ export const prepareScript = fileURLToPath(new URL("./prepare.sh", import.meta.u
 /** Runs inside the new root, once Node is there. */
 export const agentProgramsScript = fileURLToPath(new URL("./agentPrograms.sh", import.meta.url))
 
-/** The guest's own programs, one C file each, and the header that they share. */
-export const programSources: ReadonlyArray<string> = [
-  "../guest/boot.c",
-  "../guest/relay.c",
-  "../guest/settime.c",
-  "../../linux/native/mountimage.c",
-  "../../linux/native/spawner.c",
-  "../../linux/native/ticks.c",
-  "../../linux/native/system.h"
-].map((name) => fileURLToPath(new URL(name, import.meta.url)))
+const sourcesAt = (...names: ReadonlyArray<string>): ReadonlyArray<string> =>
+  names.map((name) => fileURLToPath(new URL(name, import.meta.url)))
+
+/** One C file for each program, and the header that they share, by the folder of the image that has the programs. */
+export const programSources = {
+  /** Of the guest. */
+  programs: sourcesAt(
+    "../guest/boot.c",
+    "../guest/relay.c",
+    "../guest/settime.c",
+    "../../linux/native/mountimage.c",
+    "../../linux/native/spawner.c",
+    "../../linux/native/ticks.c",
+    "../../linux/native/system.h"
+  ),
+  /** Of the host alone. No guest gets them: they are made for a comparison with those beside their sources. */
+  hostPrograms: sourcesAt(
+    "../../linux/native/clonevolume.c",
+    "../../linux/native/freezevolume.c",
+    "../../linux/native/givevolume.c",
+    "../../linux/native/idmapmount.c",
+    "../../linux/native/system.h"
+  )
+} as const
 
 const digest = (parts: ReadonlyArray<string | Buffer>): string => {
   const hash = createHash("sha256")
@@ -43,7 +57,9 @@ const digest = (parts: ReadonlyArray<string | Buffer>): string => {
 export const recipeDigest = async (nodeVersion: string): Promise<string> =>
   digest([
     JSON.stringify(recipe),
-    ...(await Promise.all([prepareScript, agentProgramsScript, ...programSources].map((path) => readFile(path)))),
+    ...(await Promise.all(
+      [prepareScript, agentProgramsScript, ...Object.values(programSources).flat()].map((path) => readFile(path))
+    )),
     nodeVersion
   ])
 

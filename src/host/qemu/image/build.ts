@@ -94,8 +94,10 @@ const buildInto = async (folder: string, work: string, nodeVersion: string): Pro
       ...recipe.excludedPaths.map((path) => `--dpkgopt=path-exclude=${path}`),
       '--aptopt=Acquire::Languages "none"',
       '--aptopt=APT::Install-Recommends "false"',
-      '--customize-hook=mkdir "$1/tmp/programs"',
-      `--customize-hook=copy-in ${programSources.map((path) => `'${path}'`).join(" ")} /tmp/programs`,
+      ...Object.entries(programSources).flatMap(([kind, paths]) => [
+        `--customize-hook=mkdir "$1/tmp/${kind}"`,
+        `--customize-hook=copy-in ${paths.map((path) => `'${path}'`).join(" ")} /tmp/${kind}`
+      ]),
       `--customize-hook=sh '${prepareScript}' "$1"`,
       `--customize-hook=copy-out /atoll '${work}/out'`,
       '--customize-hook=rm -rf "$1/atoll"',
@@ -136,7 +138,7 @@ const buildInto = async (folder: string, work: string, nodeVersion: string): Pro
   await writeFile(`${folder}/vmlinux`, vmlinuxToElf(await readFile(`${parts}/vmlinuz`)))
   await copyFile(`${parts}/busybox`, `${folder}/busybox`)
   await copyFile(`${parts}/packages.txt`, `${folder}/packages.txt`)
-  for (const kind of ["modules", "programs"]) {
+  for (const kind of ["modules", ...Object.keys(programSources)]) {
     await mkdir(`${folder}/${kind}`)
     for (const name of await readdir(`${parts}/${kind}`))
       await copyFile(`${parts}/${kind}/${name}`, `${folder}/${kind}/${name}`)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Runs outside the new root ($1) at the end of mmdebstrap. Collects the files that boot the guest in $1/atoll, which the build copies out; compiles
-# the guest's small programs ($1/tmp/programs) there; and leaves the root as a guest sees it. Reads KERNEL_PACKAGE, MODULES, GUEST_USER, GUEST_UID
+# the small programs ($1/tmp/programs, $1/tmp/hostPrograms) there; and leaves the root as a guest sees it. Reads KERNEL_PACKAGE, MODULES, GUEST_USER, GUEST_UID
 # from the environment.
 set -eu
 root=$1
@@ -20,17 +20,16 @@ done
 cp /bin/busybox /atoll/busybox
 apt-get download -q tcc >/dev/null
 dpkg-deb -x tcc_*.deb tcc
-mkdir /atoll/programs
-for source in programs/*.c; do
-  program=$(basename "$source" .c)
-  tcc/usr/bin/tcc -Btcc/usr/lib/x86_64-linux-gnu/tcc -nostdinc -nostdlib -static -o "/atoll/programs/$program" "$source"
+mkdir /atoll/programs /atoll/hostPrograms
+for source in programs/*.c hostPrograms/*.c; do
+  tcc/usr/bin/tcc -Btcc/usr/lib/x86_64-linux-gnu/tcc -nostdinc -nostdlib -static -o "/atoll/${source%.c}" "$source"
 done
 {
   dpkg-query -W -f '${Package} ${Version}\n'
   dpkg-deb -W --showformat '${Package} ${Version}\n' "$image"_*.deb
   dpkg-deb -W --showformat '${Package} ${Version}\n' tcc_*.deb
 } > /atoll/packages.txt
-rm -rf kernel "$image"_*.deb tcc tcc_*.deb programs
+rm -rf kernel "$image"_*.deb tcc tcc_*.deb programs hostPrograms
 useradd --uid "$GUEST_UID" --user-group --home-dir /workspace --no-create-home --shell /bin/bash "$GUEST_USER"
 mkdir -p /workspace
 # The machine is the isolation boundary, and root in the guest stays inside it. `sudo` lets users install packages.

@@ -2,7 +2,7 @@
 import { execFileSync, spawn } from "node:child_process"
 import { randomBytes, randomUUID } from "node:crypto"
 import { once } from "node:events"
-import { appendFileSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs"
+import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -26,6 +26,20 @@ const file = (content: string | Buffer, mode = 0o644) => {
   writeFileSync(path, content, { mode })
   return path
 }
+
+const native = fileURLToPath(new URL("../../../../src/host/linux/native/", import.meta.url))
+
+describe.skipIf(image === null)("the programs beside their sources", () => {
+  const shipped = readdirSync(native).filter((name) => name.endsWith(".x64"))
+
+  it.each(shipped)("%s is, byte for byte, what the image's compiler makes of its source", (name) => {
+    const made = ["programs", "hostPrograms"].flatMap((kind) => {
+      const path = join(image!.folder, kind, name.replace(/\.x64$/, ""))
+      return existsSync(path) ? [readFileSync(path)] : []
+    })
+    expect(made.map((it) => it.equals(readFileSync(join(native, name))))).toEqual([true])
+  })
+})
 
 describe.skipIf(image === null)("settime", () => {
   it("refuses short input, without reaching the system call", () => {
@@ -130,11 +144,6 @@ describe.skipIf(image === null)("spawner", () => {
     launched.dispose()
     return { code, signal, stdout: text(stdout), stderr: text(stderr) }
   }
-
-  it.each(["spawner", "mountimage"])("%s is, byte for byte, the program that namespace Sandboxes get", (name) => {
-    const shipped = fileURLToPath(new URL(`../../../../src/host/linux/native/${name}.x64`, import.meta.url))
-    expect(readFileSync(shipped).equals(readFileSync(program(name)))).toBe(true)
-  })
 
   it("runs a program found by the command's own PATH, with its environment, folder and output", async () => {
     const script = 'echo "$GREETING $1"; pwd; echo wrong >&2; exit 7'
