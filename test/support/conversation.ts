@@ -1,18 +1,7 @@
-import { mkdtempSync } from "node:fs"
-import { rm } from "node:fs/promises"
 import { createServer, type Socket } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { connectUnix } from "../../src/host/linux/unixSocket.ts"
-
-export const inFolder = async (body: (folder: string) => Promise<void>) => {
-  const folder = mkdtempSync(join(tmpdir(), "atoll-pieces-"))
-  try {
-    await body(folder)
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
-}
+import { inFolder } from "./host/linux/inFolder.ts"
 
 /** A server on a unix socket that answers each line; and a connection to it. */
 export const conversation = async (

@@ -64,8 +64,7 @@ const saveAll = async (folder: SandboxFolder, { machine, record }: Captured, run
   const unlisten = machine.qmp.listen(({ event, data }) => {
     if (event === "MIGRATION" && data["status"] === "active") void closedOnce(folder.file("captured")).catch(() => {})
   })
-  const move = { memoryIsShared: false, ...(running === undefined ? {} : { running }) }
-  await save(machine, machineFiles.captured, move).finally(unlisten)
+  await save(machine, machineFiles.captured, { memoryIsShared: false, running }).finally(unlisten)
 }
 
 /**

@@ -20,7 +20,7 @@ const migrationEnded = ({ event, data }: QmpEvent) =>
 
 export interface Move {
   readonly memoryIsShared: boolean
-  readonly running?: RunningSave
+  readonly running?: RunningSave | undefined
 }
 
 /** How a machine is saved that runs until its last changes are to be saved. */

@@ -1,4 +1,5 @@
 import type { Socket } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, it } from "@effect/vitest"
 import { migrate } from "../../../../src/host/qemu/migration.ts"
 import { Qmp } from "../../../../src/host/qemu/Qmp.ts"
@@ -7,12 +8,8 @@ import { conversation } from "../../../support/conversation.ts"
 describe("a save of a running machine", () => {
   const MiB = 1024 ** 2
 
-  /** A QEMU that writes `remaining` of its memory from one look to the next, and ends its save as `ends` says. Resolves with the commands that it got. */
-  const saved = async (
-    remaining: ReadonlyArray<number>,
-    ends: "stopped" | "failed",
-    beforeStop: (asked: () => void) => Promise<void>
-  ) => {
+  /** Saves to a QEMU that has `remaining` left at each look, and ends as `ends` says. Resolves with its commands, and when the programs were to stop. */
+  const saved = async (remaining: ReadonlyArray<number>, ends: "stopped" | "failed", programsStopWithinMs: number) => {
     const commands: Array<string> = []
     let looks = 0
     const event = (socket: Socket, status: string) =>
@@ -33,21 +30,17 @@ describe("a save of a running machine", () => {
       },
       async (socket) => {
         const qmp = await Qmp.open(socket, 2_000)
-        let isAsked = false
-        const running = {
-          stopWithinMs: 60_000,
-          beforeStop: () =>
-            beforeStop(() => {
-              isAsked = true
-            })
+        const beforeStop = async () => {
+          commands.push("programs stop")
+          await sleep(programsStopWithinMs)
         }
+        const running = { stopWithinMs: 60_000, beforeStop }
         const save = migrate(qmp, "migrate", "captured.state", { memoryIsShared: false, running })
         if (ends === "failed") await expect(save).rejects.toThrow("could not move")
         else await save
-        expect(isAsked).toBe(true)
         // What the save has still to say, if anything.
         await qmp.execute("cont")
-        await new Promise((resolve) => setTimeout(resolve, 50))
+        await sleep(50)
         qmp.close()
       }
     )
@@ -56,15 +49,12 @@ describe("a save of a running machine", () => {
 
   it("stops it while little is still to be written, once its programs have stopped", async () => {
     const looks = [512 * MiB, 200 * MiB, 60 * MiB]
-    const commands = await saved(looks, "stopped", async (asked) => asked())
-    expect(commands).toEqual(["migrate", "stop", "query-status", "cont"])
+    const commands = await saved(looks, "stopped", 0)
+    expect(commands).toEqual(["migrate", "programs stop", "stop", "query-status", "cont"])
   })
 
   it("that fails meanwhile does not stop the machine that goes on", async () => {
-    const commands = await saved([60 * MiB], "failed", async (asked) => {
-      asked()
-      await new Promise((resolve) => setTimeout(resolve, 40))
-    })
-    expect(commands).toEqual(["migrate", "cont"])
+    const commands = await saved([60 * MiB], "failed", 40)
+    expect(commands).toEqual(["migrate", "programs stop", "cont"])
   })
 })

@@ -13,7 +13,8 @@ import { Qmp } from "../../../../src/host/qemu/Qmp.ts"
 import { noteImageUse, removeUnused } from "../../../../src/host/qemu/removeUnused.ts"
 import { SandboxFolder } from "../../../../src/host/qemu/SandboxFolder.ts"
 import { templateKey } from "../../../../src/host/qemu/Template.ts"
-import { conversation, inFolder } from "../../../support/conversation.ts"
+import { conversation } from "../../../support/conversation.ts"
+import { inFolder } from "../../../support/host/linux/inFolder.ts"
 
 const shape: MachineShape = {
   accelerator: "tcg",

@@ -75,6 +75,18 @@ describe("a saved state", () => {
       expect(readFileSync(folder.file("captured")).equals(saved)).toBe(true)
     }))
 
+  it("is zeroed only where its file has something: a hole reads as zeros already", () =>
+    inFolder(async (folder) => {
+      const saved = state()
+      for (const page of [3, 300]) saved[BITMAP_OFFSET + (page >> 3)]! &= ~(1 << (page & 7))
+      writeFileSync(folder.file("captured"), saved)
+      const file = await open(folder.file("captured"), "r+")
+      const around = (page: number) => [PAGES_OFFSET + (page - 1) * 4096, PAGES_OFFSET + (page + 2) * 4096] as const
+      await zeroAbsentPages(file, MEMORY_BYTES, [[0, 4096], around(3), around(500)]).finally(() => file.close())
+      saved.fill(0, PAGES_OFFSET + 3 * 4096, PAGES_OFFSET + 4 * 4096)
+      expect(readFileSync(folder.file("captured")).equals(saved)).toBe(true)
+    }))
+
   it("is copied without its memory and with no page present, and stays as it is", () =>
     inFolder(async (folder) => {
       const saved = state()
