@@ -132,6 +132,7 @@ const bareClone = (host: QemuHost, settings: Settings["Service"]) =>
         fileMostBytes: fileMaxBytes(shape, host.image.rootBytes),
         hasImage: false,
         life: false,
+        cgroups: { joins: [], startsIn: null },
         outlives: false
       })
     )

@@ -145,7 +145,7 @@ export const hasCgroups = (host: CgroupHost): boolean => folders(host, ".").leng
 export const servingCgroups = (host: CgroupHost, name: string): ReadonlyArray<string> =>
   folders(host, name).map((path) => join(path, "cgroup.procs"))
 
-/** Moves a running process. Failures are ignored: the process may have ended, or a hierarchy may be gone. */
+/** Moves a running process: it waits meanwhile. Failures are ignored: the process may have ended, or a hierarchy may be gone. */
 export const enterCgroups = async (files: ReadonlyArray<string>, pid: number): Promise<void> => {
   // The kernel delays each write, so they run concurrently.
   await Promise.all(files.map((file) => writeFile(file, String(pid)).catch(() => {})))

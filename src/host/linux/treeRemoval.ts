@@ -6,6 +6,7 @@
  */
 import { spawn } from "node:child_process"
 import { constants, setPriority } from "node:os"
+import { quoted } from "./enteringCgroups.ts"
 import { hasSpawner, spawned } from "./HostSpawner.ts"
 import { HOST_ENVIRONMENT } from "./hostCommand.ts"
 import { identify, signal } from "./ProcessIdentity.ts"
@@ -25,8 +26,6 @@ export interface TreeRemoval {
   readonly cancel: () => Promise<void>
 }
 
-const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
-
 /**
  * `cgroups`: `cgroup.procs` files to enter first, so that the removal counts toward the limits of the Sandbox that made the tree. The removal ends
  * with this process.
@@ -36,7 +35,7 @@ export const removeTree = (path: string, cgroups: ReadonlyArray<string> = []): T
   const limits = ["setpriv", "--pdeathsig=KILL", ...(isRoot ? [CAPABILITIES] : []), "--"]
   const removal = isRoot ? ["rm", "-rf", "--one-file-system", "--", path] : ["sh", "-c", OPEN_AND_REMOVE, "sh", path]
   const command = [...limits, ...["prlimit", `--as=${ADDRESS_SPACE_MAX_BYTES}`, "--core=0", "--"], ...removal]
-  const script = [...cgroups.map((file) => `echo 0 > ${quote(file)}`), 'exec "$@"'].join("\n")
+  const script = [...cgroups.map((file) => `echo 0 > ${quoted(file)}`), 'exec "$@"'].join("\n")
   return (hasSpawner ? bySpawner : byNode)(["/bin/sh", "-c", script, "sh", ...command])
 }
 

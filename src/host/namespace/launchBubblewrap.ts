@@ -1,6 +1,7 @@
 /** Starts bubblewrap for one generation of a Sandbox, so that it outlives the service. */
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs"
 import { join } from "node:path"
+import { enteringCgroups, quoted } from "../linux/enteringCgroups.ts"
 import type { UserRange } from "../linux/HostUsers.ts"
 import { HOST_ENVIRONMENT } from "../linux/hostCommand.ts"
 import { type LifePipe, makeLifePipe } from "../linux/lifePipe.ts"
@@ -52,8 +53,6 @@ const MADE = Descriptor.users
 /** Below 10, because `sh` accepts only one digit before a redirection. */
 const GO = 8
 
-const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
-
 /**
  * Enters the cgroups, waits for `go`, and becomes the Sandbox's user. All steps are one process that becomes bwrap by exec, so its pid is known from the
  * start.
@@ -68,16 +67,16 @@ const argvOf = (options: LaunchOptions, entered: ReadonlyArray<string>): readonl
   const own = [...(inNetwork ? ["--net"] : []), ...(hasTerminals ? ["--mount"] : [])]
   const builder = options.range === null ? [] : builderNamespaces(MADE, GO)
   const steps = [
-    ...entered.map((path) => `echo 0 > ${quote(path)} || exit 97`),
+    ...enteringCgroups(entered),
     `read -r go <&${GO} || exit 98`,
-    `exec >> ${quote(options.console)} 2>&1`,
+    `exec >> ${quoted(options.console)} 2>&1`,
     "ulimit -c 0",
     ...(options.processesMax === null ? [] : [`ulimit -p ${options.processesMax}`]),
     options.range !== null
       ? 'exec "$@"'
       : own.length === 0
         ? last
-        : `exec unshare --user --map-root-user ${own.join(" ")} -- /bin/sh -c ${quote(inside(options.bubblewrap))} sh "$@"`
+        : `exec unshare --user --map-root-user ${own.join(" ")} -- /bin/sh -c ${quoted(inside(options.bubblewrap))} sh "$@"`
   ]
   return ["/bin/sh", "-c", steps.join("\n"), "sh", ...drop, ...builder, ...bwrap]
 }

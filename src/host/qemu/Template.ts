@@ -255,6 +255,7 @@ const freeze = (
         accelerator: shape.accelerator,
         fileMaxBytes: fileMaxBytes(shape, host.image.rootBytes),
         fileMostBytes: fileMaxBytes(shape, host.image.rootBytes),
+        cgroups: { joins: [], startsIn: null },
         hasImage: false,
         life: false,
         // After a crash no service would know of this machine.

@@ -5,6 +5,8 @@
 import { closeSync, openSync, readdirSync, statSync } from "node:fs"
 import { Effect } from "effect"
 import { attempt } from "../linux/attempt.ts"
+import type { SandboxCgroups } from "../linux/cgroups.ts"
+import { insideCgroups } from "../linux/enteringCgroups.ts"
 import { HOST_ENVIRONMENT, mustRun } from "../linux/hostCommand.ts"
 import { makeLifePipe } from "../linux/lifePipe.ts"
 import { type ListeningSocket, listeningSocket } from "../linux/listeningSocket.ts"
@@ -25,6 +27,8 @@ export interface Launch {
   readonly fileMaxBytes: number
   /** What `limitFileSize` can raise that to. */
   readonly fileMostBytes: number
+  /** Entered before it becomes QEMU. */
+  readonly cgroups: Pick<SandboxCgroups, "joins" | "startsIn">
   /** It reads the image in its folder. */
   readonly hasImage: boolean
   /** Keeps the write end of a pipe open for as long as QEMU lives. */
@@ -142,9 +146,15 @@ export const launch = async (options: Launch): Promise<Launched> => {
       sockets.push(socket)
       inherits[Descriptor[name]] = socket.fd
     }
+    const argv = [...confinement(options), options.binary, ...options.arguments] as const
+    const { joins, startsIn } = options.cgroups
     const qemu = await startDaemon({
       name: "QEMU",
-      argv: [...confinement(options), options.binary, ...options.arguments],
+      argv: insideCgroups(joins, argv),
+      cgroup:
+        startsIn === null
+          ? null
+          : { folder: startsIn, argvOutside: insideCgroups([...joins, `${startsIn}/cgroup.procs`], argv) },
       cwd: options.folder,
       env: HOST_ENVIRONMENT,
       inherits,

@@ -1,6 +1,6 @@
 /** A machine's cgroups, named by its uuid. QEMU and its slirp4netns share one limit, so the work that a guest causes takes nothing from others. */
 import { setTimeout as sleep } from "node:timers/promises"
-import { type CgroupHost, enterCgroups, makeCgroups, removeCgroups, servingCgroups } from "../linux/cgroups.ts"
+import { type CgroupHost, makeCgroups, removeCgroups, type SandboxCgroups, servingCgroups } from "../linux/cgroups.ts"
 import { OVERHEAD_BYTES } from "./Admission.ts"
 import type { MachineRecord } from "./SandboxFolder.ts"
 
@@ -19,17 +19,15 @@ type Limited = Pick<MachineRecord, "uuid" | "vcpus" | "memoryBytes" | "accelerat
 export const cgroupsOf = (host: CgroupHost, { uuid }: Pick<MachineRecord, "uuid">): ReadonlyArray<string> =>
   servingCgroups(host, uuid)
 
-/** Creates the cgroups and moves QEMU into them. QEMU is still starting, and its machine has no owner's code yet. */
-export const limitMachine = async (host: CgroupHost, machine: Limited, pid: number): Promise<void> => {
+/** Creates the cgroups, in which QEMU then starts. */
+export const makeMachineCgroups = (host: CgroupHost, machine: Limited): Promise<SandboxCgroups> => {
   const { uuid, vcpus, memoryBytes, accelerator } = machine
   const limits = {
     memoryBytes: memoryBytes + OVERHEAD_FACTOR * OVERHEAD_BYTES[accelerator],
     vcpus: vcpus + MORE_VCPUS,
     processes: PROCESSES_MAX
   }
-  // With all threads: `joins` is for a launcher, which has one.
-  const { serves } = await makeCgroups(host, uuid, limits, null)
-  await enterCgroups(serves, pid)
+  return makeCgroups(host, uuid, limits, null)
 }
 
 /** Kills the processes in the cgroups and removes them once these have died. */

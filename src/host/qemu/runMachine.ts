@@ -6,7 +6,7 @@ import { networkFor } from "./LiveMachines.ts"
 import { launch, takeRoomToConnect } from "./launchQemu.ts"
 import { connectMachine, killProcess, type Machine } from "./Machine.ts"
 import { fileMaxBytes, type MachineShape, machineArguments, type Start } from "./machineArguments.ts"
-import { cgroupsOf, limitMachine, removeMachineCgroups } from "./machineCgroups.ts"
+import { makeMachineCgroups, removeMachineCgroups } from "./machineCgroups.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
 
@@ -24,6 +24,8 @@ export const runMachine = <A>(
   use: (machine: Machine, started: MachineRecord) => Effect.Effect<A, RuntimeUnavailable>
 ): Effect.Effect<A, RuntimeUnavailable> =>
   Effect.gen(function* () {
+    const withoutCgroups = Effect.promise(() => removeMachineCgroups(host.cgroups, record.uuid))
+    const cgroups = yield* attempt("making a machine's cgroups", () => makeMachineCgroups(host.makeCgroups(), record))
     const launched = yield* attempt("starting QEMU", () =>
       launch({
         binary: host.qemu.binary,
@@ -34,22 +36,16 @@ export const runMachine = <A>(
         fileMaxBytes: fileMaxBytes(shape, host.image.rootBytes),
         // Its volume may grow while it runs.
         fileMostBytes: Math.max(fileMaxBytes(shape, host.image.rootBytes), host.volumeBytesMax),
+        cgroups,
         hasImage: shape.imageDigest !== undefined,
         life: shape.network,
         outlives: true
       })
-    )
+    ).pipe(Effect.tapError(() => withoutCgroups))
     const bring = Effect.gen(function* () {
-      // First, because slirp4netns enters the same cgroups.
-      yield* attempt("limiting a machine", () => limitMachine(host.makeCgroups(), record, launched.process.pid))
       const [network, machine] = yield* Effect.all(
-        [
-          networkFor(launched, cgroupsOf(host.cgroups, record)),
-          connectMachine(folder, launched.process, host.answerTimeoutMs)
-        ],
-        {
-          concurrency: 2
-        }
+        [networkFor(launched, cgroups.serves), connectMachine(folder, launched.process, host.answerTimeoutMs)],
+        { concurrency: 2 }
       )
       const started = { ...record, process: launched.process, network }
       // A sleeping machine's record stays unchanged until it is awake: its saved state is the only copy.
@@ -64,11 +60,6 @@ export const runMachine = <A>(
       (said) => Effect.fail(unavailable(`QEMU ended while the machine was starting: ${said}`))
     )
     return yield* Effect.raceFirst(bring, diedEarly).pipe(
-      Effect.tapError(() =>
-        Effect.andThen(
-          Effect.ignore(killProcess(launched.process)),
-          Effect.promise(() => removeMachineCgroups(host.cgroups, record.uuid))
-        )
-      )
+      Effect.tapError(() => Effect.andThen(Effect.ignore(killProcess(launched.process)), withoutCgroups))
     )
   })

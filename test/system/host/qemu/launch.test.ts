@@ -12,6 +12,7 @@ import {
   writeFileSync
 } from "node:fs"
 import { join } from "node:path"
+import { text } from "node:stream/consumers"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it, vi } from "vitest"
 import { connectUnix } from "../../../../src/host/linux/unixSocket.ts"
@@ -19,11 +20,18 @@ import { inFolder } from "../../../support/host/linux/inFolder.ts"
 
 const module = fileURLToPath(new URL("../../../../src/host/qemu/launchQemu.ts", import.meta.url))
 
-const script = (folder: string, { uid, outlives }: { readonly uid: number | null; readonly outlives: boolean }) => `
+interface Wanted {
+  readonly uid: number | null
+  readonly outlives: boolean
+  /** Files of cgroups. */
+  readonly joins?: ReadonlyArray<string>
+}
+
+const script = (folder: string, { uid, outlives, joins = [] }: Wanted) => `
   import { launch } from ${JSON.stringify(module)}
   const { process: { pid } } = await launch({
     binary: "sleep", arguments: ["60"], folder: ${JSON.stringify(folder)}, uid: ${uid}, accelerator: "tcg",
-    fileMaxBytes: 4096, fileMostBytes: 8192, life: false, outlives: ${outlives}
+    fileMaxBytes: 4096, fileMostBytes: 8192, cgroups: { joins: ${JSON.stringify(joins)}, startsIn: null }, life: false, outlives: ${outlives}
   })
   console.log(pid)
 `
@@ -32,14 +40,18 @@ const script = (folder: string, { uid, outlives }: { readonly uid: number | null
  * Runs `body` with the pid of a process that a service launched, which itself was started with a descriptor of a secret
  * file.
  */
-const launched = (body: (pid: number, folder: string) => Promise<void> | void) =>
+const launched = (body: (pid: number, folder: string) => Promise<void> | void, joined: ReadonlyArray<string> = []) =>
   inFolder(async (folder) => {
     mkdirSync(join(folder, "run"), { mode: 0o700 })
     const secret = join(folder, "secret")
     writeFileSync(secret, "secret")
     const service = spawn(
       process.execPath,
-      ["--input-type=module", "-e", script(folder, { uid: null, outlives: true })],
+      [
+        "--input-type=module",
+        "-e",
+        script(folder, { uid: null, outlives: true, joins: joined.map((name) => join(folder, name)) })
+      ],
       {
         // Higher than where Node itself looks for inherited descriptors.
         stdio: ["ignore", "pipe", "inherit", ...Array<"ignore">(30).fill("ignore"), openSync(secret, "r")]
@@ -87,6 +99,23 @@ describe("QEMU's process", () => {
       expect(limits).toMatch(/Max file size\s+4096\s+8192/)
       expect(limits).toMatch(/Max open files\s+4096\s+8192/)
       expect(limits).toMatch(/Max core file size\s+0\s+0/)
+    }))
+
+  it("has entered its cgroups before it is QEMU", () =>
+    launched(
+      (_pid, folder) =>
+        expect(["one", "it's two"].map((name) => readFileSync(join(folder, name), "utf8"))).toEqual(["0\n", "0\n"]),
+      ["one", "it's two"]
+    ))
+
+  it("does not start outside of its cgroups", () =>
+    inFolder(async (folder) => {
+      mkdirSync(join(folder, "run"), { mode: 0o700 })
+      const wanted = { uid: null, outlives: true, joins: [join(folder, "none/tasks")] }
+      const service = spawn(process.execPath, ["--input-type=module", "-e", script(folder, wanted)], {
+        stdio: ["ignore", "ignore", "pipe"]
+      })
+      expect(await text(service.stderr!)).toContain("QEMU ended immediately with 97")
     }))
 
   // As root it is another user's.
