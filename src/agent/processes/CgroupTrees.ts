@@ -14,6 +14,8 @@ import { type ProcessTree, type ProcessTrees, signalPid } from "./ProcessTree.ts
 
 /** Bounds the signals of one step. */
 const KILLS_MAX = 256
+/** Most commands have ended by then. */
+const SPARE_AFTER_MS = 300
 
 /** Null when the directory is not a delegated, writable cgroup v2. */
 export const makeCgroupTrees = (given: string): ProcessTrees | null => {
@@ -54,17 +56,21 @@ export const makeCgroupTrees = (given: string): ProcessTrees | null => {
   }
   // Reuses the directory of a command that ended by itself: making and removing directories costs more than all the rest.
   let spare: string | null = null
-  setImmediate(() => {
+  const makeSpare = () => {
     try {
       spare ??= make()
     } catch {
       // The next command makes its own directory and reports the error.
     }
-  })
+  }
+  setImmediate(makeSpare)
+  /** Where the last command goes on. In a machine that was just restored under emulation a directory takes 20 ms. */
+  const spareSoon = setTimeout(makeSpare, SPARE_AFTER_MS).unref()
 
   const create = (): ProcessTree => {
     const name = spare ?? make()
     spare = null
+    spareSoon.refresh()
     const folder = join(root, name)
     live.add(name)
     let killed = false
