@@ -89,7 +89,9 @@ export class SerialDecoder {
         const end = cut(rest, this.matched)
         const data = end < 0 ? rest : rest.subarray(0, end)
         this.matched = end < 0 ? matchTail(rest, this.matched) : PREFIX.length
-        this.events.data(data)
+        // A mark that came whole is not passed on: an HTTP/2 session makes an error of it, with a trace of the stack, before it ends.
+        const isMark = end >= PREFIX.length && rest[end] === CONTROL
+        this.events.data(isMark ? data.subarray(0, end - PREFIX.length) : data)
         rest = rest.subarray(data.length)
       }
     }
@@ -134,10 +136,20 @@ class SerialSession extends Duplex {
   private readonly encoder = new SerialEncoder()
   private gathering = false
   private quiet = false
+  /** What was written before `accept`; null from then on. */
+  private early: Array<Buffer> | null = []
 
   constructor(device: Duplex) {
     super({ allowHalfOpen: false })
     this.device = device
+  }
+
+  /** From now on the device carries this session. */
+  accept(): this {
+    const early = this.early ?? []
+    this.early = null
+    if (early.length > 0) this.send(early, () => {})
+    return this
   }
 
   override _read(): void {
@@ -160,6 +172,11 @@ class SerialSession extends Duplex {
    * switches, and one HTTP/2 request is three writes, each in the turn after the previous one was accepted.
    */
   private send(chunks: ReadonlyArray<Buffer>, done: (error?: Error | null) => void): void {
+    if (this.early !== null) {
+      this.early.push(...chunks)
+      done()
+      return
+    }
     this.quiet = false
     if (!this.gathering) {
       this.gathering = true
@@ -217,9 +234,22 @@ const BEGINS_MAX = 8
 
 const newId = (): string => randomBytes(ID_CHARS / 2).toString("hex")
 
-/** The agent's side: every `S` ends the previous session and starts a new one. */
+/** When the first requests of a session have been answered. */
+const PREPARED_AFTER_MS = 500
+
+/**
+ * The agent's side: every `S` ends the previous session and starts the next one. That is made ahead, with all that `onSession` makes for it: in a
+ * machine that was just restored under emulation, all of this code runs for the first time, which takes 35 ms.
+ */
 export const serveSerial = (device: Duplex, onSession: (session: Duplex) => void): void => {
   let current: SerialSession | null = null
+  let next: SerialSession | null = null
+  const prepared = (): SerialSession => {
+    if (next !== null && !next.destroyed) return next
+    next = new SerialSession(device)
+    onSession(next)
+    return next
+  }
   device.write(mark(BEGIN, newId()))
   const decoder = new SerialDecoder({
     data: (bytes) => current?.deliver(bytes),
@@ -227,13 +257,21 @@ export const serveSerial = (device: Duplex, onSession: (session: Duplex) => void
       if (kind !== OPEN) return
       current?.destroy()
       device.write(mark(ACCEPT, id))
-      current = new SerialSession(device)
+      current = prepared()
+      next = null
+      current.accept()
       device.resume()
-      onSession(current)
+      prepareSoon.refresh()
     }
   })
   device.on("data", (chunk: Buffer) => decoder.push(chunk))
-  device.on("close", () => current?.destroy())
+  device.on("close", () => {
+    clearTimeout(prepareSoon)
+    current?.destroy()
+    next?.destroy()
+  })
+  prepared()
+  const prepareSoon = setTimeout(prepared, PREPARED_AFTER_MS).unref()
 }
 
 /**
@@ -259,7 +297,7 @@ export const connectSerial = (device: Duplex): Promise<Duplex> =>
         }
         if (kind !== ACCEPT || said !== id || session !== null) return
         clearTimeout(timer)
-        session = new SerialSession(device)
+        session = new SerialSession(device).accept()
         session.on("close", () => device.destroy())
         resolve(session)
       }

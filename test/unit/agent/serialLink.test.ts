@@ -1,6 +1,6 @@
 import { once } from "node:events"
 import { Duplex, PassThrough } from "node:stream"
-import { describe, expect, it } from "@effect/vitest"
+import { describe, expect, it, vi } from "@effect/vitest"
 import fc from "fast-check"
 import { connectSerial, SerialDecoder, SerialEncoder, serveSerial } from "../../../src/agent/serialLink.ts"
 
@@ -41,8 +41,8 @@ const pass = (data: ReadonlyArray<Buffer>, cut: ReadonlyArray<number>) => {
 const serialPort = () => {
   const toService = new PassThrough()
   let live: PassThrough | null = null
-  /** An agent that answers with its prefix. */
-  const agent = (prefix: string) => {
+  /** An agent that answers with its prefix, and begins each session with a greeting. */
+  const agent = (prefix: string, greeting = "") => {
     const input = new PassThrough()
     live = input
     const sessions: Array<Duplex> = []
@@ -56,6 +56,7 @@ const serialPort = () => {
     input.on("data", (bytes: Buffer) => device.push(bytes))
     serveSerial(device, (session) => {
       sessions.push(session)
+      if (greeting !== "") session.write(greeting)
       session.on("data", (bytes: Buffer) => session.write(Buffer.concat([Buffer.from(prefix), bytes])))
     })
     return {
@@ -138,6 +139,40 @@ describe("sessions over one serial port", () => {
     two.write("two")
     expect(await again).toBe("echo two")
     expect(sessions.filter(({ destroyed }) => !destroyed)).toEqual([sessions.at(-1)])
+  })
+
+  it("are made before they are wanted, and what is written to one waits for its turn", async () => {
+    const { agent, port } = serialPort()
+    const { sessions } = agent("echo ", "hello")
+    expect(sessions).toHaveLength(1)
+    const end = port()
+    const sent: Array<Buffer> = []
+    end.on("data", (bytes: Buffer) => sent.push(bytes))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    expect(Buffer.concat(sent).includes("hello")).toBe(false)
+
+    const one = await connectSerial(end)
+    expect(await answerOf(one)).toBe("hello")
+    const made = sessions.length
+    await vi.waitUntil(() => sessions.length > made, { timeout: 5_000 })
+    const two = await connectSerial(port())
+    expect(sessions).toHaveLength(made + 1)
+    expect(await answerOf(two)).toBe("hello")
+  })
+
+  it("nothing of the next one reaches a session that ends", async () => {
+    const { agent, port } = serialPort()
+    const { sessions } = agent("echo ")
+    const got: Array<Buffer> = []
+    const one = await connectSerial(port())
+    const first = sessions.at(-1)!
+    first.on("data", (bytes: Buffer) => got.push(bytes))
+    const answered = answerOf(one)
+    one.write("one")
+    await answered
+    await connectSerial(port())
+    expect(first.destroyed).toBe(true)
+    expect(Buffer.concat(got).toString()).toBe("one")
   })
 
   it("a replaced agent ends the session of its predecessor, and the next connection reaches it", async () => {
