@@ -18,10 +18,15 @@ export const HOST_ENVIRONMENT = {
 /** The beginning of what a program writes. */
 class BoundedText {
   readonly #decoder = new StringDecoder("utf8")
+  readonly #maxChars: number
   #text = ""
 
+  constructor(maxChars: number) {
+    this.#maxChars = maxChars
+  }
+
   add(bytes: Buffer): void {
-    if (this.#text.length < OUTPUT_MAX_CHARS) this.#text += this.#decoder.write(bytes)
+    if (this.#text.length < this.#maxChars) this.#text += this.#decoder.write(bytes)
   }
 
   end(): string {
@@ -38,9 +43,20 @@ export interface HostOutcome {
 
 type Argv = readonly [string, ...ReadonlyArray<string>]
 
+export interface HostBounds {
+  /** 60 s. */
+  readonly timeoutMs?: number
+  /** 16 KiB; the rest is dropped. */
+  readonly stdoutMaxChars?: number
+}
+
 /** Gathers what a program writes, until it ends or its time is over. */
-const gathering = (resolve: (outcome: HostOutcome) => void, kill: () => void, timeoutMs: number) => {
-  const said = { stdout: new BoundedText(), stderr: new BoundedText() }
+const gathering = (
+  resolve: (outcome: HostOutcome) => void,
+  kill: () => void,
+  { timeoutMs = TIMEOUT_MS, stdoutMaxChars = OUTPUT_MAX_CHARS }: HostBounds
+) => {
+  const said = { stdout: new BoundedText(stdoutMaxChars), stderr: new BoundedText(OUTPUT_MAX_CHARS) }
   const timer = setTimeout(kill, timeoutMs)
   const finish = (code: number | null, error = "") => {
     clearTimeout(timer)
@@ -49,14 +65,14 @@ const gathering = (resolve: (outcome: HostOutcome) => void, kill: () => void, ti
   return { said, finish }
 }
 
-const bySpawner = (argv: Argv, input: string | null, timeoutMs: number): Promise<HostOutcome> =>
+const bySpawner = (argv: Argv, input: string | null, bounds: HostBounds): Promise<HostOutcome> =>
   new Promise((resolve) => {
     let pid: number | null = null
     const kill = () => {
       const it = pid === null ? null : identify(pid)
       if (it !== null) signal(it, "SIGKILL")
     }
-    const { said, finish } = gathering(resolve, kill, timeoutMs)
+    const { said, finish } = gathering(resolve, kill, bounds)
     spawned(argv, HOST_ENVIRONMENT, input, {
       started: (it) => {
         pid = it
@@ -67,10 +83,10 @@ const bySpawner = (argv: Argv, input: string | null, timeoutMs: number): Promise
     }).hold()
   })
 
-const byNode = (argv: Argv, input: string | null, timeoutMs: number): Promise<HostOutcome> =>
+const byNode = (argv: Argv, input: string | null, bounds: HostBounds): Promise<HostOutcome> =>
   new Promise((resolve) => {
     const child = spawn(argv[0], argv.slice(1), { cwd: "/", env: HOST_ENVIRONMENT, stdio: ["pipe", "pipe", "pipe"] })
-    const { said, finish } = gathering(resolve, () => child.kill("SIGKILL"), timeoutMs)
+    const { said, finish } = gathering(resolve, () => child.kill("SIGKILL"), bounds)
     child.stdin.on("error", () => {})
     child.stdin.end(input ?? "")
     for (const stream of ["stdout", "stderr"] as const) child[stream].on("data", (bytes) => said[stream].add(bytes))
@@ -78,15 +94,12 @@ const byNode = (argv: Argv, input: string | null, timeoutMs: number): Promise<Ho
     child.on("close", (code) => finish(code))
   })
 
-export const hostCommand = (
-  argv: Argv,
-  input: string | null = null,
-  timeoutMs: number = TIMEOUT_MS
-): Promise<HostOutcome> => (hasSpawner ? bySpawner : byNode)(argv, input, timeoutMs)
+export const hostCommand = (argv: Argv, input: string | null = null, bounds: HostBounds = {}): Promise<HostOutcome> =>
+  (hasSpawner ? bySpawner : byNode)(argv, input, bounds)
 
 /** Runs the command. Throws with its output when it fails. */
-export const mustRun = async (argv: Argv, input: string | null = null, timeoutMs?: number): Promise<string> => {
-  const { code, stdout, stderr } = await hostCommand(argv, input, timeoutMs)
+export const mustRun = async (argv: Argv, input: string | null = null, bounds: HostBounds = {}): Promise<string> => {
+  const { code, stdout, stderr } = await hostCommand(argv, input, bounds)
   if (code === 0) return stdout
   throw new Error(`${argv[0]} ended with ${code}: ${printable(stderr, SHOWN_MAX_CHARS)}`)
 }

@@ -33,6 +33,6 @@ export const giveFiles = async (
   if (code === 0) return from
   if (code === UNMOUNTED) throw new Error(`${folder} was unmounted, and could not be mounted for user ${to}`)
   // Does not follow links.
-  await mustRun(["chown", "-hR", `--from=${from}`, "--", `${to}:${to}`, folder], null, CHOWN_TIMEOUT_MS)
+  await mustRun(["chown", "-hR", `--from=${from}`, "--", `${to}:${to}`, folder], null, { timeoutMs: CHOWN_TIMEOUT_MS })
   return to
 }

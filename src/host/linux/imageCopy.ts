@@ -43,7 +43,7 @@ export const copyImage = async (from: string, to: string, withinMs?: number): Pr
   const { blocks } = await stat(from)
   const timeoutMs = withinMs ?? START_MS + Math.ceil((blocks * 512) / BYTES_PER_MS_MIN)
   const copy = ["cp", "--no-target-directory", "--reflink=never", "--sparse=auto", "--", from, to] as const
-  const { code, stderr } = await hostCommand(copy, null, timeoutMs)
+  const { code, stderr } = await hostCommand(copy, null, { timeoutMs })
   if (code === 0) return false
   if (code === null) throw new CopyTooSlow(`${from} was not copied within ${timeoutMs} ms`)
   throw new Error(`cp ended with ${code}: ${printable(stderr, SHOWN_MAX_CHARS)}`)

@@ -86,7 +86,9 @@ export class VolumeSnapshots {
       const before = await this.#sizeOf(sandboxId, image)
       const partial = await this.#store.begin(snapshotId)
       // Here nothing waits for it: neither the Sandbox's writers, nor its stop.
-      const flushing = isMounted(folder) ? hostCommand(["sync", "-f", folder], null, FLUSH_TIMEOUT_MS) : null
+      const flushing = isMounted(folder)
+        ? hostCommand(["sync", "-f", folder], null, { timeoutMs: FLUSH_TIMEOUT_MS })
+        : null
       try {
         await this.#admission.copy(partial, before, async () => {
           await flushing

@@ -31,7 +31,7 @@ export const standingCopy = async (
   group: string,
   copy: string
 ): Promise<{ readonly pausedMs: number } | null> => {
-  const { code, stdout } = await hostCommand([PROGRAM, folder, group, image, copy], null, WITHIN_MS)
+  const { code, stdout } = await hostCommand([PROGRAM, folder, group, image, copy], null, { timeoutMs: WITHIN_MS })
   if (code === 0) return { pausedMs: Number(stdout) / 1000 }
   // It was killed, so it may have left either.
   if (!REFUSALS.has(code)) letRun({ v2: dirname(group) }, basename(group))
