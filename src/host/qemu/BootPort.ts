@@ -17,6 +17,8 @@ export interface Identity {
   readonly hostname: string
   /** Null without a network. */
   readonly nameserver: string | null
+  /** Its volume is mounted. A guest of an older Atoll tries to mount it all the same. */
+  readonly isMounted?: boolean
 }
 
 /** Host names have letters, digits and dashes, at most 63; a Sandbox id has an underscore. */
@@ -50,17 +52,14 @@ export class BootPort {
   async identity(identity: Identity, timeoutMs: number): Promise<void> {
     const machineId = randomBytes(16).toString("hex")
     const seed = randomBytes(32).toString("hex")
-    const { hostname, nameserver } = identity
-    await this.ask(
-      "identity",
-      `${timespecEscapes(Date.now())} ${hostname} ${machineId} ${seed} ${nameserver ?? "-"}`,
-      timeoutMs
-    )
+    const { hostname, nameserver, isMounted = false } = identity
+    const words = [timespecEscapes(Date.now()), hostname, machineId, seed, nameserver ?? "-"]
+    await this.ask("identity", [...words, ...(isMounted ? ["mounted"] : [])].join(" "), timeoutMs)
   }
 
   /** Clock, names and entropy, for a machine that goes on with another one's memory: its network is up, and its volume mounted. */
   async ownIdentity(hostname: string, timeoutMs: number): Promise<void> {
-    await this.identity({ hostname, nameserver: null }, timeoutMs).catch((error: Error) => {
+    await this.identity({ hostname, nameserver: null, isMounted: true }, timeoutMs).catch((error: Error) => {
       // The volume comes last, and all before it was done.
       if (!error.message.endsWith(ALREADY_MOUNTED)) throw error
     })
