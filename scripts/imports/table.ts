@@ -227,6 +227,7 @@ export const importTable: ReadonlyArray<Place> = [
       "src/runtime/agentClient/",
       "src/agent/",
       "schemas/",
+      concurrency,
       config,
       worker
     ]

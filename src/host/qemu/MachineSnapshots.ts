@@ -45,6 +45,8 @@ interface Copied {
   readonly pausedMs: number
   /** Null without memory. */
   readonly memory: Required<SnapshotRecord>["memory"] | null
+  /** For most of the memory to be on the disk. */
+  readonly written: Promise<void>
 }
 
 /** The files that are made. */
@@ -204,9 +206,9 @@ export class MachineSnapshots implements Snapshots {
         const copied = Effect.tap(this.copied(folder, partial), ({ isShared, memory }) =>
           isShared && memory !== null ? this.noteShared(folder) : Effect.void
         )
-        const { isShared, pausedMs, memory } = yield* locked(sandboxId, copied)
+        const { isShared, pausedMs, memory, written } = yield* locked(sandboxId, copied)
         yield* attempt("writing a snapshot", async () => {
-          if (memory !== null) await settleMemory(partial.memory!.state, memory.memoryBytes)
+          if (memory !== null) await settleMemory(partial.memory!.state, memory.memoryBytes, written)
           const sharedBytes = isShared ? ((await allocatedBytes(partial.image)) ?? 0) : 0
           const record = { pausedMs, sharedBytes, owner: null, ...(memory === null ? {} : { memory }) }
           await store.complete(snapshotId, partial.image, record, partial.memory)
@@ -274,7 +276,7 @@ export class MachineSnapshots implements Snapshots {
         if (partial.memory !== null && record?.state !== "suspended") return yield* noMemory
         const memory = record === null || partial.memory === null ? null : this.memoryOf(record, host.qemu.version)
         const isShared = yield* attempt("copying a volume", () => copyHeld(folder, partial))
-        return { isShared, pausedMs: 0, memory }
+        return { isShared, pausedMs: 0, memory, written: Promise.resolve() }
       }
       if (record.state !== "running" || !(yield* live.adopted(folder, record))) {
         return yield* unavailable("The Sandbox's machine is starting or does not answer.")
@@ -282,9 +284,9 @@ export class MachineSnapshots implements Snapshots {
       const running = live.get(record.sandboxId)!
       if (running.stall?.code === "HOST_FULL") return yield* noRoomForSnapshot()
       if (running.stall) return yield* RuntimeUnavailable.known(running.stall.message)
-      // What was written before the call is in it.
-      yield* Effect.promise(() => writeOut(running.machine))
       const saved = partial.memory
+      // What was written before the call is in it. `saveMemory` sees to that by itself.
+      if (saved === null) yield* Effect.promise(() => writeOut(running.machine))
       const memory =
         saved === null
           ? null
@@ -292,14 +294,14 @@ export class MachineSnapshots implements Snapshots {
       const { result, pausedMs } = yield* Effect.tryPromise({
         try: () =>
           saved === null
-            ? live.whileStill(folder, running, copy)
+            ? live.whileStill(folder, running, async () => ({ copied: await copy(), written: Promise.resolve() }))
             : live.whileSaved(folder, running, (pauses) =>
                 saveMemory(folder, running, saved, { pauses, copyVolume: copy })
               ),
         catch: (cause) =>
           cause instanceof CopyTooSlow ? tooSlow : unavailable(cause instanceof Error ? cause.message : String(cause))
       })
-      return { isShared: result, pausedMs, memory }
+      return { isShared: result.copied, pausedMs, memory, written: result.written }
     })
   }
 

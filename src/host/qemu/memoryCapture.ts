@@ -13,14 +13,16 @@
 import { createHash } from "node:crypto"
 import { constants } from "node:fs"
 import { chmod, chown, open, rename, rm } from "node:fs/promises"
+import { setTimeout as sleep } from "node:timers/promises"
 import { Schema } from "effect"
+import { waitForAll } from "../../platform/concurrency/waitForAll.ts"
 import { fileExtents } from "../linux/fileExtents.ts"
 import { copyImage } from "../linux/imageCopy.ts"
 import type { StoredMemory } from "../linux/SnapshotStore.ts"
 import type { LiveMachine } from "./LiveMachines.ts"
 import { type Machine, save, stopPrograms } from "./Machine.ts"
 import { type MachineShape, machineArguments, machineFiles } from "./machineArguments.ts"
-import { PAUSE_MAX_MS } from "./machineHold.ts"
+import { PAUSE_MAX_MS, writeOut } from "./machineHold.ts"
 import type { RunningSave } from "./migration.ts"
 import type { SandboxFolder } from "./SandboxFolder.ts"
 import { likelyReason } from "./Stall.ts"
@@ -28,6 +30,8 @@ import { zeroAbsentPages } from "./savedMemory.ts"
 
 /** A guest that changes its memory quickly is stopped then. */
 const RUNS_WITHIN_MS = 10_000
+/** Between two writes of a state that grows. */
+const WRITTEN_PAUSE_MS = 10
 
 const Part = Schema.Int
 const decodeVersion = Schema.decodeUnknownSync(
@@ -52,43 +56,74 @@ export const versionOf = async ({ qmp }: Machine): Promise<string> => {
 type Captured = Pick<LiveMachine, "machine" | "record">
 
 /**
- * The first close after QEMU has emptied the file: for that one, ext4 has all that was written to it written to the disk (`auto_da_alloc`). QEMU's own
- * close would hold the machine meanwhile.
+ * Writes a file to the disk while QEMU makes it, so that little is left when it is complete. Rejects where that fails: the kernel may tell of a failure
+ * only once.
+ *
+ * The first close after QEMU has emptied the file comes early: for that one, ext4 has all that was written to it written to the disk
+ * (`auto_da_alloc`), and QEMU's own would hold the machine meanwhile.
  */
-const closedOnce = async (path: string): Promise<void> => {
+const writtenOut = async (path: string, isComplete: () => boolean): Promise<void> => {
   await (await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)).close()
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+  try {
+    while (!isComplete()) {
+      await file.datasync()
+      await sleep(WRITTEN_PAUSE_MS)
+    }
+  } finally {
+    await file.close()
+  }
 }
 
-const saveAll = async (folder: SandboxFolder, { machine, record }: Captured, running?: RunningSave): Promise<void> => {
+/** Resolves when the state is saved; `written` later, when most of it is on the disk. */
+const saveAll = async (
+  folder: SandboxFolder,
+  { machine, record }: Captured,
+  running?: RunningSave
+): Promise<{ readonly written: Promise<void> }> => {
   await folder.makeEmpty("captured", record.uid)
+  let isComplete = false
+  let written: Promise<void> | null = null
   const unlisten = machine.qmp.listen(({ event, data }) => {
-    if (event === "MIGRATION" && data["status"] === "active") void closedOnce(folder.file("captured")).catch(() => {})
+    if (event !== "MIGRATION" || data["status"] !== "active") return
+    written ??= writtenOut(folder.file("captured"), () => isComplete)
+    written.catch(() => {})
   })
-  await save(machine, machineFiles.captured, { memoryIsShared: false, running }).finally(unlisten)
+  try {
+    await save(machine, machineFiles.captured, { memoryIsShared: false, running })
+  } finally {
+    isComplete = true
+    unlisten()
+  }
+  return { written: written ?? Promise.resolve() }
 }
 
 /**
  * Has QEMU save the memory and stop the machine, whose programs have stopped before. `pauses` is called when they are asked to. A guest that refuses is
  * saved as it is.
  */
-const saveStill = async (folder: SandboxFolder, captured: Captured, pauses: () => void): Promise<void> => {
+const saveStill = async (folder: SandboxFolder, captured: Captured, pauses: () => void) => {
   const { machine } = captured
   let asked: Promise<void> | null = null
   let isAnswered = false
+  // Also the volume alone has what was written before the call. Its caller has flushed it before, so this is short.
+  const flushed = writeOut(machine)
   const ask = () => {
-    pauses()
-    asked ??= stopPrograms(machine).finally(() => {
-      isAnswered = true
-    })
+    asked ??= flushed
+      .then(pauses)
+      .then(() => stopPrograms(machine))
+      .finally(() => {
+        isAnswered = true
+      })
     return asked
   }
-  await saveAll(folder, captured, { stopWithinMs: RUNS_WITHIN_MS, beforeStop: ask })
-  if (isAnswered) return
+  const saved = await saveAll(folder, captured, { stopWithinMs: RUNS_WITHIN_MS, beforeStop: ask })
+  if (isAnswered) return saved
   // QEMU found nothing more to save, and did not wait.
   await machine.qmp.execute("cont")
   await ask()
   await machine.qmp.execute("stop")
-  await saveAll(folder, captured)
+  return await saveAll(folder, captured)
 }
 
 /** QEMU does not always say that the disk is full. */
@@ -99,24 +134,28 @@ const failedSave = async (folder: SandboxFolder, cause: unknown): Promise<never>
 
 /**
  * Saves the memory of a running machine to `saved`. QEMU stops the machine at the end: the root disk and what `copyVolume` copies are of that instant.
- * The machine still stands afterwards.
+ * The machine still stands afterwards. Resolves with a further promise, for most of the memory to be on the disk.
  */
 export const saveMemory = async <A>(
   folder: SandboxFolder,
   captured: Captured,
   saved: StoredMemory,
   { pauses, copyVolume }: { readonly pauses: () => void; readonly copyVolume: () => Promise<A> }
-): Promise<A> => {
+): Promise<{ readonly copied: A; readonly written: Promise<void> }> => {
   await rm(saved.rootDisk, { force: true })
-  await saveStill(folder, captured, pauses).catch((cause: unknown) => failedSave(folder, cause))
-  const copied = await copyVolume()
-  await copyImage(folder.file("overlay"), saved.rootDisk, PAUSE_MAX_MS)
+  const { written } = await saveStill(folder, captured, pauses).catch((cause: unknown) => failedSave(folder, cause))
+  const [copied] = await waitForAll(copyVolume(), copyImage(folder.file("overlay"), saved.rootDisk, PAUSE_MAX_MS))
   await rename(folder.file("captured"), saved.state)
-  return copied
+  return { copied, written }
 }
 
 /** Completes a saved state, which many machines may map and none changes. */
-export const settleMemory = async (state: string, memoryBytes: number): Promise<void> => {
+export const settleMemory = async (
+  state: string,
+  memoryBytes: number,
+  written: Promise<void> = Promise.resolve()
+): Promise<void> => {
+  await written
   if (process.getuid!() === 0) await chown(state, 0, 0)
   const file = await open(state, constants.O_RDWR | constants.O_NOFOLLOW)
   try {
