@@ -17,7 +17,7 @@ import { makeCgroupTrees } from "./processes/CgroupTrees.ts"
 import type { CommandHost } from "./processes/CommandHost.ts"
 import { channelRoute } from "./processes/channelRoute.ts"
 import { makeMarkedTrees } from "./processes/MarkedTrees.ts"
-import { memoryKillCounter } from "./processes/memoryKills.ts"
+import { watchMemoryKills } from "./processes/memoryKills.ts"
 import { launchByNode } from "./processes/NodeLaunch.ts"
 import { withOpenInput } from "./processes/openInput.ts"
 import { OutputPipes, type PipeOwner, runToEnd } from "./processes/outputPipes.ts"
@@ -90,7 +90,7 @@ const host: CommandHost = {
     ...processorCount(env["ATOLL_AGENT_VCPUS"])
   },
   scratchDir: runDir,
-  memoryKills: memoryKillCounter(),
+  watchMemoryKills: watchMemoryKills(),
   runOwn
 }
 

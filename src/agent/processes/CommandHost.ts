@@ -17,7 +17,7 @@ export interface CommandHost {
   /** For short-lived files of the agent; not readable by commands when `runAs` is set. */
   readonly scratchDir: string
   /** See memoryKills.ts. */
-  readonly memoryKills: () => number
+  readonly watchMemoryKills: () => () => boolean
   /** Runs one of the agent's own programs to its end. */
   readonly runOwn: (argv: readonly [string, ...Array<string>]) => Promise<void>
 }

@@ -74,7 +74,7 @@ export class CommandProcess {
   private readonly host: CommandHost
   private readonly isOnTerminal: boolean
   /** The counter before it started. */
-  private readonly memoryKills: number
+  private readonly wasMemoryShort: () => boolean
   private life: Life = { name: "alive" }
   private timeLimit: TimeLimit = { name: "none" }
   /** Null: no one asked for the tree's end. */
@@ -95,7 +95,7 @@ export class CommandProcess {
     this.host = host
     this.isOnTerminal = spec.interactive !== undefined && spec.interactive.terminal !== null
     this.startedAt = launched.startedAt
-    this.memoryKills = launched.memoryKills
+    this.wasMemoryShort = launched.wasMemoryShort
     this.tree = launched.tree
     this.process = launched.process instanceof Error ? null : launched.process
     this.input = this.process?.input ?? null
@@ -208,7 +208,7 @@ export class CommandProcess {
   private ended(code: number | null, signal: string | null): void {
     if (this.hasEnded) return
     const wasKilled = signal === "SIGKILL" || code === KILLED_CODE
-    const outOfMemory = wasKilled && this.ending === null && this.host.memoryKills() > this.memoryKills
+    const outOfMemory = wasKilled && this.ending === null && this.wasMemoryShort()
     this.life = { name: "draining", outcome: { code, signal, outOfMemory, finishedAt: Date.now() } }
     if (this.timeLimit.name === "pending") clearTimeout(this.timeLimit.timer)
     this.progress()

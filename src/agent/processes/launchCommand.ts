@@ -13,8 +13,8 @@ import { folderRefusal } from "./workingDirectory.ts"
 
 export interface LaunchedCommand {
   readonly startedAt: number
-  /** The counter before it started. */
-  readonly memoryKills: number
+  /** Whether the kernel has killed a process of the Sandbox since it was started, because memory ran out. */
+  readonly wasMemoryShort: () => boolean
   readonly tree: ProcessTree
   readonly stdout: OutputBuffer
   readonly stderr: OutputBuffer
@@ -29,7 +29,7 @@ export const launchCommand = async (
   onProgress: () => void
 ): Promise<LaunchedCommand> => {
   const startedAt = Date.now()
-  const memoryKills = host.memoryKills()
+  const wasMemoryShort = host.watchMemoryKills()
   const tree = treeFor(host)
   const stdout = new OutputBuffer(spec.output.mode, spec.output.bytes, host.retained)
   const stderr = new OutputBuffer(spec.output.mode, spec.output.bytes, host.retained)
@@ -62,7 +62,7 @@ export const launchCommand = async (
       if (refusal instanceof Refusal) throw refusal
       return cause
     })
-    return { startedAt, memoryKills, tree, stdout, stderr, process }
+    return { startedAt, wasMemoryShort, tree, stdout, stderr, process }
   } catch (cause) {
     tree.dispose()
     throw refusalOf(cause)

@@ -59,7 +59,7 @@ const started = async (tree: SlowTree) => {
       runAs: null,
       defaultEnv: {},
       scratchDir: "/nowhere",
-      memoryKills: () => 0,
+      watchMemoryKills: () => () => false,
       runOwn: async () => {}
     }
   )
