@@ -64,8 +64,14 @@ export const flushed = async (path: string): Promise<void> => {
  * blocks with the snapshot.
  *
  * @param owner The file's owner on the host; null: this process's own user.
+ * @param first It gets its name after this; where this rejects, there is no volume.
  */
-export const copyVolume = async (image: string, path: string, owner: number | null): Promise<boolean> => {
+export const copyVolume = async (
+  image: string,
+  path: string,
+  owner: number | null,
+  first: Promise<unknown> = Promise.resolve()
+): Promise<boolean> => {
   const partial = `${path}.partial`
   await rm(partial, { force: true })
   try {
@@ -73,6 +79,7 @@ export const copyVolume = async (image: string, path: string, owner: number | nu
     // A file system with reflinks writes the copy to its log before the name.
     if (!isShared) await flushed(partial)
     if (owner !== null) await chown(partial, owner, owner)
+    await first
     await rename(partial, path)
     return isShared
   } catch (cause) {

@@ -3,6 +3,7 @@
  * it in a folder that only its own user may enter, because other users of this host must not read it.
  */
 import { chmod, chown, link, mkdir, rm } from "node:fs/promises"
+import { waitForAll } from "../../platform/concurrency/waitForAll.ts"
 import { copyVolume } from "../linux/imageCopy.ts"
 import type { StoredMemory } from "../linux/SnapshotStore.ts"
 import type { SandboxFolder } from "./SandboxFolder.ts"
@@ -23,7 +24,7 @@ export const layDownFork = async (
   memory: StoredMemory,
   uid: number | null
 ): Promise<boolean> => {
-  try {
+  const layDown = async () => {
     await copyVolume(memory.rootDisk, folder.file("overlay"), uid)
     const own = folder.file("forkFolder")
     await rm(own, { recursive: true, force: true })
@@ -34,7 +35,11 @@ export const layDownFork = async (
       await chmod(own, 0o710)
     }
     await link(memory.state, folder.file("forked"))
-    return await copyVolume(image, folder.file("volume"), uid)
+  }
+  try {
+    const laidDown = layDown()
+    const [isShared] = await waitForAll(copyVolume(image, folder.file("volume"), uid, laidDown), laidDown)
+    return isShared
   } catch (cause) {
     await dropFork(folder)
     throw cause
