@@ -149,7 +149,8 @@ export class RecordedRun {
       this.refusals.push(`seed ${this.plan.seed}: commands of ${life.key} (${life.id}), which is deleted, do not end`)
       return
     }
-    await this.clients.certainly(lastClient, life, { sandbox: life.key, type: "log" })
+    // The time was up before it was made.
+    if (life.id !== null) await this.clients.certainly(lastClient, life, { sandbox: life.key, type: "log" })
     await this.clients.tellRest(life)
     const history = life.wholeHistory
     if (this.plan.saveTo !== undefined) {

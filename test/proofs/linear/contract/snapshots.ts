@@ -20,9 +20,12 @@ const atRest: ReadonlyArray<State["status"]> = ["restoring", "stopped", "deletin
 const mayBeCopied = ({ status, rollback }: State, by: string, { isKept }: SnapshotState): boolean =>
   isKept ? rollback?.by === by && !rollback.isReplaced && atRest.includes(status) : status !== "deleted"
 
-/** There is no volume any more, or its rollback does not take place. */
-const mayFail = ({ status, rollback }: State, by: string, { isKept }: SnapshotState): boolean =>
-  status === "deleting" || status === "deleted" || (isKept && !(rollback?.by === by && rollback.outcome === "open"))
+/** There is no volume any more; or none yet, because it was stopped in its first boot; or its rollback does not take place. */
+const mayFail = ({ status, rollback, log }: State, by: string, { isKept }: SnapshotState): boolean =>
+  status === "deleting" ||
+  status === "deleted" ||
+  !log.includes("running") ||
+  (isKept && !(rollback?.by === by && rollback.outcome === "open"))
 
 /** What snapshots become by themselves. */
 export const snapshotsBecome = (state: State): Next =>

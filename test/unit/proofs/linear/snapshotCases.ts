@@ -1,6 +1,6 @@
 /** What snapshots, and the Sandboxes that are made of them, must never do. As in `cases.ts`. */
 import type { Case } from "./cases.ts"
-import { lost, remove, running, stop, write } from "./rows.ts"
+import { create, log, lost, remove, running, stop, write } from "./rows.ts"
 import {
   child,
   childRead,
@@ -28,6 +28,12 @@ export const snapshotCases: ReadonlyArray<Case> = [
     snapRefused("SANDBOX_NOT_CAPTURABLE", "stopped")
   ],
   ["a snapshot fails only without a volume", taken, snapGet("ready"), snapGet("failed")],
+  [
+    "a Sandbox that was stopped in its first boot may have no volume yet",
+    [create(), stop(), snap("creating"), snapGet("failed")],
+    log("pending", "stopping", "stopped"),
+    log("pending", "running", "stopping", "stopped")
+  ],
   ["a snapshot outlives its Sandbox", [...ready, remove], snapGet("ready"), snapGet("deleted")],
   [
     "a change of a snapshot that was answered stays",
