@@ -11,6 +11,7 @@ import type { ProxyFault } from "./proxyFaults.ts"
 import { RecordedRun, type RunPlan, summaryText } from "./recordedRun.ts"
 
 const hasNetwork = networkUnusable === null
+const LOG_SHOWN_CHARS = 60_000
 const seed = Number(process.env["ATOLL_LINEAR_SEED"] || Date.now() % 1_000_000)
 
 describe.skipIf(skipped(unusable))("the API", () => {
@@ -34,6 +35,7 @@ describe.skipIf(skipped(unusable))("the API", () => {
   it("is linearizable while its service and database are killed", async () => {
     const run = await RecordedRun.of([service], plan)
     console.info(summaryText(run))
+    if (run.refusals.length > 0) console.error(`The service said:\n${service.log.slice(-LOG_SHOWN_CHARS)}`)
     assert.deepStrictEqual(run.refusals, [], `again: npm run test:linear -- --seed ${seed}`)
     assert.strictEqual(run.undecided, 0)
     assert.isAbove(run.kills, 0)
