@@ -24,7 +24,6 @@ export const runMachine = <A>(
   use: (machine: Machine, started: MachineRecord) => Effect.Effect<A, RuntimeUnavailable>
 ): Effect.Effect<A, RuntimeUnavailable> =>
   Effect.gen(function* () {
-    const withoutCgroups = Effect.promise(() => removeMachineCgroups(host.cgroups, record.uuid))
     const cgroups = yield* attempt("making a machine's cgroups", () => makeMachineCgroups(host.makeCgroups(), record))
     const launched = yield* attempt("starting QEMU", () =>
       launch({
@@ -41,7 +40,7 @@ export const runMachine = <A>(
         life: shape.network,
         outlives: true
       })
-    ).pipe(Effect.tapError(() => withoutCgroups))
+    )
     const bring = Effect.gen(function* () {
       const [network, machine] = yield* Effect.all(
         [networkFor(launched, cgroups.serves), connectMachine(folder, launched.process, host.answerTimeoutMs)],
@@ -60,6 +59,6 @@ export const runMachine = <A>(
       (said) => Effect.fail(unavailable(`QEMU ended while the machine was starting: ${said}`))
     )
     return yield* Effect.raceFirst(bring, diedEarly).pipe(
-      Effect.tapError(() => Effect.andThen(Effect.ignore(killProcess(launched.process)), withoutCgroups))
+      Effect.tapError(() => Effect.ignore(killProcess(launched.process)))
     )
-  })
+  }).pipe(Effect.tapError(() => Effect.promise(() => removeMachineCgroups(host.cgroups, record.uuid))))
