@@ -250,6 +250,7 @@ export const serveSerial = (device: Duplex, onSession: (session: Duplex) => void
     onSession(next)
     return next
   }
+  const prepareSoon = setTimeout(prepared, PREPARED_AFTER_MS).unref()
   device.write(mark(BEGIN, newId()))
   const decoder = new SerialDecoder({
     data: (bytes) => current?.deliver(bytes),
@@ -271,7 +272,6 @@ export const serveSerial = (device: Duplex, onSession: (session: Duplex) => void
     next?.destroy()
   })
   prepared()
-  const prepareSoon = setTimeout(prepared, PREPARED_AFTER_MS).unref()
 }
 
 /**

@@ -73,7 +73,6 @@ export class CommandProcess {
   private readonly process: Launched | null
   private readonly host: CommandHost
   private readonly isOnTerminal: boolean
-  /** The counter before it started. */
   private readonly wasMemoryShort: () => boolean
   private life: Life = { name: "alive" }
   private timeLimit: TimeLimit = { name: "none" }

@@ -208,7 +208,8 @@ export class MachineSnapshots implements Snapshots {
         )
         const { isShared, pausedMs, memory, written } = yield* locked(sandboxId, copied)
         yield* attempt("writing a snapshot", async () => {
-          if (memory !== null) await settleMemory(partial.memory!.state, memory.memoryBytes, written)
+          await written
+          if (memory !== null) await settleMemory(partial.memory!.state, memory.memoryBytes)
           const sharedBytes = isShared ? ((await allocatedBytes(partial.image)) ?? 0) : 0
           const record = { pausedMs, sharedBytes, owner: null, ...(memory === null ? {} : { memory }) }
           await store.complete(snapshotId, partial.image, record, partial.memory)

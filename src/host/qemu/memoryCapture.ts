@@ -150,12 +150,7 @@ export const saveMemory = async <A>(
 }
 
 /** Completes a saved state, which many machines may map and none changes. */
-export const settleMemory = async (
-  state: string,
-  memoryBytes: number,
-  written: Promise<void> = Promise.resolve()
-): Promise<void> => {
-  await written
+export const settleMemory = async (state: string, memoryBytes: number): Promise<void> => {
   if (process.getuid!() === 0) await chown(state, 0, 0)
   const file = await open(state, constants.O_RDWR | constants.O_NOFOLLOW)
   try {
