@@ -1,7 +1,5 @@
 /** A command line that enters cgroups and then becomes another program. */
-
-/** For a shell. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+import { quoted } from "./shellQuoted.ts"
 
 /**
  * The lines of a shell with which it enters cgroups, or ends. As a process of one thread it does not wait for the kernel where it writes to `tasks` of

@@ -6,10 +6,10 @@
  */
 import { spawn } from "node:child_process"
 import { constants, setPriority } from "node:os"
-import { quoted } from "./enteringCgroups.ts"
 import { hasSpawner, spawned } from "./HostSpawner.ts"
 import { HOST_ENVIRONMENT } from "./hostCommand.ts"
 import { identify, signal } from "./ProcessIdentity.ts"
+import { quoted } from "./shellQuoted.ts"
 
 /** `rm` holds one record for each level of depth. */
 const ADDRESS_SPACE_MAX_BYTES = 512 * 1024 ** 2

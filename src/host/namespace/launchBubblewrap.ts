@@ -1,11 +1,12 @@
 /** Starts bubblewrap for one generation of a Sandbox, so that it outlives the service. */
 import { closeSync, openSync, unlinkSync, writeSync } from "node:fs"
 import { join } from "node:path"
-import { enteringCgroups, quoted } from "../linux/enteringCgroups.ts"
+import { enteringCgroups } from "../linux/enteringCgroups.ts"
 import type { UserRange } from "../linux/HostUsers.ts"
 import { HOST_ENVIRONMENT } from "../linux/hostCommand.ts"
 import { type LifePipe, makeLifePipe } from "../linux/lifePipe.ts"
 import { type ListeningSocket, listeningSocket } from "../linux/listeningSocket.ts"
+import { quoted } from "../linux/shellQuoted.ts"
 import { type Daemon, startDaemon } from "../linux/startDaemon.ts"
 import { agentCommand, type BubblewrapOptions, bubblewrapArguments, Descriptor } from "./bubblewrap.ts"
 import { builderNamespaces } from "./builderNamespaces.ts"

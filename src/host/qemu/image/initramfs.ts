@@ -5,6 +5,7 @@
 import { readdir, readFile } from "node:fs/promises"
 import { extname } from "node:path"
 import { fileURLToPath } from "node:url"
+import { quoted } from "../../linux/shellQuoted.ts"
 import type { BaseImage } from "./BaseImage.ts"
 import { type CpioEntry, cpioArchive, directory, executable, plainFile } from "./cpio.ts"
 
@@ -15,7 +16,7 @@ const guestFile = (name: string): Promise<Buffer> =>
 const environmentFile = (environment: Readonly<Record<string, string>>): Buffer =>
   Buffer.from(
     Object.entries(environment)
-      .map(([name, value]) => `export ${name}='${value.replaceAll("'", "'\\''")}'\n`)
+      .map(([name, value]) => `export ${name}=${quoted(value)}\n`)
       .join("")
   )
 
