@@ -11,6 +11,7 @@ import type { LiveMachines } from "./LiveMachines.ts"
 import { killProcess, saveState, stopPrograms } from "./Machine.ts"
 import { machineFiles } from "./machineArguments.ts"
 import { removeMachineCgroups } from "./machineCgroups.ts"
+import { hasRoomForThreads } from "./parallelSave.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
@@ -108,8 +109,9 @@ export class Endings {
         // A snapshot may be made of what is saved: see memoryCapture.ts.
         await stopPrograms(machine)
         await machine.qmp.execute("stop")
+        return await hasRoomForThreads(folder.path, record.memoryBytes)
       }).pipe(
-        Effect.andThen(saveState(machine, machineFiles.suspended, { memoryIsShared: false })),
+        Effect.flatMap((byThreads) => saveState(machine, machineFiles.suspended, { memoryIsShared: false, byThreads })),
         // On a full disk the memory may have taken the last room.
         Effect.andThen(note({ ...record, state: "suspended" })),
         // It stays awake, and nothing of the sleep is left.

@@ -34,7 +34,7 @@ import type { HostRoom, NoRoom } from "./HostRoom.ts"
 import type { LiveMachines } from "./LiveMachines.ts"
 import type { MachineShape } from "./machineArguments.ts"
 import { PAUSE_MAX_MS, writeOut } from "./machineHold.ts"
-import { copySleeping, machineKey, saveMemory, settleMemory, versionOf } from "./memoryCapture.ts"
+import { copySleeping, machineKey, saveMemory, versionOf } from "./memoryCapture.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
 import { refusingWithoutRoom } from "./roomRefusals.ts"
@@ -45,8 +45,8 @@ interface Copied {
   readonly pausedMs: number
   /** Null without memory. */
   readonly memory: Required<SnapshotRecord>["memory"] | null
-  /** For most of the memory to be on the disk. */
-  readonly written: Promise<void>
+  /** For the memory to be complete. */
+  readonly settled: Promise<void>
 }
 
 /** The files that are made. */
@@ -199,17 +199,16 @@ export class MachineSnapshots implements Snapshots {
       const folder = new SandboxFolder(host.root, sandboxId)
       const bytes = (yield* sizeOf(folder)) + (withMemory ? yield* memoryRoom(folder) : 0)
       const running = live.get(sandboxId)
-      // Here nothing waits for it.
-      if (running !== undefined && !running.stall) yield* Effect.promise(() => writeOut(running.machine))
+      // Here nothing waits for it. With memory, it is written out beside the save.
+      if (running !== undefined && !running.stall && !withMemory) yield* Effect.promise(() => writeOut(running.machine))
       const partial = yield* attempt("making a snapshot", () => beginIn(store, snapshotId, withMemory))
       const copy = Effect.gen({ self: this }, function* () {
         const copied = Effect.tap(this.copied(folder, partial), ({ isShared, memory }) =>
           isShared && memory !== null ? this.noteShared(folder) : Effect.void
         )
-        const { isShared, pausedMs, memory, written } = yield* locked(sandboxId, copied)
+        const { isShared, pausedMs, memory, settled } = yield* locked(sandboxId, copied)
         yield* attempt("writing a snapshot", async () => {
-          await written
-          if (memory !== null) await settleMemory(partial.memory!.state, memory.memoryBytes)
+          await settled
           const sharedBytes = isShared ? ((await allocatedBytes(partial.image)) ?? 0) : 0
           const record = { pausedMs, sharedBytes, owner: null, ...(memory === null ? {} : { memory }) }
           await store.complete(snapshotId, partial.image, record, partial.memory)
@@ -276,8 +275,8 @@ export class MachineSnapshots implements Snapshots {
       if (record === null || processOf(record) === null) {
         if (partial.memory !== null && record?.state !== "suspended") return yield* noMemory
         const memory = record === null || partial.memory === null ? null : this.memoryOf(record, host.qemu.version)
-        const isShared = yield* attempt("copying a volume", () => copyHeld(folder, partial))
-        return { isShared, pausedMs: 0, memory, written: Promise.resolve() }
+        const isShared = yield* attempt("copying a volume", () => copyHeld(folder, partial, memory?.memoryBytes))
+        return { isShared, pausedMs: 0, memory, settled: Promise.resolve() }
       }
       if (record.state !== "running" || !(yield* live.adopted(folder, record))) {
         return yield* unavailable("The Sandbox's machine is starting or does not answer.")
@@ -295,14 +294,14 @@ export class MachineSnapshots implements Snapshots {
       const { result, pausedMs } = yield* Effect.tryPromise({
         try: () =>
           saved === null
-            ? live.whileStill(folder, running, async () => ({ copied: await copy(), written: Promise.resolve() }))
+            ? live.whileStill(folder, running, async () => ({ copied: await copy(), settled: Promise.resolve() }))
             : live.whileSaved(folder, running, (pauses) =>
                 saveMemory(folder, running, saved, { pauses, copyVolume: copy })
               ),
         catch: (cause) =>
           cause instanceof CopyTooSlow ? tooSlow : unavailable(cause instanceof Error ? cause.message : String(cause))
       })
-      return { isShared: result.copied, pausedMs, memory, written: result.written }
+      return { isShared: result.copied, pausedMs, memory, settled: result.settled }
     })
   }
 
@@ -325,10 +324,12 @@ export class MachineSnapshots implements Snapshots {
   }
 }
 
-const beginIn = async (store: SnapshotStore, snapshotId: string, withMemory: boolean): Promise<Partial> => ({
-  image: await store.begin(snapshotId),
-  memory: withMemory ? { state: await store.begin(snapshotId), rootDisk: await store.begin(snapshotId) } : null
-})
+const beginIn = async (store: SnapshotStore, snapshotId: string, withMemory: boolean): Promise<Partial> => {
+  const path = () => store.begin(snapshotId)
+  if (!withMemory) return { image: await path(), memory: null }
+  const [image, state, rootDisk] = await Promise.all([path(), path(), path()])
+  return { image, memory: { state, rootDisk } }
+}
 
 /** How much its memory and its root disk may take. */
 const memoryRoom = (folder: SandboxFolder): Effect.Effect<number, RuntimeUnavailable> =>
@@ -373,11 +374,11 @@ const replaceVolume = async (
 }
 
 /** Copies the files of a machine that does not run. Another process of this data folder starts none meanwhile. */
-const copyHeld = async (folder: SandboxFolder, partial: Partial): Promise<boolean> => {
+const copyHeld = async (folder: SandboxFolder, partial: Partial, memoryBytes = 0): Promise<boolean> => {
   const image = folder.file("volume")
   await hold(image)
   try {
-    if (partial.memory !== null) await copySleeping(folder, partial.memory)
+    if (partial.memory !== null) await copySleeping(folder, partial.memory, memoryBytes)
     return await copyImage(image, partial.image)
   } finally {
     await release(image)

@@ -24,8 +24,7 @@ export const layDownFork = async (
   memory: StoredMemory,
   uid: number | null
 ): Promise<boolean> => {
-  const layDown = async () => {
-    await copyVolume(memory.rootDisk, folder.file("overlay"), uid)
+  const linkMemory = async () => {
     const own = folder.file("forkFolder")
     await rm(own, { recursive: true, force: true })
     await mkdir(own, { mode: 0o700 })
@@ -37,7 +36,7 @@ export const layDownFork = async (
     await link(memory.state, folder.file("forked"))
   }
   try {
-    const laidDown = layDown()
+    const laidDown = waitForAll(copyVolume(memory.rootDisk, folder.file("overlay"), uid), linkMemory())
     const [isShared] = await waitForAll(copyVolume(image, folder.file("volume"), uid, laidDown), laidDown)
     return isShared
   } catch (cause) {

@@ -24,6 +24,7 @@ import { type Machine, save, stopPrograms } from "./Machine.ts"
 import { type MachineShape, machineArguments, machineFiles } from "./machineArguments.ts"
 import { PAUSE_MAX_MS, writeOut } from "./machineHold.ts"
 import type { RunningSave } from "./migration.ts"
+import { hasRoomForThreads } from "./parallelSave.ts"
 import type { SandboxFolder } from "./SandboxFolder.ts"
 import { likelyReason } from "./Stall.ts"
 import { zeroAbsentPages } from "./savedMemory.ts"
@@ -82,6 +83,7 @@ const saveAll = async (
   running?: RunningSave
 ): Promise<{ readonly written: Promise<void> }> => {
   await folder.makeEmpty("captured", record.uid)
+  const byThreads = await hasRoomForThreads(folder.path, record.memoryBytes)
   let isComplete = false
   let written: Promise<void> | null = null
   const unlisten = machine.qmp.listen(({ event, data }) => {
@@ -90,7 +92,7 @@ const saveAll = async (
     written.catch(() => {})
   })
   try {
-    await save(machine, machineFiles.captured, { memoryIsShared: false, running })
+    await save(machine, machineFiles.captured, { memoryIsShared: false, byThreads, running })
   } finally {
     isComplete = true
     unlisten()
@@ -106,7 +108,7 @@ const saveStill = async (folder: SandboxFolder, captured: Captured, pauses: () =
   const { machine } = captured
   let asked: Promise<void> | null = null
   let isAnswered = false
-  // Also the volume alone has what was written before the call. Its caller has flushed it before, so this is short.
+  // Also the volume alone has what was written before the call.
   const flushed = writeOut(machine)
   const ask = () => {
     asked ??= flushed
@@ -117,7 +119,11 @@ const saveStill = async (folder: SandboxFolder, captured: Captured, pauses: () =
       })
     return asked
   }
-  const saved = await saveAll(folder, captured, { stopWithinMs: RUNS_WITHIN_MS, beforeStop: ask })
+  const saved = await saveAll(folder, captured, {
+    stopWithinMs: RUNS_WITHIN_MS,
+    mayStop: flushed,
+    beforeStop: ask
+  })
   if (isAnswered) return saved
   // QEMU found nothing more to save, and did not wait.
   await machine.qmp.execute("cont")
@@ -134,35 +140,39 @@ const failedSave = async (folder: SandboxFolder, cause: unknown): Promise<never>
 
 /**
  * Saves the memory of a running machine to `saved`. QEMU stops the machine at the end: the root disk and what `copyVolume` copies are of that instant.
- * The machine still stands afterwards. Resolves with a further promise, for most of the memory to be on the disk.
+ * The machine still stands afterwards. Resolves with a further promise, for the memory to be complete (`settleMemory`).
  */
 export const saveMemory = async <A>(
   folder: SandboxFolder,
   captured: Captured,
   saved: StoredMemory,
   { pauses, copyVolume }: { readonly pauses: () => void; readonly copyVolume: () => Promise<A> }
-): Promise<{ readonly copied: A; readonly written: Promise<void> }> => {
+): Promise<{ readonly copied: A; readonly settled: Promise<void> }> => {
   await rm(saved.rootDisk, { force: true })
   const { written } = await saveStill(folder, captured, pauses).catch((cause: unknown) => failedSave(folder, cause))
-  const [copied] = await waitForAll(copyVolume(), copyImage(folder.file("overlay"), saved.rootDisk, PAUSE_MAX_MS))
   await rename(folder.file("captured"), saved.state)
-  return { copied, written }
+  const settled = settleMemory(saved.state, captured.record.memoryBytes, written)
+  settled.catch(() => {})
+  const [copied] = await waitForAll(copyVolume(), copyImage(folder.file("overlay"), saved.rootDisk, PAUSE_MAX_MS))
+  return { copied, settled }
 }
 
-/** Completes a saved state, which many machines may map and none changes. */
-export const settleMemory = async (state: string, memoryBytes: number): Promise<void> => {
+/** Completes a saved state, which many machines may map and none changes, once `written` resolves. */
+const settleMemory = async (state: string, memoryBytes: number, written: Promise<void>): Promise<void> => {
+  const [extents] = await waitForAll(fileExtents(state), written)
   if (process.getuid!() === 0) await chown(state, 0, 0)
   const file = await open(state, constants.O_RDWR | constants.O_NOFOLLOW)
   try {
-    await zeroAbsentPages(file, memoryBytes, (await fileExtents(state)) ?? undefined)
+    await zeroAbsentPages(file, memoryBytes, extents ?? undefined)
   } finally {
     await file.close()
   }
   await chmod(state, 0o444)
 }
 
-/** Copies the memory of a sleeping machine. */
-export const copySleeping = async (folder: SandboxFolder, to: StoredMemory): Promise<void> => {
+/** Copies the memory of a sleeping machine, and completes the copy. */
+export const copySleeping = async (folder: SandboxFolder, to: StoredMemory, memoryBytes: number): Promise<void> => {
   await copyImage(folder.file("overlay"), to.rootDisk)
   await copyImage(folder.file("suspended"), to.state)
+  await settleMemory(to.state, memoryBytes, Promise.resolve())
 }

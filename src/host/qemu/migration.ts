@@ -5,28 +5,33 @@
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { Option, Schema } from "effect"
+import { SAVING_THREADS } from "./parallelSave.ts"
 import type { Qmp, QmpEvent } from "./Qmp.ts"
 
 const MIGRATION_TIMEOUT_MS = 60_000
 /** QEMU stops a machine when it expects to write the rest of its memory within this time. */
 const DOWNTIME_MS = 50
 const STANDING_POLL_MS = 5
-const PASS_POLL_MS = 10
+const PASS_POLL_MS = 5
 /** What QEMU writes about as long as a guest needs to stop its programs. */
-const LAST_BYTES = 64 * 1024 ** 2
+const LAST_BYTES = 160 * 1024 ** 2
 
 const migrationEnded = ({ event, data }: QmpEvent) =>
   event === "MIGRATION" && (data["status"] === "completed" || data["status"] === "failed")
 
 export interface Move {
   readonly memoryIsShared: boolean
+  /** Whether several threads save it, see parallelSave.ts. */
+  readonly byThreads?: boolean
   readonly running?: RunningSave | undefined
 }
 
 /** How a machine is saved that runs until its last changes are to be saved. */
 export interface RunningSave {
-  /** It is stopped after this time at the latest, in ms. */
+  /** It is stopped so long after `mayStop` at the latest, in ms. */
   readonly stopWithinMs: number
+  /** Never rejects. */
+  readonly mayStop: Promise<void>
   /** Called when little of its memory is still to be written. It is stopped once that is over, or before where QEMU has nothing more to write. */
   readonly beforeStop: () => Promise<void>
 }
@@ -39,7 +44,7 @@ const saidRemaining = Schema.decodeUnknownOption(
 )
 
 /** Has QEMU stop the machine once `beforeStop` is over, which is called when the memory is almost written. Returns what gives up the wait. */
-const stopNearEnd = async (qmp: Qmp, { beforeStop, stopWithinMs }: RunningSave) => {
+const stopNearEnd = async (qmp: Qmp, { beforeStop, stopWithinMs, mayStop }: RunningSave) => {
   // QEMU before 8.2 has no such parameter: there a machine that changes little may be stopped early.
   await qmp.execute("migrate-set-parameters", { "avail-switchover-bandwidth": NO_SPEED }).catch(() => {})
   let isAsked = false
@@ -57,7 +62,10 @@ const stopNearEnd = async (qmp: Qmp, { beforeStop, stopWithinMs }: RunningSave) 
     if (event === "MIGRATION_PASS" && Number(data["pass"]) >= 2) stop()
   })
   // A guest that changes its memory faster than it is written would never be saved.
-  const timer = setTimeout(() => void qmp.execute("stop").catch(() => {}), stopWithinMs)
+  let timer: NodeJS.Timeout | undefined
+  void mayStop.then(() => {
+    if (!isGivenUp) timer = setTimeout(() => void qmp.execute("stop").catch(() => {}), stopWithinMs)
+  })
   const watch = async () => {
     while (!isAsked && !isGivenUp) {
       await sleep(PASS_POLL_MS)
@@ -96,25 +104,33 @@ export const migrate = async (
   qmp: Qmp,
   command: "migrate" | "migrate-incoming",
   file: string,
-  { memoryIsShared: ignoreShared, running }: Move
+  { memoryIsShared: ignoreShared, byThreads = false, running }: Move
 ) => {
-  await qmp.execute("migrate-set-capabilities", {
+  const capabilities = qmp.execute("migrate-set-capabilities", {
     capabilities: [
       { capability: "events", state: true },
       { capability: "x-ignore-shared", state: ignoreShared }
     ]
   })
-  if (!ignoreShared) {
-    // Writes each page at a fixed offset, in long runs instead of page by page. QEMU before 9.0 lacks this and uses the old format.
-    // Not with `multifd`, which is faster: QEMU 10.0.2 ends by a segmentation fault when such a save is cancelled.
-    await qmp
-      .execute("migrate-set-capabilities", { capabilities: [{ capability: "mapped-ram", state: true }] })
-      .catch(() => {})
+  // Writes each page at a fixed offset, in long runs instead of page by page. QEMU before 9.0 lacks this and uses the old format.
+  const atOffsets = async () => {
+    const wanted = [
+      { capability: "mapped-ram", state: true },
+      { capability: "multifd", state: byThreads }
+    ]
+    if (!ignoreShared) await qmp.execute("migrate-set-capabilities", { capabilities: wanted }).catch(() => {})
   }
-  if (command === "migrate") {
-    const parameters = { "max-bandwidth": 64 * 1024 ** 3, "downtime-limit": DOWNTIME_MS }
-    await qmp.execute("migrate-set-parameters", parameters)
+  const parameters = {
+    "max-bandwidth": 64 * 1024 ** 3,
+    "downtime-limit": DOWNTIME_MS,
+    "multifd-channels": SAVING_THREADS
   }
+  // QEMU carries out what it is sent in that order.
+  await Promise.all([
+    capabilities,
+    atOffsets(),
+    command === "migrate" ? qmp.execute("migrate-set-parameters", parameters) : null
+  ])
   const unwatch = running === undefined ? null : await stopNearEnd(qmp, running)
   try {
     const ended = qmp.next(migrationEnded, MIGRATION_TIMEOUT_MS)

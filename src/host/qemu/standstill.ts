@@ -2,6 +2,7 @@
 import { rm } from "node:fs/promises"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Machine } from "./Machine.ts"
+import { endSave } from "./parallelSave.ts"
 import type { SandboxFolder } from "./SandboxFolder.ts"
 
 const CLOCK_TIMEOUT_MS = 10_000
@@ -14,11 +15,14 @@ const isMoving = (answer: unknown): boolean => {
   return ["setup", "cancelling", "active", "device", "pre-switchover", "wait-unplug"].includes(status)
 }
 
-/** Gives up a save of memory that has not ended, and resumes the machine. */
+/** Ends a save of memory that goes on, and resumes the machine. */
 export const goOn = async ({ qmp }: Machine): Promise<void> => {
-  const end = performance.now() + MIGRATION_ENDS_WITHIN_MS
-  await qmp.execute("migrate_cancel").catch(() => {})
-  while (isMoving(await qmp.execute("query-migrate")) && performance.now() < end) await sleep(POLL_MS)
+  const isSaving = async () => isMoving(await qmp.execute("query-migrate"))
+  if (await isSaving()) {
+    const end = performance.now() + MIGRATION_ENDS_WITHIN_MS
+    await endSave(qmp)
+    while ((await isSaving()) && performance.now() < end) await sleep(POLL_MS)
+  }
   await qmp.execute("cont")
 }
 

@@ -34,7 +34,7 @@ describe("a save of a running machine", () => {
           commands.push("programs stop")
           await sleep(programsStopWithinMs)
         }
-        const running = { stopWithinMs: 60_000, beforeStop }
+        const running = { mayStop: Promise.resolve(), stopWithinMs: 60_000, beforeStop }
         const save = migrate(qmp, "migrate", "captured.state", { memoryIsShared: false, running })
         if (ends === "failed") await expect(save).rejects.toThrow("could not move")
         else await save
