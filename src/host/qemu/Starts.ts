@@ -19,12 +19,12 @@ import { giveIdentity, giveOwnIdentity, IDENTITY_TIMEOUT_MS } from "./identity.t
 import type { LiveMachines } from "./LiveMachines.ts"
 import { agentAnswers, loadState, type Machine } from "./Machine.ts"
 import type { MachineImages } from "./MachineImages.ts"
-import type { MachineShape, Start } from "./machineArguments.ts"
+import { type MachineShape, machineFiles, type Start } from "./machineArguments.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import { runMachine } from "./runMachine.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
 import type { SpareMachines } from "./SpareMachines.ts"
-import { makeMappable, wakeFrom } from "./savedMemory.ts"
+import { mappableIn, wakeFrom } from "./savedMemory.ts"
 import { dropSavedState } from "./standstill.ts"
 import { copyRootDisk, makeOverlay, type Template } from "./Template.ts"
 import type { Templates } from "./Templates.ts"
@@ -220,12 +220,19 @@ export class Starts {
         await access(folder.file(saved))
         await folder.prepare(record.uid)
       })
-      const mappedAt = yield* attempt("mapping a saved state", () =>
-        makeMappable(folder, record.memoryBytes, record.uid, saved)
+      const mappable = yield* attempt("mapping a saved state", () =>
+        mappableIn(folder, record.memoryBytes, saved)
       ).pipe(Effect.catchTag("RuntimeUnavailable", ({ message }) => Effect.as(Effect.logWarning(message), null)))
-      const { start, stateFile } = wakeFrom(mappedAt, saved)
-      yield* this.launched(folder, record, shape, start, (machine, started) =>
+      // Beside QEMU's start. Without the copy, QEMU reads the saved state into the memory that it has mapped.
+      const copied = Promise.resolve(mappable?.makeDevices(record.uid)).then(
+        () => null,
+        (cause: unknown) => `A saved state is read, for it was not copied: ${cause}`
+      )
+      const run = this.launched(folder, record, shape, wakeFrom(mappable), (machine, started) =>
         Effect.gen(function* () {
+          const fault = yield* Effect.promise(() => copied)
+          if (fault !== null) yield* Effect.logWarning(fault)
+          const stateFile = machineFiles[mappable === null || fault !== null ? saved : "devices"]
           yield* loadState(machine, stateFile, { memoryIsShared: false })
           // Point of no return: from here the volume changes, and the saved memory must never be used with it again.
           yield* note(folder, { ...started, state: "waking" })
@@ -242,6 +249,11 @@ export class Starts {
             { concurrency: 3, discard: true }
           )
         })
+      )
+      // Nothing writes to what a caller removes.
+      yield* Effect.ensuring(
+        run,
+        Effect.promise(() => copied)
       )
       yield* attempt("removing a saved state", () => dropSavedState(folder))
     }).pipe(permits.withPermits(1))

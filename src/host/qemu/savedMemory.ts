@@ -14,7 +14,7 @@ import { constants } from "node:fs"
 import { type FileHandle, open, rm } from "node:fs/promises"
 import { publicText } from "../../../schemas/PublicText.ts"
 import { RuntimeRefused } from "../../runtime/Runtime.ts"
-import { machineFiles } from "./machineArguments.ts"
+import { machineFiles, type Start } from "./machineArguments.ts"
 import type { SandboxFolder } from "./SandboxFolder.ts"
 
 /** The description of the memory is in the first block; QEMU puts the largest block first. */
@@ -103,14 +103,23 @@ export const zeroAbsentPages = async (
   }
 }
 
-/** Makes the copy without pages. Succeeds with the offset of the memory in the saved state; null when it must be read. */
-export const makeMappable = async (
+/** A saved state of which a machine can map the memory. */
+export interface Mappable {
+  readonly file: SavedFile
+  /** Of the memory in the saved state. */
+  readonly offset: number
+  /** Makes the copy without pages. Where it rejects there is none, and the machine can load the saved state itself. */
+  readonly makeDevices: (uid: number | null) => Promise<void>
+}
+
+/** Null where the memory must be read. */
+export const mappableIn = async (
   folder: SandboxFolder,
   memoryBytes: number,
-  uid: number | null,
   from: SavedFile = "suspended"
-): Promise<number | null> => {
-  const saved = await open(folder.file(from), constants.O_RDONLY | constants.O_NOFOLLOW)
+): Promise<Mappable | null> => {
+  const openSaved = () => open(folder.file(from), constants.O_RDONLY | constants.O_NOFOLLOW)
+  const saved = await openSaved()
   try {
     const { size } = await saved.stat()
     const head = Buffer.alloc(HEAD_BYTES)
@@ -119,31 +128,34 @@ export const makeMappable = async (
     if (layout === null) return null
     const rest = layout.pagesOffset + memoryBytes
     if (size < rest || size - rest > REST_MAX_BYTES) return null
-    await folder.makeEmpty("devices", uid)
-    const devices = await open(folder.file("devices"), constants.O_WRONLY | constants.O_NOFOLLOW)
-    try {
-      await copy(saved, devices, 0, layout.bitmapOffset)
-      // The gap reads as zeros: no page is present.
-      await copy(saved, devices, rest, size)
-    } catch (error) {
-      await rm(folder.file("devices"), { force: true })
-      throw error
-    } finally {
-      await devices.close()
+    const makeDevices = async (uid: number | null) => {
+      await folder.makeEmpty("devices", uid)
+      const [whole, devices] = await Promise.all([
+        openSaved(),
+        open(folder.file("devices"), constants.O_WRONLY | constants.O_NOFOLLOW)
+      ])
+      try {
+        await copy(whole, devices, 0, layout.bitmapOffset)
+        // The gap reads as zeros: no page is present.
+        await copy(whole, devices, rest, size)
+      } catch (error) {
+        await rm(folder.file("devices"), { force: true })
+        throw error
+      } finally {
+        await Promise.all([whole.close(), devices.close()])
+      }
     }
-    return layout.pagesOffset
+    return { file: from, offset: layout.pagesOffset, makeDevices }
   } finally {
     await saved.close()
   }
 }
 
-/** What a wake loads, and how its machine gets its memory. */
-export const wakeFrom = (mappedAt: number | null, from: SavedFile = "suspended") => {
-  const file = machineFiles[from]
-  return mappedAt === null
-    ? { stateFile: file, start: { type: "wake" as const, mapped: null } }
-    : { stateFile: machineFiles.devices, start: { type: "wake" as const, mapped: { file, offset: mappedAt } } }
-}
+/** How a machine that wakes gets its memory. */
+export const wakeFrom = (mappable: Pick<Mappable, "file" | "offset"> | null): Start =>
+  mappable === null
+    ? { type: "wake", mapped: null }
+    : { type: "wake", mapped: { file: machineFiles[mappable.file], offset: mappable.offset } }
 
 export const memoryLost = new RuntimeRefused({
   code: "MEMORY_LOST",

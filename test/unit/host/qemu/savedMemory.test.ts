@@ -6,7 +6,7 @@ import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import { machineArguments } from "../../../../src/host/qemu/machineArguments.ts"
 import { SandboxFolder } from "../../../../src/host/qemu/SandboxFolder.ts"
-import { layoutIn, makeMappable, wakeFrom, zeroAbsentPages } from "../../../../src/host/qemu/savedMemory.ts"
+import { layoutIn, mappableIn, wakeFrom, zeroAbsentPages } from "../../../../src/host/qemu/savedMemory.ts"
 
 const MiB = 1024 ** 2
 const MEMORY_BYTES = 8 * MiB
@@ -91,14 +91,16 @@ describe("a saved state", () => {
     inFolder(async (folder) => {
       const saved = state()
       writeFileSync(folder.file("suspended"), saved)
-      expect(await makeMappable(folder, MEMORY_BYTES, null)).toBe(PAGES_OFFSET)
+      const mappable = await mappableIn(folder, MEMORY_BYTES)
+      expect(mappable).toMatchObject({ file: "suspended", offset: PAGES_OFFSET })
+      await mappable!.makeDevices(null)
       const expected = Buffer.from(saved)
       expected.fill(0, BITMAP_OFFSET, PAGES_OFFSET + MEMORY_BYTES)
       expect(readFileSync(folder.file("devices")).equals(expected)).toBe(true)
       expect(readFileSync(folder.file("suspended")).equals(saved)).toBe(true)
       // What an earlier wake left is replaced.
       writeFileSync(folder.file("devices"), Buffer.alloc(20 * MiB, 7))
-      await makeMappable(folder, MEMORY_BYTES, null)
+      await mappable!.makeDevices(null)
       expect(readFileSync(folder.file("devices")).equals(expected)).toBe(true)
     }))
 
@@ -123,24 +125,21 @@ describe("a saved state", () => {
   it("without all of its memory is read, and one that is a link is refused", () =>
     inFolder(async (folder) => {
       writeFileSync(folder.file("suspended"), state().subarray(0, PAGES_OFFSET + MEMORY_BYTES - 1))
-      expect(await makeMappable(folder, MEMORY_BYTES, null)).toBeNull()
+      expect(await mappableIn(folder, MEMORY_BYTES)).toBeNull()
       const elsewhere = join(folder.path, "elsewhere")
       writeFileSync(elsewhere, state())
       renameSync(folder.file("suspended"), join(folder.path, "old"))
       symlinkSync(elsewhere, folder.file("suspended"))
-      await expect(makeMappable(folder, MEMORY_BYTES, null)).rejects.toMatchObject({ code: "ELOOP" })
+      await expect(mappableIn(folder, MEMORY_BYTES)).rejects.toMatchObject({ code: "ELOOP" })
       expect(readdirSync(folder.path)).not.toContain("devices.state")
     }))
 
   it("is mapped privately and read-only by the machine that wakes", () => {
-    const { start, stateFile } = wakeFrom(PAGES_OFFSET)
+    const start = wakeFrom({ file: "suspended", offset: PAGES_OFFSET })
     const shape = { accelerator: "tcg", vcpus: 1, memoryBytes: MEMORY_BYTES, volumeBytes: MiB, network: false } as const
-    expect(stateFile).toBe("devices.state")
     expect(machineArguments(shape, { uuid: "u", start }).join(" ")).toContain(
       `memory-backend-file,id=ram,size=${MEMORY_BYTES},mem-path=suspended.state,offset=${PAGES_OFFSET},share=off,readonly=on,rom=off`
     )
-    const reading = wakeFrom(null)
-    expect(reading.stateFile).toBe("suspended.state")
-    expect(machineArguments(shape, { uuid: "u", start: reading.start }).join(" ")).toContain("memory-backend-ram,")
+    expect(machineArguments(shape, { uuid: "u", start: wakeFrom(null) }).join(" ")).toContain("memory-backend-ram,")
   })
 })
