@@ -173,8 +173,11 @@ export class LiveMachines {
     return attempt("looking at a machine", async () => {
       const seen = seenIn(await machine.qmp.execute("query-status"))
       const adoption = adoptionOf(record.state, seen)
-      if (adoption === "goOn") await dropSavedState(folder)
-      else if (adoption === "resume" || adoption === "finishWake") await bringBack(folder, machine)
+      if (adoption === "goOn") {
+        await dropSavedState(folder)
+        // That service may have stopped the programs, and not yet the machine.
+        void machine.boot.thaw(CLOCK_TIMEOUT_MS).catch(() => {})
+      } else if (adoption === "resume" || adoption === "finishWake") await bringBack(folder, machine)
       else throw new Error(`QEMU says that it is ${seen}`)
       return adoption
     }).pipe(
