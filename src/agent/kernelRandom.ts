@@ -1,6 +1,6 @@
 /**
  * Random bytes from the kernel. Node buffers random numbers in memory, which machines made from one template share. The kernel of such a machine
- * detects that it was copied (vmgenid) and reseeds.
+ * gets a new seed before any program runs (boot.c).
  */
 import { closeSync, openSync, readSync } from "node:fs"
 

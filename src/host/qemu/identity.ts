@@ -14,19 +14,22 @@ export const IDENTITY_TIMEOUT_MS = 20_000
 
 const go = (machine: Machine) => attempt("starting a machine's processors", () => machine.qmp.execute("cont"))
 
-/** Resumes a paused machine and gives it this record's identity. */
+/**
+ * Resumes a paused machine and gives it this record's identity. Its generation comes last: with that the agent takes an id from the kernel's random numbers,
+ * which are a copy's own only then.
+ */
 export const giveIdentity = (
   machine: Machine,
   record: MachineRecord,
   shape: MachineShape
 ): Effect.Effect<void, RuntimeUnavailable> =>
-  Effect.andThen(
-    go(machine),
-    Effect.all([givePlace(machine, hostnameOf(record.sandboxId), shape), giveGeneration(machine, record.generation)], {
-      concurrency: 2,
-      discard: true
-    })
-  )
+  Effect.gen(function* () {
+    yield* go(machine)
+    // The agent takes the connection meanwhile. Where it does not, the generation tries again.
+    machine.session.ready().catch(() => {})
+    yield* givePlace(machine, hostnameOf(record.sandboxId), shape)
+    yield* giveGeneration(machine, record.generation)
+  })
 
 /** Resumes a paused machine and gives it an identity without an owner's name. */
 export const giveNobodysIdentity = (
@@ -49,8 +52,7 @@ export const giveName = (machine: Machine, record: MachineRecord): Effect.Effect
   )
 
 /**
- * Gives a machine that goes on with another one's memory its own names, entropy and clock. Its agent keeps the generation that it has; QEMU's new
- * generation id has the kernel reseed its random numbers, too.
+ * Gives a machine that goes on with another one's memory its own names, entropy and clock. Its agent keeps the generation that it has.
  */
 export const giveOwnIdentity = (machine: Machine, record: MachineRecord): Effect.Effect<void, RuntimeUnavailable> =>
   attempt("giving a machine its own identity", () =>

@@ -241,9 +241,9 @@ static void identity(void) {
   join(machine_id, "\n", NULL, NULL);
   put("/run/atoll/machine-id", O_CREATE);
   join(seed, "\n", NULL, NULL);
-  put("/dev/urandom", WRITE_ONLY);
-  /* A seed that is written waits in the pool; this has the next random bytes depend on it. */
-  ioctl_at("/dev/urandom", RNDRESEEDCRNG, NULL);
+  /* A seed that is written waits in the pool; the second call has the next random bytes depend on it. */
+  if ((error = put("/dev/urandom", WRITE_ONLY)) < 0 || (error = ioctl_at("/dev/urandom", RNDRESEEDCRNG, NULL)) < 0)
+    return failed("the kernel takes no random bytes: error ", error);
   if (!same(nameserver, "-")) {
     join("nameserver ", nameserver, "\n", NULL);
     put("/run/atoll/resolv.conf", O_CREATE);
