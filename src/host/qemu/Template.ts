@@ -30,6 +30,7 @@ import { templateRejected } from "./clockMetrics.ts"
 import type { GuestImage } from "./GuestImage.ts"
 import { type Interval, measureRate, middleOf, rateVerdict, readClock } from "./guestClock.ts"
 import type { HostTicks } from "./HostTicks.ts"
+import { warmGeneration } from "./identity.ts"
 import { launch } from "./launchQemu.ts"
 import { agentAnswers, connectMachine, disconnect, killProcess, saveState } from "./Machine.ts"
 import { fileMaxBytes, type MachineShape, machineArguments } from "./machineArguments.ts"
@@ -40,13 +41,13 @@ import { SandboxFolder } from "./SandboxFolder.ts"
 const execute = promisify(execFile)
 
 /** Incremented when templates of an older version of this code must not be used. */
-const REVISION = 3
+const REVISION = 4
 /** A guest under emulation boots in 4 s on an idle host; a busy host takes several times that. */
 const BOOT_TIMEOUT_MS = 90_000
 /** How often the agent's code paths run before the freeze, so that clones find them compiled and in memory. */
 const WARM_RUNS = 12
-/** The guest's own start-up work is over by then. */
-const SETTLE_MS = 500
+/** The guest's own start-up work is over by then, and the agent has made its next session (serialLink.ts). */
+const SETTLE_MS = 1_000
 /** A clock runs wrong in one of ten templates at worst; three in a row mean that something else is wrong with this host. */
 const BUILDS_MAX = 3
 /** How long a template's clock is measured. With round trips of 10 ms the whole window bounds the rate to 0.1 %, and most need a few seconds. */
@@ -266,6 +267,7 @@ const freeze = (
       const machine = yield* connectMachine(folder, started.process, host.answerTimeoutMs)
       yield* agentAnswers(machine, bootTimeoutMs)
       yield* warm(machine.guest, WARM_RUNS)
+      yield* warmGeneration(machine)
       const rate = yield* measureRate(readClock(machine.session), CLOCK_WINDOW).pipe(
         Effect.mapError(({ message }) => unavailable(message)),
         Effect.filterOrFail(
@@ -273,6 +275,9 @@ const freeze = (
           () => unavailable("The guest's agent does not report its clock.")
         )
       )
+      // The end of one session and the begin of the next, which each clone has first.
+      machine.session.close()
+      yield* agentAnswers(machine, bootTimeoutMs)
       machine.session.close()
       yield* Effect.sleep(SETTLE_MS)
       yield* attempt("stopping a template", () => machine.qmp.execute("stop"))

@@ -7,10 +7,11 @@ bb=/run/atoll/busybox
 cd /
 exec 3<> /dev/virtio-ports/atoll.agent || { $bb sleep 1; exit 1; }
 # Under emulation, compiled JavaScript must itself be translated again, which costs more than it saves. Measured without it: a command takes half the
-# time, the first one after a start two thirds.
+# time, the first one after a start two thirds. A collection in a machine that was just restored costs it 20 ms, so young objects have more room, and
+# code that ran once stays compiled.
 read -r cmdline < /proc/cmdline
 case $cmdline in
-  *atoll.emulated*) compiling="--no-opt --no-maglev --no-sparkplug --single-threaded" ;;
+  *atoll.emulated*) compiling="--no-opt --no-maglev --no-sparkplug --single-threaded --min-semi-space-size=4 --no-flush-bytecode" ;;
   *) compiling= ;;
 esac
 # In the root of an image, the agent and its programs are in one folder with their loader and libraries (imageRoot.sh).
@@ -29,5 +30,5 @@ esac
 /run/atoll/relay <&3 | {
   # When memory runs out, a command must die and not the agent. The agent resets this for the commands that it starts.
   echo -1000 > /proc/self/oom_score_adj
-  exec $node --max-old-space-size=64 --v8-pool-size=0 --no-warnings $compiling $agent
+  exec $node --max-old-space-size=64 --v8-pool-size=0 --no-warnings --expose-gc $compiling $agent
 }
