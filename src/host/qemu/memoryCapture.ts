@@ -64,8 +64,18 @@ type Captured = Pick<LiveMachine, "machine" | "record">
  * (`auto_da_alloc`), and QEMU's own would hold the machine meanwhile.
  */
 const writtenOut = async (path: string, isComplete: () => boolean): Promise<void> => {
-  await (await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)).close()
-  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+  const opened = async () => {
+    try {
+      return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+    } catch (cause) {
+      // A short save is complete, and its file has another name.
+      if (isComplete() && (cause as NodeJS.ErrnoException).code === "ENOENT") return null
+      throw cause
+    }
+  }
+  await (await opened())?.close()
+  const file = await opened()
+  if (file === null) return
   try {
     while (!isComplete()) {
       await file.datasync()
