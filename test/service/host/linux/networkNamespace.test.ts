@@ -6,7 +6,7 @@ import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { FLOWS_MAX, flowObstacle } from "../../../../src/host/linux/flowBound.ts"
 import { connectNetwork, routeCommands } from "../../../../src/host/linux/networkNamespace.ts"
-import { signal } from "../../../../src/host/linux/ProcessIdentity.ts"
+import { goneWithin, isAlive, signal } from "../../../../src/host/linux/ProcessIdentity.ts"
 import { networkObstacle, probe } from "../../../../src/host/namespace/probe.ts"
 import { specialRanges } from "../../../support/host/linux/specialRanges.ts"
 import { isRoot, skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
@@ -59,6 +59,8 @@ describe("network namespace", () => {
           inside("tc", "filter", "add", "dev", "tap0", "egress", ...drop)
           const said = inside("python3", "-c", sendToMany(FLOWS_MAX + 100))
           signal(slirp, "SIGKILL")
+          // Its device is there as long as it is.
+          expect(await goneWithin(() => isAlive(slirp), 10_000)).toBe(true)
           expect(said, time).toBe(`${FLOWS_MAX} EPERM\n`)
         }
       } finally {
