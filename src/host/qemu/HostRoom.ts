@@ -146,28 +146,31 @@ export class HostRoom {
       bytes,
       allocatedBytes: Math.max(0, ((await allocatedBytes(folder.file(name))) ?? 0) - sharedBytes)
     })
-    const volume = await file("volume", record.volumeBytes, record.sharedBytes)
-    const rootMaxBytes = overlayMaxBytes(this.host.image.rootBytes)
-    return runs ? [volume, await file("overlay", rootMaxBytes, record.sharedRootBytes)] : [volume]
+    const volume = file("volume", record.volumeBytes, record.sharedBytes)
+    if (!runs) return [await volume]
+    return Promise.all([volume, file("overlay", overlayMaxBytes(this.host.image.rootBytes), record.sharedRootBytes)])
   }
 
   /** Every volume, machine and snapshot except this Sandbox's. */
   private held(but: string | null): Effect.Effect<ReadonlyArray<Held>, RuntimeUnavailable> {
     return attempt("counting machines", async () => {
-      const held: Array<Held> = []
-      for (const folder of await sandboxFolders(this.host.root)) {
-        if (folder.sandboxId === but) continue
-        const record = await folder.read()
-        if (record === null) continue
+      const machine = async (folder: SandboxFolder): Promise<ReadonlyArray<Held>> => {
+        const record = folder.sandboxId === but ? null : await folder.read()
+        if (record === null) return []
         const running = record.state === "starting" || processOf(record) !== null
         const { memoryBytes, accelerator } = record
-        held.push({ memoryBytes, accelerator, running, files: await this.filesOf(record, running) })
+        return [{ memoryBytes, accelerator, running, files: await this.filesOf(record, running) }]
       }
       const copies = [...this.copies].map(async ([path, bytes]) => ({
         bytes,
         allocatedBytes: (await allocatedBytes(path)) ?? 0
       }))
-      return [...held, ofNoMachine([...(await this.snapshots.promised()), ...(await Promise.all(copies))])]
+      const [machines, promised, copied] = await Promise.all([
+        sandboxFolders(this.host.root).then((folders) => Promise.all(folders.map(machine))),
+        this.snapshots.promised(),
+        Promise.all(copies)
+      ])
+      return [...machines.flat(), ofNoMachine([...promised, ...copied])]
     })
   }
 }

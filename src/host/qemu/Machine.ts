@@ -96,12 +96,17 @@ export const killProcess = (process: ProcessIdentity): Effect.Effect<void, Runti
     (gone) => (gone ? Effect.void : Effect.fail(unavailable("QEMU does not end, not even when it is killed.")))
   )
 
-/** Waits until the agent answers. `timeoutMs` excludes the time in which the machine is ready to run but the host has no processor for it. */
-export const agentAnswers = (machine: Machine, timeoutMs: number): Effect.Effect<void, RuntimeUnavailable> =>
-  agentHealth(machine.session).pipe(
+/** `timeoutMs` excludes the time in which the machine is ready to run but the host has no processor for it. */
+const untilAgent = <E>(
+  machine: Machine,
+  timeoutMs: number,
+  asked: Effect.Effect<unknown, E>,
+  messageOf: (error: E) => string
+): Effect.Effect<void, RuntimeUnavailable> =>
+  asked.pipe(
     Effect.retry({ schedule: Schedule.spaced(20), while: () => isAlive(machine.process) }),
     Effect.asVoid,
-    Effect.mapError(({ message }) => unavailable(message)),
+    Effect.mapError((error) => unavailable(messageOf(error))),
     Effect.raceFirst(
       Effect.andThen(
         patienceEnds(machine.process, timeoutMs),
@@ -110,6 +115,19 @@ export const agentAnswers = (machine: Machine, timeoutMs: number): Effect.Effect
         )
       )
     )
+  )
+
+/** Waits until the agent answers. */
+export const agentAnswers = (machine: Machine, timeoutMs: number): Effect.Effect<void, RuntimeUnavailable> =>
+  untilAgent(machine, timeoutMs, agentHealth(machine.session), ({ message }) => message)
+
+/** Waits until the agent has taken the connection. Its version is not asked for. */
+export const agentConnects = (machine: Machine, timeoutMs: number): Effect.Effect<void, RuntimeUnavailable> =>
+  untilAgent(
+    machine,
+    timeoutMs,
+    Effect.tryPromise(() => machine.session.ready()),
+    ({ cause }) => `The guest's agent cannot be reached: ${cause instanceof Error ? cause.message : String(cause)}`
   )
 
 /** Saves the state of a machine, which stands still afterwards; without its memory when the memory is shared with a file. */

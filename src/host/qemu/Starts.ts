@@ -17,7 +17,7 @@ import { layDownFork } from "./forkedMemory.ts"
 import type { HostRoom } from "./HostRoom.ts"
 import { giveIdentity, giveOwnIdentity, IDENTITY_TIMEOUT_MS } from "./identity.ts"
 import type { LiveMachines } from "./LiveMachines.ts"
-import { agentAnswers, loadState, type Machine } from "./Machine.ts"
+import { agentAnswers, agentConnects, loadState, type Machine } from "./Machine.ts"
 import type { MachineImages } from "./MachineImages.ts"
 import { type MachineShape, machineFiles, type Start } from "./machineArguments.ts"
 import type { QemuHost } from "./QemuHost.ts"
@@ -167,8 +167,13 @@ export class Starts {
       const isShared = yield* attempt("copying a snapshot", () =>
         layDownFork(folder, origin.image, memory, admitted.uid)
       )
-      const rootBytes = yield* attempt("measuring a root disk", () => allocatedBytes(folder.file("overlay")))
-      yield* attempt("noting a volume", () => host.volumes.note(sandboxId))
+      const [rootBytes] = yield* Effect.all(
+        [
+          attempt("measuring a root disk", () => allocatedBytes(folder.file("overlay"))),
+          attempt("noting a volume", () => host.volumes.note(sandboxId))
+        ],
+        { concurrency: 2 }
+      )
       const asleep: MachineRecord = {
         ...admitted,
         state: "suspended",
@@ -242,7 +247,8 @@ export class Starts {
               record.isFork === true
                 ? giveOwnIdentity(machine, record)
                 : attempt("setting a machine's clock", () => machine.boot.clock(IDENTITY_TIMEOUT_MS)),
-              agentAnswers(machine, AGENT_TIMEOUT_MS),
+              // The memory of a snapshot is only loaded with an agent of this version: machineKey.
+              (record.isFork === true ? agentConnects : agentAnswers)(machine, AGENT_TIMEOUT_MS),
               // Already here: on a full disk its room is what the next record needs.
               Effect.ignore(attempt("removing a saved state", () => dropSavedState(folder)))
             ],

@@ -15,6 +15,7 @@ import { constants } from "node:fs"
 import { chmod, chown, open, rename, rm } from "node:fs/promises"
 import { setTimeout as sleep } from "node:timers/promises"
 import { Schema } from "effect"
+import { PROTOCOL } from "../../agent/health.ts"
 import { waitForAll } from "../../platform/concurrency/waitForAll.ts"
 import { fileExtents } from "../linux/fileExtents.ts"
 import { copyImage } from "../linux/imageCopy.ts"
@@ -39,14 +40,17 @@ const decodeVersion = Schema.decodeUnknownSync(
   Schema.Struct({ qemu: Schema.Struct({ major: Part, minor: Part, micro: Part }), package: Schema.String })
 )
 
-/** Which machines can load a state: those with the same devices and sizes, on the same QEMU. */
-export const machineKey = (qemuVersion: string, shape: MachineShape): string =>
-  createHash("sha256")
-    .update(
-      JSON.stringify([qemuVersion, shape, machineArguments(shape, { uuid: "", start: { type: "wake", mapped: null } })])
-    )
+/** The first version is left out, as in the keys of earlier releases. */
+const agentVersion = PROTOCOL > 1 ? [PROTOCOL] : []
+
+/** Which machines can load a state: those with the same devices and sizes, on the same QEMU, for a service that speaks with the agent in it. */
+export const machineKey = (qemuVersion: string, shape: MachineShape): string => {
+  const argv = machineArguments(shape, { uuid: "", start: { type: "wake", mapped: null } })
+  return createHash("sha256")
+    .update(JSON.stringify([qemuVersion, shape, argv, ...agentVersion]))
     .digest("hex")
     .slice(0, 24)
+}
 
 /** The version of the QEMU that runs this machine, as `--version` prints it. An older QEMU may have started it. */
 export const versionOf = async ({ qmp }: Machine): Promise<string> => {
