@@ -237,9 +237,6 @@ const newId = (): string => randomBytes(ID_CHARS / 2).toString("hex")
 /** When the first requests of a session have been answered. */
 const PREPARED_AFTER_MS = 500
 
-/** Collects young objects, so that a machine that is saved soon leaves its copies room for many. Only there where the agent is started with it. */
-const collectYoung = () => globalThis.gc?.({ type: "minor" })
-
 /**
  * The agent's side: every `S` ends the previous session and starts the next one. That is made ahead, with all that `onSession` makes for it: in a
  * machine that was just restored under emulation, all of this code runs for the first time, which takes 35 ms.
@@ -253,11 +250,7 @@ export const serveSerial = (device: Duplex, onSession: (session: Duplex) => void
     onSession(next)
     return next
   }
-  const prepare = () => {
-    prepared()
-    collectYoung()
-  }
-  const prepareSoon = setTimeout(prepare, PREPARED_AFTER_MS).unref()
+  const prepareSoon = setTimeout(prepared, PREPARED_AFTER_MS).unref()
   device.write(mark(BEGIN, newId()))
   const decoder = new SerialDecoder({
     data: (bytes) => current?.deliver(bytes),

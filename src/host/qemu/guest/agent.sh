@@ -30,5 +30,5 @@ esac
 /run/atoll/relay <&3 | {
   # When memory runs out, a command must die and not the agent. The agent resets this for the commands that it starts.
   echo -1000 > /proc/self/oom_score_adj
-  exec $node --max-old-space-size=64 --v8-pool-size=0 --no-warnings --expose-gc $compiling $agent
+  exec $node --max-old-space-size=64 --v8-pool-size=0 --no-warnings $compiling $agent
 }
