@@ -15,8 +15,16 @@ const folder = Effect.acquireRelease(
     mkdirSync(join(base, "workspace"))
     return base
   }),
-  (base) => Effect.sync(() => rmSync(base, { recursive: true, force: true }))
+  (base) =>
+    Effect.sync(() => {
+      // They outlive the agents that started them.
+      const pids = readFileSync(join(base, "workspace/pids"), "utf8").trim().split("\n").map(Number)
+      for (const pid of pids) process.kill(pid)
+      rmSync(base, { recursive: true, force: true })
+    })
 )
+
+const goesOn = "echo $$ >> pids; exec sleep 1000"
 
 const agentIn = (base: string) =>
   Effect.map(
@@ -43,12 +51,12 @@ it.live("a command that an earlier agent started is not run again; one that only
         output: { mode: "window", bytes: 1024 },
         ...(turnsMax === undefined ? {} : { turnsMax })
       })
-      const noted = (name: string) => spec(`echo ${name} >> ran; exec sleep 1000`, 1)
+      const noted = (name: string) => spec(`echo ${name} >> ran; ${goesOn}`, 1)
       const names = () => (existsSync(ran) ? readFileSync(ran, "utf8").trim().split("\n") : [])
 
       const first = yield* agentIn(base)
       yield* first.processes.start("operation", noted("operation"))
-      yield* first.processes.start("other", spec("echo other >> ran; exec sleep 1000"))
+      yield* first.processes.start("other", spec(`echo other >> ran; ${goesOn}`))
       yield* Effect.forkScoped(first.processes.start("waiting", noted("waiting")), { startImmediately: true })
       yield* first.processes.start("forgotten", spec("true"))
       yield* first.processes.forget("forgotten")
