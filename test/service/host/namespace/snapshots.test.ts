@@ -65,6 +65,7 @@ describe.skipIf(skipped(obstacle))("namespace driver", () => {
     Effect.scoped(
       Effect.gen(function* () {
         const folder = yield* scopedFolder
+        // Of 500 MiB some 200 are free beyond all reservations for "two" without "one", and 140 to 150 with it, depending on what was written out.
         const disk = yield* smallDisk(folder, 500 * MiB)
         yield* Effect.gen(function* () {
           const driver = yield* Runtime
@@ -79,7 +80,7 @@ describe.skipIf(skipped(obstacle))("namespace driver", () => {
           yield* driver.snapshots.remove("one", null)
           yield* driver.snapshots.capture("two", "source")
           for (const { sandboxId } of yield* driver.inventory) yield* driver.destroy(sandboxId)
-        }).pipe(Effect.provide(driverOn(disk, { ATOLL_DISK_RESERVE_BYTES: String(150 * MiB) })))
+        }).pipe(Effect.provide(driverOn(disk, { ATOLL_DISK_RESERVE_BYTES: String(175 * MiB) })))
       })
     )
   )
