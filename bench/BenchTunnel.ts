@@ -28,15 +28,16 @@ export class BenchTunnel {
     return new BenchTunnel(`${service.base.replace(/^http/, "ws")}/tunnel?port=${tcpPort}&client=bench`, capability)
   }
 
-  /** One connection, from its opening to its end, which carries so many bytes. */
-  readonly carry = async (count: number): Promise<void> => {
+  /** One connection, from its opening to its end, which carries so many bytes. `came` is called whenever some of them have come. */
+  readonly carry = async (count: number, came: () => void = () => {}): Promise<void> => {
     const headers = { authorization: `Bearer ${this.#capability}` }
     const socket = new WebSocket(this.#url, { headers, perMessageDeflate: false })
     await once(socket, "open")
     let size = 0
     socket.on("message", (data: Buffer, isBinary: boolean) => {
-      if (isBinary) size += data.length
-      else socket.send("end")
+      if (!isBinary) return socket.send("end")
+      size += data.length
+      came()
     })
     socket.send(Buffer.from(`${count}\n`))
     await once(socket, "close")

@@ -6,11 +6,11 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtemp, rm } from "node:fs/promises"
-import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { freePort } from "../test/support/freePort.ts"
-import { quantile, timed } from "./BenchService.ts"
+import { quantile } from "./BenchService.ts"
+import { firstBytes, plainFirstByte } from "./FirstBytes.ts"
 import { type ColumnHeadline, headline, headlines } from "./Headline.ts"
 import { startHere } from "./InsideProgram.ts"
 import { download, echo, loneAnswers, manyAnswers } from "./WebLoad.ts"
@@ -21,6 +21,7 @@ const echoBytes = Number(process.env["BENCH_ECHO_BYTES"] ?? 1024 ** 3)
 type Column =
   | "relayed/s"
   | "direct/s"
+  | "proxied/s"
   | "MiB/s"
   | "direct MiB/s"
   | "added ms alone"
@@ -34,6 +35,13 @@ const figures: ReadonlyArray<ColumnHeadline<Column>> = [
     unit: "/s",
     better: "higher",
     column: "relayed/s",
+    other: { name: direct, column: "direct/s" }
+  },
+  {
+    name: "a bare HTTP proxy and a relay, small answers, 32 connections",
+    unit: "/s",
+    better: "higher",
+    column: "proxied/s",
     other: { name: direct, column: "direct/s" }
   },
   { name: "two bare relays, added to a lone answer", unit: "ms", better: "lower", column: "added ms alone" },
@@ -74,36 +82,52 @@ const relay = async (from: string, to: string): Promise<() => void> => {
   return () => void child.kill()
 }
 
-const firstByte = (port: number) =>
-  timed(200, async () => {
-    const socket = connect(port, "127.0.0.1")
-    socket.write("1\n")
-    for await (const _ of socket);
-  })
+/** Node's own HTTP server and client in one process, as the first relay: each request is read, and sent to the path on a connection that stays open. */
+const proxy = async (port: number, to: string): Promise<() => void> => {
+  const source = `
+    const http = require("node:http")
+    const [port, socketPath] = process.argv.slice(1)
+    const agent = new http.Agent({ keepAlive: true, noDelay: true })
+    http.createServer((asked, answer) => {
+      const { method, url, headers } = asked
+      const passed = http.request({ socketPath, agent, method, path: url, headers }, (answered) => {
+        answer.writeHead(answered.statusCode, answered.headers)
+        answered.pipe(answer)
+      })
+      passed.on("error", () => answer.destroy())
+      asked.pipe(passed)
+    }).listen(port, "127.0.0.1", () => console.log("up"))`
+  const child = spawn(process.execPath, ["-e", source, String(port), to], { stdio: ["ignore", "pipe", "inherit"] })
+  await once(child.stdout, "data")
+  return () => void child.kill()
+}
 
 const folder = await mkdtemp(join(tmpdir(), "atoll-relays-"))
 const [port, directPort] = [await freePort(), await freePort()]
-const rawPort = await freePort()
+const [rawPort, proxyPort] = [await freePort(), await freePort()]
 const stops = [
   await startHere(directPort),
   await relay(join(folder, "web"), String(directPort)),
   await relay(String(port), join(folder, "web")),
   await relay(join(folder, "raw"), String(directPort + 1)),
-  await relay(String(rawPort), join(folder, "raw"))
+  await relay(String(rawPort), join(folder, "raw")),
+  await proxy(proxyPort, join(folder, "web"))
 ]
 try {
   const table = []
   for (let round = 0; round < rounds; round++) {
     const [through, here] = [await manyAnswers(port, "localhost"), await manyAnswers(directPort, "localhost")]
+    const proxied = await manyAnswers(proxyPort, "localhost")
     const [alone, aloneHere] = [await loneAnswers(port, "localhost"), await loneAnswers(directPort, "localhost")]
     table.push({
       "relayed/s": Math.round(through.perSecond),
       "direct/s": Math.round(here.perSecond),
+      "proxied/s": Math.round(proxied.perSecond),
       "added ms alone": Number((quantile(alone, 0.5) - quantile(aloneHere, 0.5)).toFixed(2)),
       "MiB/s": Math.round(await download(port, "localhost")),
       "direct MiB/s": Math.round(await download(directPort, "localhost")),
-      "connect ms": Number(quantile(await firstByte(rawPort), 0.5).toFixed(2)),
-      "direct connect ms": Number(quantile(await firstByte(directPort + 1), 0.5).toFixed(2))
+      "connect ms": Number(quantile(await firstBytes(200, plainFirstByte(rawPort)), 0.5).toFixed(2)),
+      "direct connect ms": Number(quantile(await firstBytes(200, plainFirstByte(directPort + 1)), 0.5).toFixed(2))
     })
   }
   console.table(table)
