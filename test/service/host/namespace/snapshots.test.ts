@@ -14,6 +14,7 @@ import {
   unusable
 } from "../../../support/host/namespace/TestHost.ts"
 import { output } from "../../../support/runtime/contract/commands.ts"
+import { openContract } from "../../../support/runtime/contract/openContract.ts"
 import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
 import { snapshotContract } from "../../../support/runtime/contract/snapshotContract.ts"
 
@@ -32,6 +33,7 @@ const booted = Effect.fnUntraced(function* (sandboxId: string, changes: Paramete
 
 describe.skipIf(skipped(obstacle))("namespace driver", () => {
   snapshotContract("namespace", freshDriver())
+  openContract("namespace", freshDriver())
 
   it.live("an image that a killed process left unfinished makes no Sandbox, is listed, and is removed at start", () =>
     Effect.scoped(
