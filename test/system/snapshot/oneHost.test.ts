@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { Atoll, AtollError, type Snapshot } from "../../../clients/typescript/src/index.ts"
+import { Atoll, AtollError, type SnapshotHandle } from "../../../clients/typescript/src/index.ts"
 import { newSecret } from "../../../src/account/ApiKeySecret.ts"
 import { isRoot, skipped, unusable } from "../../support/host/namespace/TestHost.ts"
 import { serviceIn } from "../../support/ServiceIn.ts"
@@ -59,7 +59,7 @@ describe.skipIf(skipped(unusable ?? (isRoot ? null : "snapshots need root")))("5
         const second = yield* service.start
         yield* Effect.promise(async () => {
           const atoll = new Atoll({ apiKey: key, url: `http://127.0.0.1:${second.port}` })
-          const listed: Array<Snapshot> = []
+          const listed: Array<SnapshotHandle> = []
           for await (const snapshot of atoll.snapshots.list()) listed.push(snapshot)
           assert.sameMembers(
             listed.map(({ id, status }) => `${id} ${status}`),

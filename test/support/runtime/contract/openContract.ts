@@ -19,7 +19,7 @@ const LATE_MS = 2000
 const LINES = 60
 const linesTo = (last: number) => Array.from({ length: last }, (_, at) => `${at + 1}\n`).join("")
 
-/** Sends numbered lines over one connection until it is told to stop; then all that came back. */
+/** Sends numbered lines over one connection until it is stopped; then all that came back. */
 class Conversation {
   readonly #stream: Duplex
   readonly #came: Array<Buffer> = []
@@ -128,7 +128,7 @@ export const openContract = (
           expect(took).toBeLessThan(TIMER_MS + LATE_MS)
           if (memory) {
             const child = yield* booted("child", "first")
-            // Its clients are the source's: here nobody is connected, so that their commands have ended.
+            // The clients are connected to the source. Here their commands have lost them, and ended.
             yield* eventually(Effect.map(output(child, "pgrep -c bash || true"), (running) => running === "0"))
             yield* eventually(Effect.map(output(child, "cat /dev/shm/rang || true"), (text) => text === "rang"))
             const own = new Conversation(yield* child.dial(PORT))
