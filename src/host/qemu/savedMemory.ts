@@ -130,19 +130,15 @@ export const mappableIn = async (
     if (size < rest || size - rest > REST_MAX_BYTES) return null
     const makeDevices = async (uid: number | null) => {
       await folder.makeEmpty("devices", uid)
-      const [whole, devices] = await Promise.all([
-        openSaved(),
-        open(folder.file("devices"), constants.O_WRONLY | constants.O_NOFOLLOW)
-      ])
       try {
+        await using whole = await openSaved()
+        await using devices = await open(folder.file("devices"), constants.O_WRONLY | constants.O_NOFOLLOW)
         await copy(whole, devices, 0, layout.bitmapOffset)
         // The gap reads as zeros: no page is present.
         await copy(whole, devices, rest, size)
       } catch (error) {
         await rm(folder.file("devices"), { force: true })
         throw error
-      } finally {
-        await Promise.all([whole.close(), devices.close()])
       }
     }
     return { file: from, offset: layout.pagesOffset, makeDevices }

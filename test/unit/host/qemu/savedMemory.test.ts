@@ -1,5 +1,14 @@
 /** A saved state is split into memory that QEMU maps and a state that names no page. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
 import { open, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -132,6 +141,23 @@ describe("a saved state", () => {
       symlinkSync(elsewhere, folder.file("suspended"))
       await expect(mappableIn(folder, MEMORY_BYTES)).rejects.toMatchObject({ code: "ELOOP" })
       expect(readdirSync(folder.path)).not.toContain("devices.state")
+    }))
+
+  it("that is gone leaves neither a copy nor an open file", () =>
+    inFolder(async (folder) => {
+      writeFileSync(folder.file("suspended"), state())
+      const mappable = await mappableIn(folder, MEMORY_BYTES)
+      await rm(folder.file("suspended"))
+      await expect(mappable!.makeDevices(null)).rejects.toThrow(/ENOENT/)
+      expect(readdirSync(folder.path)).toEqual([])
+      const openHere = readdirSync("/proc/self/fd").filter((fd) => {
+        try {
+          return readlinkSync(`/proc/self/fd/${fd}`).startsWith(folder.path)
+        } catch {
+          return false
+        }
+      })
+      expect(openHere).toEqual([])
     }))
 
   it("is mapped privately and read-only by the machine that wakes", () => {
