@@ -286,7 +286,10 @@ async def tunnels(sandbox: AsyncSandbox) -> None:
     while tunnel is None:
         try:
             tunnel = await sandbox.tunnel(4000)
-        except atoll.SandboxUnavailableError:
+        except atoll.SandboxUnavailableError as refused:
+            if "4000" not in str(refused):
+                await sandbox.refresh()
+                raise AssertionError((str(refused), refused.details, sandbox.record))
             # It does not listen yet.
             await asyncio.sleep(0.05)
     sent = os.urandom(1_000_000)
