@@ -221,7 +221,8 @@ const processesOf = (threads: ReadonlyArray<number>): ReadonlyArray<number> => {
   const found = new Set<number>()
   for (const thread of threads) {
     try {
-      const group = /^Tgid:\s+(\d+)$/m.exec(readFileSync(`/proc/${thread}/status`, "latin1"))
+      // 0: it was reaped between the opening of the file and the read.
+      const group = /^Tgid:\s+([1-9]\d*)$/m.exec(readFileSync(`/proc/${thread}/status`, "latin1"))
       if (group !== null) found.add(Number(group[1]))
     } catch {
       // It ended in between.

@@ -38,8 +38,12 @@ export interface ProcessTrees {
   readonly own: Set<number>
 }
 
-/** True when the signal was delivered. A process that is gone or belongs to another user is no error. */
+/**
+ * True when the signal was delivered. A process that is gone or belongs to another user is no error. For one that it has just reaped the kernel may
+ * say the pid 0, which kill(2) takes for the agent's own group.
+ */
 export const signalPid = (pid: number, signal: NodeJS.Signals): boolean => {
+  if (pid <= 0) return false
   try {
     return process.kill(pid, signal)
   } catch {

@@ -286,9 +286,10 @@ const removeGroup = async (path: string): Promise<boolean> => {
 const killAll = async (procs: string): Promise<void> => {
   // A threaded cgroup does not list its processes; they are killed through its parent.
   const pids = await readFile(procs, "latin1").catch(() => "")
-  for (const pid of pids.split("\n").filter(Boolean)) {
+  // 0, of a process that was just reaped, would be this process's own group.
+  for (const pid of pids.split("\n").map(Number).filter(Boolean)) {
     try {
-      process.kill(Number(pid), "SIGKILL")
+      process.kill(pid, "SIGKILL")
     } catch {
       // It ended in between.
     }
