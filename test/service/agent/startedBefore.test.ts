@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
+import { signalPid } from "../../../src/agent/processes/ProcessTree.ts"
 import { makeAgentGuest } from "../../../src/runtime/agentClient/AgentGuest.ts"
 import type { ProcessSpec } from "../../../src/runtime/Guest.ts"
 import { TestAgent } from "../../support/files/TestAgent.ts"
@@ -17,9 +18,9 @@ const folder = Effect.acquireRelease(
   }),
   (base) =>
     Effect.sync(() => {
-      // They outlive the agents that started them.
+      // They outlive the agents that started them, but for one that is forgotten.
       const pids = readFileSync(join(base, "workspace/pids"), "utf8").trim().split("\n").map(Number)
-      for (const pid of pids) process.kill(pid)
+      for (const pid of pids) signalPid(pid, "SIGTERM")
       rmSync(base, { recursive: true, force: true })
     })
 )
