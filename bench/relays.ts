@@ -61,6 +61,13 @@ const figures: ReadonlyArray<ColumnHeadline<Column>> = [
   }
 ]
 
+/** Runs it until the function that this resolves with is called. It says when it listens. */
+const started = async (source: string, ...given: ReadonlyArray<string>): Promise<() => void> => {
+  const child = spawn(process.execPath, ["-e", source, ...given], { stdio: ["ignore", "pipe", "inherit"] })
+  await once(child.stdout, "data")
+  return () => void child.kill()
+}
+
 /** From one address to another: a port of the loopback, or the path of a unix socket. */
 const relay = async (from: string, to: string): Promise<() => void> => {
   const source = `
@@ -77,9 +84,7 @@ const relay = async (from: string, to: string): Promise<() => void> => {
       join(one, other)
       join(other, one)
     }).listen(from, () => console.log("up"))`
-  const child = spawn(process.execPath, ["-e", source, from, to], { stdio: ["ignore", "pipe", "inherit"] })
-  await once(child.stdout, "data")
-  return () => void child.kill()
+  return started(source, from, to)
 }
 
 /** Node's own HTTP server and client in one process, as the first relay: each request is read, and sent to the path on a connection that stays open. */
@@ -97,9 +102,7 @@ const proxy = async (port: number, to: string): Promise<() => void> => {
       passed.on("error", () => answer.destroy())
       asked.pipe(passed)
     }).listen(port, "127.0.0.1", () => console.log("up"))`
-  const child = spawn(process.execPath, ["-e", source, String(port), to], { stdio: ["ignore", "pipe", "inherit"] })
-  await once(child.stdout, "data")
-  return () => void child.kill()
+  return started(source, String(port), to)
 }
 
 const folder = await mkdtemp(join(tmpdir(), "atoll-relays-"))

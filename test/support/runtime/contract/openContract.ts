@@ -33,6 +33,10 @@ class Conversation {
     this.#whole = this.#talk()
   }
 
+  get sent(): number {
+    return this.#sent
+  }
+
   get text(): string {
     return Buffer.concat(this.#came).toString()
   }
@@ -90,10 +94,7 @@ export const openContract = (
       const said = yield* heard(channel)
       const says = (line: string) => eventually(Effect.sync(() => said().includes(line)))
       yield* says("ready")
-      return {
-        ask: (word: string) => Effect.andThen(channel.write(Buffer.from(`${word}\n`)), says(`got ${word}`)),
-        end: channel.end
-      }
+      return { ask: (word: string) => Effect.andThen(channel.write(Buffer.from(`${word}\n`)), says(`got ${word}`)) }
     })
 
   const timed = (guest: Guest) =>
@@ -132,7 +133,7 @@ export const openContract = (
             yield* eventually(Effect.map(output(child, "pgrep -c bash || true"), (running) => running === "0"))
             yield* eventually(Effect.map(output(child, "cat /dev/shm/rang || true"), (text) => text === "rang"))
             const own = new Conversation(yield* child.dial(PORT))
-            yield* Effect.sleep(500)
+            yield* eventually(Effect.sync(() => own.sent > 100))
             const told = yield* Effect.promise(() => own.stop())
             expect(own.text).toBe(told)
           }
