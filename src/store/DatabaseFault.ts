@@ -24,12 +24,11 @@ const transientReasons: ReadonlySet<string> = new Set([
   "StatementTimeoutError"
 ])
 
-/** Five characters; null if the server did not answer (a broken connection). */
+/** Five characters; null if the server did not answer (a broken connection: EPIPE is an error of the operating system, not a state). */
 export const sqlStateOf = (error: SqlError.SqlError): string | null => {
   const { cause } = error.reason
-  return typeof cause === "object" && cause !== null && "code" in cause && /^[0-9A-Z]{5}$/.test(String(cause.code))
-    ? String(cause.code)
-    : null
+  if (typeof cause !== "object" || cause === null || !("code" in cause) || "syscall" in cause) return null
+  return /^[0-9A-Z]{5}$/.test(String(cause.code)) ? String(cause.code) : null
 }
 
 /** True if the server, or its operating system, returned an error. */

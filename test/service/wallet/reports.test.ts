@@ -84,7 +84,7 @@ describe("money", () => {
               ledger.now(now)
               const at = Effect.provideService(Clock.Clock, clock)
 
-              const earliest = Math.min(...logs.map(({ log }) => log[0]!.at), scenario.startAt) - 1000
+              const earliest = Math.min(...lived.map(({ log }) => log[0]!.at), scenario.startAt) - 1000
               // Within the amounts that were posted and reversed.
               const takenBack = books.segments
                 .filter(({ sign }) => sign === -1)

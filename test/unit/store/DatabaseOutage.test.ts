@@ -8,6 +8,12 @@ import { DatabaseOutage, Outage } from "../../../src/store/DatabaseOutage.ts"
 const connection = new SqlError.SqlError({
   reason: new SqlError.ConnectionError({ cause: new Error("Connection closed"), operation: "query" })
 })
+const unwritable = new SqlError.SqlError({
+  reason: new SqlError.ConnectionError({
+    cause: Object.assign(new Error("write EPIPE"), { code: "EPIPE", errno: -32, syscall: "write" }),
+    operation: "query"
+  })
+})
 const refusedWith = (code: string) =>
   new SqlError.SqlError({
     reason: new SqlError.UnknownError({ cause: Object.assign(new Error(code), { code }), operation: "query" })
@@ -36,6 +42,7 @@ describe("a line of the log", () => {
   const explained: ReadonlyArray<readonly [string, Cause.Cause<unknown>]> = [
     ["a connection that broke", Cause.fail(connection)],
     ["a defect by that", Cause.die(connection)],
+    ["a connection that takes no bytes", Cause.fail(unwritable)],
     ["a server that ends", Cause.fail(refusedWith("57P01"))],
     ["a server that is full", Cause.fail(refusedWith("53300"))],
     ["a server that takes no changes", Cause.fail(refusedWith("25006"))],

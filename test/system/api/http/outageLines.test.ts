@@ -30,6 +30,7 @@ describe("an outage of the database", () => {
                 DATABASE_URL: link.urlOf(database.name),
                 ATOLL_RUNTIME: "simulated",
                 ATOLL_LOG_LEVEL: "info",
+                ATOLL_RECONCILE_INTERVAL_MS: "100",
                 ATOLL_TELEMETRY_INTERVAL_MS: "1000"
               })
             ),
