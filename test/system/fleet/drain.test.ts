@@ -53,7 +53,7 @@ const counting = "i=0; while :; do echo $i; i=$((i+1)); sleep 0.02; done"
 const endings: ReadonlyArray<RegExp> = [
   /^(operation|wait): failed HOST_DRAINING$/,
   /^(execute|upload): 502 SANDBOX_UNAVAILABLE$/,
-  /^download: (SANDBOX_UNAVAILABLE|RUNTIME_UNAVAILABLE)$/,
+  /^download: (SANDBOX_UNAVAILABLE|RUNTIME_UNAVAILABLE|ConnectionError)$/,
   /^terminal: (ConnectionLost|ended)$/,
   /^tunnel: (ConnectionLost|ended)$/,
   /^preview: Error$/

@@ -54,9 +54,16 @@ describe("a line of the log", () => {
     )
   }
 
+  it.effect("is omitted and counted if it has the error itself", () =>
+    Effect.map(logged(Effect.logWarning("It failed", connection)), (found) =>
+      assert.deepStrictEqual(found, { lines: [], met: 1 })
+    )
+  )
+
   const told: ReadonlyArray<readonly [string, Effect.Effect<void>]> = [
     ["without a cause", Effect.logWarning("It failed")],
     ["whose cause is another fault", about(Cause.die(new TypeError("ours")))],
+    ["whose error is another one", Effect.logWarning("It failed", new TypeError("ours"))],
     ["whose cause is a deadlock", about(Cause.fail(deadlock))],
     ["whose cause is a statement that is wrong", about(Cause.fail(refusedWith("42703")))],
     ["with another fault beside the outage", about(Cause.combine(Cause.fail(connection), Cause.die(new Error("ours"))))]

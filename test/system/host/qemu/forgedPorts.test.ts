@@ -21,15 +21,25 @@ const NEIGHBOUR_MAX_MS = 20_000
  * a line's end, then a good answer to every token, with a lie after it.
  */
 const liar = `
-import os, subprocess, time, re
-subprocess.call(["pkill", "-KILL", "-f", "[b]oot[.]sh"])
-for _ in range(500):
-    try:
-        port = os.open("/dev/virtio-ports/atoll.boot", os.O_RDWR)
-        break
-    except OSError:
-        subprocess.call(["pkill", "-KILL", "-f", "[b]oot[.]sh"])
-        time.sleep(0.01)
+import glob, os, re, time
+def boots():
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        try:
+            if open(path, "rb").read().startswith(b"/run/atoll/boot\\0"):
+                yield int(path.split("/")[2])
+        except OSError:
+            pass
+port = None
+while port is None:
+    for pid in boots():
+        os.kill(pid, 9)
+    # PID 1 starts it again, which takes the port as well: the faster one has it.
+    for _ in range(200):
+        try:
+            port = os.open("/dev/virtio-ports/atoll.boot", os.O_RDWR)
+            break
+        except OSError:
+            pass
 open("/workspace/taken", "w").close()
 os.write(port, b"x" * 3000000)
 seen = b""
