@@ -10,6 +10,12 @@ const READ_MAX_BYTES = 64 * 1024
 /** A file that was read this far is truncated, so that it does not grow for ever. */
 const FILE_MAX_BYTES = 1024 * 1024
 
+export interface ConsoleOutput {
+  /** Of the first byte, within the generation. */
+  readonly offset: number
+  readonly bytes: Uint8Array
+}
+
 export class ConsoleTail {
   /** Bytes truncated so far. */
   private cut = 0
@@ -24,7 +30,7 @@ export class ConsoleTail {
   }
 
   /** The next bytes, or null when there are none yet. */
-  read(): { readonly offset: number; readonly bytes: Uint8Array } | null {
+  read(): ConsoleOutput | null {
     if (this.isQuiet) return null
     try {
       const at = this.offset - this.cut
@@ -33,17 +39,8 @@ export class ConsoleTail {
       const { size } = statSync(this.path)
       if (size <= at) return null
       this.wake()
-      const bytes = Buffer.allocUnsafe(Math.min(READ_MAX_BYTES, size - at))
-      const fd = openSync(this.path, "r")
-      let filled: number
-      try {
-        filled = readSync(fd, bytes, 0, bytes.length, at)
-      } finally {
-        closeSync(fd)
-      }
-      const chunk = { offset: this.offset, bytes: bytes.subarray(0, filled) }
-      this.offset += filled
-      if (at + filled >= FILE_MAX_BYTES) {
+      const chunk = this.bytesFrom(at, size)
+      if (this.offset - this.cut >= FILE_MAX_BYTES) {
         // Bytes written in between are lost: a console that floods is cut, not followed.
         truncateSync(this.path, 0)
         this.cut = this.offset
@@ -54,10 +51,38 @@ export class ConsoleTail {
     }
   }
 
+  /** Removes the watch, and returns the last unread bytes, at most as many as one read. Null when there are none. */
+  end(): ConsoleOutput | null {
+    this.close()
+    try {
+      // Even if it is quiet: the watch may not have reported the last write yet.
+      const { size } = statSync(this.path)
+      // The end of a flood is kept: it says why the Sandbox ended.
+      const at = Math.max(this.offset - this.cut, size - READ_MAX_BYTES)
+      return size <= at ? null : this.bytesFrom(at, size)
+    } catch {
+      return null
+    }
+  }
+
   /** Removes the watch. */
   close(): void {
     this.watcher?.close()
     this.watcher = null
+  }
+
+  /** As much of the file as one read returns. */
+  private bytesFrom(at: number, size: number): ConsoleOutput {
+    const bytes = Buffer.allocUnsafe(Math.min(READ_MAX_BYTES, size - at))
+    const fd = openSync(this.path, "r")
+    try {
+      const filled = readSync(fd, bytes, 0, bytes.length, at)
+      const offset = this.cut + at
+      this.offset = offset + filled
+      return { offset, bytes: bytes.subarray(0, filled) }
+    } finally {
+      closeSync(fd)
+    }
   }
 
   /** Throws where the host has no inotify watch left; then each read asks for the file's size. */

@@ -3,10 +3,11 @@ import { type PublicText, publicText } from "../../../schemas/PublicText.ts"
 import { makeAgentGuest } from "../../runtime/agentClient/AgentGuest.ts"
 import type { AgentSession } from "../../runtime/agentClient/AgentSession.ts"
 import type { Guest } from "../../runtime/Guest.ts"
-import type { RuntimeDown } from "../../runtime/Runtime.ts"
+import type { ConsoleChunk, RuntimeDown } from "../../runtime/Runtime.ts"
 import { letRun } from "../linux/cgroupFreezer.ts"
 import { type CgroupHost, cgroupOomKills } from "../linux/cgroups.ts"
 import { endsItsContainer } from "../linux/containerEnd.ts"
+import { LastOutputs } from "../linux/LastOutputs.ts"
 import type { ConnectedNetwork } from "../linux/networkNamespace.ts"
 import { isOfThisBoot, signal } from "../linux/ProcessIdentity.ts"
 import { ProcessLook } from "../linux/ProcessLook.ts"
@@ -59,6 +60,7 @@ export class LiveSandboxes {
   readonly #cgroups: CgroupHost
   readonly #live = new Map<string, LiveSandbox>()
   readonly #dead = new Map<string, RuntimeDown>()
+  readonly #lastOutputs = new LastOutputs()
   #allLookedAt = Number.NEGATIVE_INFINITY
 
   constructor(layout: HostLayout, cgroups: CgroupHost) {
@@ -94,7 +96,6 @@ export class LiveSandboxes {
 
   keep(sandboxId: string, record: RuntimeRecord, session: AgentSession): LiveSandbox {
     const state = this.#layout.state(sandboxId)
-    const console = new ConsoleTail(consoleOf(this.#layout, state, record))
     const { isRoot } = this.#layout
     const pid = (isRoot ? record.init : record.monitor)?.pid
     const network =
@@ -104,7 +105,7 @@ export class LiveSandboxes {
       record,
       session,
       guest: makeAgentGuest(session),
-      console,
+      console: this.#consoleOf(sandboxId, record),
       volume: this.#layout.volume(state),
       usage: new UsageReader(),
       agentLook: new ProcessLook(AGENT_THOROUGH_LOOKS),
@@ -117,17 +118,29 @@ export class LiveSandboxes {
     return live
   }
 
+  /** Keeps the unread output of its console for the next `readConsoles`, because a stop unmounts the volume with that file. */
   forget(sandboxId: string): void {
     const live = this.#live.get(sandboxId)
     if (live === undefined) return
     live.session.close()
-    live.console.close()
+    this.#keepLast(sandboxId, live.record, live.console)
     this.#live.delete(sandboxId)
+  }
+
+  #consoleOf(sandboxId: string, record: RuntimeRecord): ConsoleTail {
+    return new ConsoleTail(consoleOf(this.#layout, this.#layout.state(sandboxId), record))
+  }
+
+  #keepLast(sandboxId: string, { generation }: RuntimeRecord, console: ConsoleTail): void {
+    const last = console.end()
+    if (last !== null) this.#lastOutputs.keep({ sandboxId, generation, ...last })
   }
 
   /** Records that the Sandbox ended by itself. */
   found(sandboxId: string, record: RuntimeRecord, ended = publicText`The Sandbox ended without being asked to`): void {
-    this.forget(sandboxId)
+    if (this.#live.has(sandboxId)) this.forget(sandboxId)
+    // It ended before this process started. The log skips the bytes that an earlier process has stored.
+    else this.#keepLast(sandboxId, record, this.#consoleOf(sandboxId, record))
     // The bwrap inside outlives the agent while any process of the Sandbox lives, but without the agent the Sandbox cannot be reached.
     for (const it of [record.init, record.monitor]) if (it !== null) signal(it, "SIGKILL")
     const { exitCode } = this.#layout.state(sandboxId).readStatus()
@@ -161,11 +174,13 @@ export class LiveSandboxes {
     return [...this.#dead.values()]
   }
 
-  /** Console bytes since the last call of any caller. */
-  readConsoles(): ReadonlyArray<{ sandboxId: string; generation: number; offset: number; bytes: Uint8Array }> {
-    return [...this.#live].flatMap(([sandboxId, { record, console }]) => {
+  /** Console bytes since the last call of any caller, including those of Sandboxes that have ended since. */
+  readConsoles(): ReadonlyArray<ConsoleChunk> {
+    const ended = this.#lastOutputs.take()
+    const running = [...this.#live].flatMap(([sandboxId, { record, console }]) => {
       const chunk = console.read()
       return chunk === null ? [] : [{ sandboxId, generation: record.generation, ...chunk }]
     })
+    return [...ended, ...running]
   }
 }

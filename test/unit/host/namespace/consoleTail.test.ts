@@ -43,4 +43,28 @@ describe("a followed console", () => {
     appendFileSync(path, "more")
     await expect.poll(() => tail.read()).toEqual({ offset: 1024 * 1024, bytes: Buffer.from("more") })
   })
+
+  it("gives at its end what was not read, before the kernel has reported the write", () => {
+    writeFileSync(path, "one")
+    expect(text()).toBe("one")
+    expect(text()).toBe(null)
+    appendFileSync(path, "last words")
+    // No event has been handled since the write, so for `read` the console is still quiet.
+    expect(text()).toBe(null)
+    expect(tail.end()).toEqual({ offset: 3, bytes: Buffer.from("last words") })
+    expect(tail.end()).toBe(null)
+  })
+
+  it("gives at its end the last of a flood, at its own offset", () => {
+    writeFileSync(path, "x".repeat(1024 * 1024))
+    while (text() !== null);
+    appendFileSync(path, `${"y".repeat(200_000)}last words`)
+    const { offset, bytes } = tail.end()!
+    expect([offset, bytes.length]).toEqual([1024 * 1024 + 200_010 - 64 * 1024, 64 * 1024])
+    expect(Buffer.from(bytes.subarray(-10)).toString()).toBe("last words")
+  })
+
+  it("has no end without a file", () => {
+    expect(tail.end()).toBe(null)
+  })
 })
