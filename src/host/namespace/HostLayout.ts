@@ -14,6 +14,8 @@
  *     /run/atoll-<digest>/images/<hex>        mount points of images
  *     /run/atoll-<digest>/shared/             what is bound into Sandboxes, reachable by their users; see sharedMount.ts
  *     <data>/runtime/namespace/.run/          the same without root
+ *     /var/cache/atoll/.node-<version>        as root: see `sealedNode`
+ *     /var/cache/atoll/programs-<digest>      as root: see ownPrograms.ts and oldPrograms.ts
  *     <cgroup hierarchy>/atoll-<digest>/<sandboxId>
  */
 import { createHash, randomUUID } from "node:crypto"
@@ -37,6 +39,7 @@ import {
 } from "../linux/volumePool.ts"
 import { markOf } from "./markedProcesses.ts"
 import { maskViews, writeMasks } from "./maskedProc.ts"
+import { removeOldPrograms } from "./oldPrograms.ts"
 import { ownPrograms } from "./ownPrograms.ts"
 import { publicConfiguration } from "./publicConfiguration.ts"
 import { SandboxState } from "./SandboxState.ts"
@@ -66,6 +69,7 @@ export class HostLayout {
   node = ""
   /** The program that starts commands in Sandboxes; null where none exists for this processor. */
   spawner: string | null = null
+  /** The folder that is being looked for or made. */
   private programs: Promise<string> | null = null
   /** The write of the Sandboxes' /etc; null before it, and after a failure. */
   private writing: Promise<void> | null = null
@@ -275,13 +279,16 @@ export class HostLayout {
     return this.isRoot ? sharedFolder(this.runFolder) : this.stateFolder
   }
 
-  /** What the agent needs beside the root of an image. Made at the first boot from one. */
+  /** What the agent needs beside the root of an image. Made at the first boot from one; each boot asks for it. */
   ownPrograms(): Promise<string> {
-    this.programs ??= ownPrograms(this.programsFolder()).catch((fault: unknown) => {
+    this.programs ??= ownPrograms(this.programsFolder()).finally(() => {
       this.programs = null
-      throw fault
     })
     return this.programs
+  }
+
+  removeOldPrograms(): Promise<void> {
+    return removeOldPrograms(this.programsFolder())
   }
 
   /** Named by the hash of its content, so that running Sandboxes keep the copy they started with. */

@@ -34,6 +34,8 @@ const CONSOLE_INTERVAL_MS = 1_000
 const NETWORK_INTERVAL_MS = 2_000
 /** How often the driver looks for spares of processes that were killed, and for those that are needed no more. */
 const SPARES_INTERVAL_MS = 30_000
+/** How often old versions of the Sandboxes' programs are removed. */
+const PROGRAMS_INTERVAL_MS = 24 * 3_600_000
 const AHEAD_AFTER_MS = 500
 /** How often the driver looks for volumes that were left frozen. */
 const HOLD_INTERVAL_MS = 5_000
@@ -177,6 +179,11 @@ const unmountImages = (host: NamespaceHost): Effect.Effect<void> =>
     Effect.catch(({ message }) => Effect.logWarning(`Images that no Sandbox uses stay mounted: ${message}`))
   )
 
+const removeOldPrograms = ({ layout }: NamespaceHost): Effect.Effect<void> =>
+  attempt(() => layout.removeOldPrograms()).pipe(
+    Effect.catch(({ message }) => Effect.logWarning(`Old versions of the Sandboxes' programs stay: ${message}`))
+  )
+
 const shapeFrom = (settings: SettingsShape, networkEnabled: boolean): SpareShape => ({
   vcpus: settings.sandboxVcpus,
   memoryBytes: settings.sandboxMemoryBytes,
@@ -240,6 +247,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
     yield* worker("sandbox networks", mendNetworks(host).pipe(Effect.repeat(Schedule.spaced(NETWORK_INTERVAL_MS))))
     yield* worker("spare sandboxes", tidySpares(host).pipe(Effect.repeat(Schedule.spaced(SPARES_INTERVAL_MS))))
     yield* worker("image mounts", unmountImages(host).pipe(Effect.repeat(Schedule.spaced(SPARES_INTERVAL_MS))))
+    yield* worker("old programs", removeOldPrograms(host).pipe(Effect.repeat(Schedule.spaced(PROGRAMS_INTERVAL_MS))))
     yield* Effect.forkScoped(madeAhead(host, settings))
     yield* worker("volume holds", thawAbandoned(host).pipe(Effect.repeat(Schedule.spaced(HOLD_INTERVAL_MS))))
     return Runtime.of({

@@ -7,11 +7,12 @@
  *
  * @source elf(5), "PT_INTERP"; ld.so(8), "--list" and "--library-path"
  */
-import { createHash, randomUUID } from "node:crypto"
+import { createHash } from "node:crypto"
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs"
 import { chmod, copyFile, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises"
 import { basename, join } from "node:path"
 import { HOST_ENVIRONMENT, mustRun } from "../linux/hostCommand.ts"
+import { noteProgramsUse, unfinishedPrograms } from "./oldPrograms.ts"
 
 /** Where the folder is in a Sandbox. */
 export const OWN_PROGRAMS = "/.atoll"
@@ -66,7 +67,10 @@ const located = (program: string): string => {
 const librariesOf = async (loader: string, program: string): Promise<ReadonlyArray<string>> =>
   [...(await mustRun([loader, "--list", program])).matchAll(/=> (\/\S+) \(/g)].map(([, path]) => path!)
 
-/** Makes the folder below `parent` if it is missing. Other versions have other names, so running Sandboxes keep theirs. */
+/**
+ * Makes the folder below `parent` if it is missing. Other versions have other names, so running Sandboxes keep theirs. Call it before each boot: an old
+ * version is removed when no boot has used it for long.
+ */
 export const ownPrograms = async (parent: string): Promise<string> => {
   const node = realpathSync(process.execPath)
   const programs = PROGRAMS.map((name) => [name, located(name)] as const)
@@ -79,8 +83,9 @@ export const ownPrograms = async (parent: string): Promise<string> => {
     .digest("hex")
     .slice(0, 16)
   const folder = join(parent, `programs-${digest}`)
+  await noteProgramsUse(folder)
   if (existsSync(folder)) return folder
-  const unfinished = `${folder}.${randomUUID()}`
+  const unfinished = unfinishedPrograms(folder)
   try {
     await write(unfinished, node, programs)
     await rename(unfinished, folder).catch((cause: NodeJS.ErrnoException) => {
