@@ -106,6 +106,14 @@ class Clients {
     }
   }
 
+  /** A restart that a kill cut in two leaves its Sandbox stopped. */
+  async startAll() {
+    for (const sandbox of this.sandboxes.values()) {
+      const started = await this.service.ask("POST", `/sandboxes/${sandbox}/start`)
+      if (started.status !== 201) this.#unexpected("a start", started)
+    }
+  }
+
   /** A client gives up when the service is cut off, as its caller would; the next round retries. */
   async run(sandboxIndex: number, steps: ReadonlyArray<Step>) {
     try {
@@ -144,7 +152,7 @@ class Clients {
     // Operations of one key are one request.
     const script = `echo started >> /workspace/o${operation}.starts; ${
       slow
-        ? `i=0; while [ $i -lt ${lines} ]; do printf '%07d\\n' $i; i=$((i+1)); sleep ${lines > 40 ? "0.001" : "0.02"}; done`
+        ? `i=0; while [ $i -lt ${lines} ]; do printf '%07d\\n' $i; i=$((i+1)); ${lines > 40 ? "[ $((i % 10)) -ne 0 ] || sleep 0.01" : "sleep 0.02"}; done`
         : `seq -f %07.0f 0 ${lines - 1}`
     }; : ${this.mark}`
     const body = this.#bodies.get(operation) ?? { sandbox, lines, argv: ["sh", "-c", script] }
@@ -232,9 +240,8 @@ class Clients {
       }
     }
     if (processes().some(({ command }) => command.includes(this.mark))) this.fault("a command outlived its operation")
+    await this.startAll()
     for (const sandbox of this.sandboxes.values()) {
-      const started = await service.ask("POST", `/sandboxes/${sandbox}/start`)
-      if (started.status !== 201) this.#unexpected("a start", started)
       const counted = await service.ask("POST", `/sandboxes/${sandbox}/execute`, {
         argv: ["sh", "-c", "cd /workspace; for f in *.starts; do [ -e $f ] && wc -l $f; done; true"]
       })
@@ -260,14 +267,20 @@ class Clients {
 
 const seed = Number(process.env["ATOLL_CRASH_SEED"] || Math.floor(Math.random() * 2 ** 31))
 
-const oneRound = async (clients: Clients, { clients: plans, killAfterMs, killPostgres }: Round) => {
+/** @param isLate The kill waits until an operation was acknowledged, or the clients have nothing more to ask. */
+const oneRound = async (clients: Clients, { clients: plans, killAfterMs, killPostgres }: Round, isLate: boolean) => {
   const { service } = clients
-  const asking = Promise.all(plans.map(({ sandbox, steps }) => clients.run(sandbox, steps)))
+  let isAsking = true
+  const asking = Promise.all(plans.map(({ sandbox, steps }) => clients.run(sandbox, steps))).finally(() => {
+    isAsking = false
+  })
   await sleep(killAfterMs)
+  while (isLate && isAsking && clients.operations.size === 0) await sleep(10)
   if (killPostgres) service.killPostgres()
   await service.kill()
   await asking
   await service.start()
+  await clients.startAll()
 }
 
 /**
@@ -296,7 +309,7 @@ export const crashes = async (
     for (const plan of fc.sample(round, { seed, numRuns: Math.max(16, 4 * roundsMax) })) {
       const isEnough = kills >= roundsMax || (kills > 1 && Date.now() - begun > newRoundsForMs)
       if (isEnough && clients.operations.size > 0) break
-      await oneRound(clients, plan)
+      await oneRound(clients, plan, isEnough)
       kills++
     }
     await clients.checkAll()
