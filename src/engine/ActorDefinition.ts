@@ -54,6 +54,11 @@ export interface CommandHandler<C, E, P> {
    * A defect is logged, and the command retried with back-off until it succeeds or is superseded.
    */
   readonly run: (scope: CommandScope<C, E>, params: P) => Effect.Effect<E | null>
+  /**
+   * Asked when a transition has the command: true if it may be lost. It runs after the commit all the same, but is not stored as pending, which saves
+   * the commit that would note its end; a process that ends loses it. For what only frees room. Absent: it is always stored.
+   */
+  readonly isBestEffort?: (context: C) => boolean
 }
 
 /** What the host needs to run a kind. `defineActor` makes it, and checks every type against the machine. */

@@ -13,7 +13,7 @@ import type { CommandRunner } from "./CommandRunner.ts"
 import type { Inbox } from "./Inbox.ts"
 import type { LiveActor } from "./LiveActor.ts"
 import type { Message } from "./Message.ts"
-import { type Step, takeStep } from "./takeStep.ts"
+import { type Step, takeStep, withoutBestEffort } from "./takeStep.ts"
 
 /** The parts of the actors' process that a message passes. */
 interface Parts {
@@ -105,8 +105,8 @@ export class ActorMailboxes implements Inbox {
       return message.die(defect)
     }
     if ("change" in step) {
-      const { change } = step
       const { commands } = step.verdict
+      const change = withoutBestEffort(actor, step.change, commands)
       return this.#commits.commit(actor, message, change, () => {
         const state = actor.state()
         message.succeed(state)

@@ -85,6 +85,17 @@ const transitionOf = (
   }
 }
 
+/** Without the commands of the transition that may be lost. For the process that runs them. */
+export const withoutBestEffort = (
+  actor: LiveActor,
+  change: Change,
+  commands: ReadonlyArray<PendingCommand>
+): Change => {
+  const context = change.transition?.snapshot.context
+  const lost = commands.filter(({ type }) => actor.definition.commands[type]?.isBestEffort?.(context) === true)
+  return lost.length === 0 ? change : { ...change, pending: change.pending.filter((it) => !lost.includes(it)) }
+}
+
 /** In the journal's form; unchanged parts are left out. */
 export const commitOf = (actor: LiveActor, change: Change, idempotency: IdempotencyKey | null): ActorCommit => ({
   actorId: actor.id,

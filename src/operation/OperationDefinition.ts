@@ -60,7 +60,12 @@ export const operationDefinition = Effect.gen(function* () {
       startProcess: { lane: "process", run: (scope) => Effect.suspend(() => start(scope.state().context)) },
       followProcess: { lane: "process", run: (scope) => Effect.suspend(() => followProcess(scope.state().context)) },
       endProcess: { lane: "process", run: end },
-      forgetProcess: { lane: null, run: forgetProcess }
+      // The guest forgets what has ended by itself when it knows too much.
+      forgetProcess: {
+        lane: null,
+        run: forgetProcess,
+        isBestEffort: ({ operationId }) => started.hasNoSecrets(operationId)
+      }
     }
   })
 })

@@ -23,7 +23,12 @@ export class StartedHere {
     return true
   }
 
-  /** True if it is known to have none. Forgets the operation. */
+  /** True if it is known to have none. */
+  hasNoSecrets(operationId: string): boolean {
+    return this.#started.get(operationId)?.hasSecrets === false
+  }
+
+  /** The same. Forgets the operation. */
   endsWithoutSecrets(operationId: string): boolean {
     const started = this.#started.get(operationId)
     this.#started.delete(operationId)

@@ -164,7 +164,7 @@ describe("at each of its effects", () => {
 
   const planted: ReadonlyArray<readonly [what: string, plant: Plant, scenario: string, at: string, says: RegExp]> = [
     ["an answer before its commit", replyBeforeCommit, "change", "after reply to labels #1", /does not end as/],
-    ["commands that no new service does", nothingRepeated, "cancel", "before forget #1", /pending/],
+    ["commands that no new service does", nothingRepeated, "cancel", "before kill #1", /pending/],
     ["a charge in several commits", noTransactions, "stop and start", "before insert segments #1", /The ledger/],
     ["an audit log in memory", noSpool, "create", "after reply to create #1", /The audit log has nothing of create/],
     [
