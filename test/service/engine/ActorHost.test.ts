@@ -10,6 +10,7 @@ import { replay } from "../../../src/engine/Transition.ts"
 import { Journal } from "../../../src/store/Journal.ts"
 import type { PendingCommand } from "../../../src/store/JournalRecord.ts"
 import { stillPendingOf } from "../../../src/store/StillPending.ts"
+import { newOperation } from "../../support/engine/newOperation.ts"
 import { interpretedBy } from "../../support/interpretedBy.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 
@@ -39,17 +40,6 @@ const host = (interpreter: Interpreter) =>
     Layer.provideMerge(ActorHost.layer({ sweepIntervalMs: 100 })),
     Layer.provide([Journal.layer, ActorCluster.layerSingle])
   )
-
-const newOperation = (id: string, key: string | null = null) => ({
-  id,
-  accountId: "acc_1",
-  sandboxId: "sbx_1",
-  input: { operationId: id, accountId: "acc_1", sandboxId: "sbx_1", generation: 1, timeoutMs: null, at: 1 },
-  payload: null,
-  cause: "client",
-  requestId: "req_1",
-  idempotency: key === null ? null : { kind: "operation", key, fingerprint: "f" }
-})
 
 const client = { cause: "client", requestId: "req_2" }
 
@@ -136,7 +126,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
       const actors = yield* ActorHost
       const made = yield* Effect.forEach(
         Array.from({ length: 20 }, (_, index) => `op_key${index}`),
-        (id) => actors.create(operationMachine, newOperation(id, "same")),
+        (id) => actors.create(operationMachine, newOperation(id, { kind: "operation", key: "same", fingerprint: "f" })),
         { concurrency: "unbounded" }
       )
       assert.strictEqual(made.filter((one) => one !== null).length, 1)

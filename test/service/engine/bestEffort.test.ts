@@ -7,6 +7,7 @@ import type { OperationContext } from "../../../schemas/contexts/Operation.ts"
 import { ActorCluster } from "../../../src/engine/ActorCluster.ts"
 import { ActorHost } from "../../../src/engine/ActorHost.ts"
 import { Journal } from "../../../src/store/Journal.ts"
+import { newOperation } from "../../support/engine/newOperation.ts"
 import { interpretedBy } from "../../support/interpretedBy.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 
@@ -46,17 +47,6 @@ const host = (ran: Array<string>, forgotten: Effect.Effect<null>) => {
 }
 
 const ids = ["op_lean", "op_whole"]
-
-const newOperation = (id: string) => ({
-  id,
-  accountId: "acc_1",
-  sandboxId: "sbx_1",
-  input: { operationId: id, accountId: "acc_1", sandboxId: "sbx_1", generation: 1, timeoutMs: null, at: 1 },
-  payload: null,
-  cause: "client",
-  requestId: "req_1",
-  idempotency: null
-})
 
 const stored = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

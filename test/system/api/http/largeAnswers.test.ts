@@ -78,10 +78,11 @@ layer(TestApi.layer(), { excludeTestServices: true })("large answers", (it) => {
         open[0]!.resume()
         assert.strictEqual((await waiting).status, 200)
         for (const socket of sockets) socket.destroy()
-        const again = await Promise.all(Array.from({ length: 6 }, () => api.send("GET", paths[0]!, { key: one.key })))
+        // As many as have a place: on a busy machine those behind them might wait too long for one.
+        const again = await Promise.all(Array.from({ length: 4 }, () => api.send("GET", paths[0]!, { key: one.key })))
         assert.deepStrictEqual(
           again.map(({ status }) => status),
-          Array.from({ length: 6 }, () => 200)
+          Array.from({ length: 4 }, () => 200)
         )
       })
     )
