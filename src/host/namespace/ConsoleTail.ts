@@ -5,16 +5,14 @@
  * first write is watched: a console that floods costs its reader no more than one that does not.
  */
 import { closeSync, type FSWatcher, openSync, readSync, statSync, truncateSync, watch } from "node:fs"
+import type { ConsoleChunk } from "../../runtime/Runtime.ts"
 
 const READ_MAX_BYTES = 64 * 1024
 /** A file that was read this far is truncated, so that it does not grow for ever. */
 const FILE_MAX_BYTES = 1024 * 1024
 
-export interface ConsoleOutput {
-  /** Of the first byte, within the generation. */
-  readonly offset: number
-  readonly bytes: Uint8Array
-}
+/** The offset is of the first byte, within the generation. */
+type ConsoleOutput = Pick<ConsoleChunk, "offset" | "bytes">
 
 export class ConsoleTail {
   /** Bytes truncated so far. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest"
-import { LastOutputs } from "../../../../src/host/linux/LastOutputs.ts"
+import { LastOutputs } from "../../../../src/host/namespace/LastOutputs.ts"
 
 describe("the last output of ended Sandboxes", () => {
   const outputs = (count: number) =>
