@@ -21,7 +21,6 @@ import type { ExecuteRequest, ExecutionResult } from "../../schemas/Execute.ts"
 import type {
   Operation,
   OperationList,
-  OperationOutputChunk,
   OutputStream,
   StartOperationRequest,
   WaitOperationRequest
@@ -29,6 +28,7 @@ import type {
 import type { DeclinedEventList, TransitionList } from "../../schemas/Transition.ts"
 import type { Page } from "../sandbox/Sandboxes.ts"
 import type { OutputOffsets, OutputReading } from "./OutputReading.ts"
+import type { OutputRange } from "./operationOutput.ts"
 
 type Unreachable = NotFound | UnsupportedByRuntime | SandboxUnavailable
 
@@ -65,7 +65,7 @@ export class Operations extends Context.Service<
       sandboxId: string,
       operationId: string,
       range: { readonly stream: OutputStream; readonly offset: number; readonly limit: number }
-    ) => Effect.Effect<OperationOutputChunk, Unreachable>
+    ) => Effect.Effect<OutputRange, Unreachable>
     /** The stored output from these offsets on, and finally the operation. Close it when it is no longer read. */
     readonly follow: (
       accountId: string,

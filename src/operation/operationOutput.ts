@@ -6,6 +6,11 @@ import type { Output } from "../store/Output.ts"
 import type { OutputStreamName } from "../store/OutputChunk.ts"
 import type { OperationRecord } from "./OperationView.ts"
 
+/** `OperationOutputChunk` with the bytes themselves. */
+export interface OutputRange extends Omit<OperationOutputChunk, "data" | "encoding"> {
+  readonly bytes: Uint8Array
+}
+
 export interface OutputQuery {
   readonly stream: OutputStreamName
   readonly offset: number
@@ -17,18 +22,16 @@ export const operationOutput = Effect.fnUntraced(function* (
   output: Output["Service"],
   { id, status, context }: OperationRecord,
   { stream, offset, limit }: OutputQuery
-): Effect.fn.Return<OperationOutputChunk> {
+): Effect.fn.Return<OutputRange> {
   const isOver = isSettled(status, context)
   // Where the stream ends matters only once the operation is over.
   const newest = isOver ? null : output.newest(id, stream, offset, limit)
   const page = newest ?? (yield* output.read(id, stream, offset, limit))
-  const { buffer, byteOffset, length } = page.bytes
   return {
     stream,
     offset: page.offset,
     nextOffset: page.nextOffset,
-    data: Buffer.from(buffer, byteOffset, length).toString("base64"),
-    encoding: "base64",
+    bytes: page.bytes,
     truncated: page.truncated,
     eof: isOver && page.nextOffset >= page.totalBytes
   }

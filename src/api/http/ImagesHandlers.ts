@@ -6,16 +6,17 @@ import { Api } from "../../../schemas/Api.ts"
 import { ServiceUnavailable } from "../../../schemas/Errors.ts"
 import { BuildArgs } from "../../../schemas/ImageBuild.ts"
 import type { ImageResponse } from "../../../schemas/ImageRecord.ts"
-import type { OperationOutputChunk } from "../../../schemas/Operation.ts"
 import { Images } from "../../image/Images.ts"
 import { Operations } from "../../operation/Operations.ts"
+import type { OutputRange } from "../../operation/operationOutput.ts"
 import { noteTarget } from "./AuditedRequest.ts"
 import { invalidRequest } from "./ErrorResponse.ts"
-import { base64Answer, jsonAnswer } from "./JsonAnswer.ts"
+import { jsonAnswer } from "./JsonAnswer.ts"
 import { leanGroup } from "./LeanContext.ts"
 import { longUpload } from "./LongUpload.ts"
 import { OpenStreams } from "./OpenStreams.ts"
 import { outputAnswer, outputOffsets } from "./outputAnswer.ts"
+import { outputRangeAnswer } from "./outputRangeAnswer.ts"
 import { fingerprintOf } from "./RequestFingerprint.ts"
 
 interface UploadCall {
@@ -40,8 +41,10 @@ const uploaded = (images: Images["Service"]) => (call: UploadCall) =>
   }).pipe(Effect.scoped)
 
 /** Before the build has begun, and of one that never did. */
-const nothingYet = ({ stream, offset }: Pick<OperationOutputChunk, "stream" | "offset">, isOver: boolean) =>
-  ({ stream, offset, nextOffset: offset, data: "", encoding: "base64", truncated: false, eof: isOver }) as const
+const nothingYet = ({ stream, offset }: Pick<OutputRange, "stream" | "offset">, isOver: boolean): OutputRange => ({
+  ...{ stream, offset, nextOffset: offset },
+  ...{ bytes: new Uint8Array(0), truncated: false, eof: isOver }
+})
 
 const notBegun = new ServiceUnavailable({
   message: "The build has not begun, or never did. Look at the image, or ask again."
@@ -126,11 +129,11 @@ export const ImagesHandlers = {
           Effect.fnUntraced(function* ({ params, query }) {
             const { accountId } = yield* Caller
             const { sandboxId, operationId, isOver } = yield* images.buildOf(accountId, params.id, { waits: false })
-            const chunk: OperationOutputChunk =
+            return outputRangeAnswer(
               operationId === null
                 ? nothingYet(query, isOver)
                 : yield* operations.output(accountId, sandboxId, operationId, query)
-            return base64Answer<"data", OperationOutputChunk>(chunk, "data")
+            )
           })
         )
         .handle(

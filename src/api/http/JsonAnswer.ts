@@ -25,25 +25,3 @@ export const jsonTextAnswer = (
     ? HttpServerResponse.text(line, given)
     : HttpServerResponse.uint8Array(Buffer.from(line), given)
 }
-
-/** Text around base64, as bytes: all of it ASCII, so it is copied without a scan. */
-export const aroundBase64 = (head: string, base64: string, end: string): Buffer => {
-  const bytes = Buffer.allocUnsafeSlow(head.length + base64.length + end.length)
-  bytes.write(head, 0, "latin1")
-  bytes.write(base64, head.length, "latin1")
-  bytes.write(end, head.length + base64.length, "latin1")
-  return bytes
-}
-
-/**
- * The same for an object with one large base64 member. The member is ASCII, so it is inserted without a scan;
- * `JSON.stringify` would check every character and copy it twice.
- */
-export const base64Answer = <K extends string, A extends { readonly [_ in K]: string }>(
-  body: A,
-  member: K
-): HttpServerResponse.HttpServerResponse => {
-  const { [member]: base64, ...rest } = body
-  const head = `${JSON.stringify(rest).slice(0, -1)},${JSON.stringify(member)}:"`
-  return HttpServerResponse.uint8Array(aroundBase64(head, base64, '"}\n'), { contentType: "application/json" })
-}

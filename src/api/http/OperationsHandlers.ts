@@ -2,13 +2,14 @@ import { Effect } from "effect"
 import { Caller } from "../../../schemas/Access.ts"
 import { Api } from "../../../schemas/Api.ts"
 import type { ExecutionResult } from "../../../schemas/Execute.ts"
-import type { OperationOutputChunk, OperationResponse } from "../../../schemas/Operation.ts"
+import type { OperationResponse } from "../../../schemas/Operation.ts"
 import { Operations } from "../../operation/Operations.ts"
 import { noteTarget } from "./AuditedRequest.ts"
-import { base64Answer, jsonAnswer } from "./JsonAnswer.ts"
+import { jsonAnswer } from "./JsonAnswer.ts"
 import { leanGroup } from "./LeanContext.ts"
 import { OpenStreams } from "./OpenStreams.ts"
 import { outputAnswer, outputOffsets } from "./outputAnswer.ts"
+import { outputRangeAnswer } from "./outputRangeAnswer.ts"
 import { fingerprintOf } from "./RequestFingerprint.ts"
 
 export const OperationsHandlers = {
@@ -56,9 +57,7 @@ export const OperationsHandlers = {
         )
         .handle("readOperationOutput", ({ params, query }) =>
           Effect.flatMap(Caller, ({ accountId }) =>
-            Effect.map(operations.output(accountId, params.id, params.operationId, query), (chunk) =>
-              base64Answer<"data", OperationOutputChunk>(chunk, "data")
-            )
+            Effect.map(operations.output(accountId, params.id, params.operationId, query), outputRangeAnswer)
           )
         )
         .handle(

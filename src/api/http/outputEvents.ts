@@ -1,7 +1,7 @@
 /** An operation's output as server-sent events. An `id` has both offsets. */
 import type { OutputEvent, OutputReading } from "../../operation/OutputReading.ts"
+import { aroundBase64 } from "./aroundBase64.ts"
 import type { PulledStream } from "./EventStreamAnswer.ts"
-import { aroundBase64 } from "./JsonAnswer.ts"
 
 const frame = (event: OutputEvent): Buffer => {
   if (event.type === "quiet") return Buffer.from(": heartbeat\n\n")
@@ -10,9 +10,8 @@ const frame = (event: OutputEvent): Buffer => {
     return Buffer.from(`id: ${id}\nevent: operation\ndata: ${JSON.stringify({ operation: event.operation })}\n\n`)
   }
   const { stream, offset, nextOffset, bytes, truncated } = event
-  const base64 = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("base64")
   const rest = JSON.stringify({ stream, offset, nextOffset, truncated }).slice(0, -1)
-  return aroundBase64(`id: ${id}\nevent: output\ndata: ${rest},"data":"`, base64, '"}\n\n')
+  return aroundBase64(`id: ${id}\nevent: output\ndata: ${rest},"data":"`, bytes, '"}\n\n')
 }
 
 export const outputEvents = (reading: OutputReading): PulledStream => {

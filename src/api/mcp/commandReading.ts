@@ -136,7 +136,7 @@ const read = Effect.fnUntraced(function* (
   { offset, limit, isTail }: Range
 ) {
   const chunk = yield* operations.output(accountId, sandboxId, id, { stream, offset, limit })
-  const bytes = Buffer.from(chunk.data, "base64")
+  const bytes = Buffer.from(chunk.bytes.buffer, chunk.bytes.byteOffset, chunk.bytes.length)
   const head = isTail && chunk.offset > 0 ? headOfNone(bytes) : 0
   const held = chunk.eof ? 0 : openCharacter(bytes)
   // A piece with nothing but an incomplete character is returned as it is; otherwise the offset would never advance.

@@ -44,7 +44,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a Sandbox", (it) => {
           .pipe(Effect.repeat({ schedule: Schedule.spaced(5), until: (operation) => operation.status === "completed" }))
         assert.deepStrictEqual([done.exitCode, done.output.stdoutBytes], [0, 7])
         const output = yield* operations.output(accountId, id, started.id, { stream: "stdout", offset: 1, limit: 100 })
-        assert.deepStrictEqual([Buffer.from(output.data, "base64").toString(), output.eof], ["tored\n", true])
+        assert.deepStrictEqual([Buffer.from(output.bytes).toString(), output.eof], ["tored\n", true])
 
         const hanging = yield* operations.start(accountId, id, {
           ...request,

@@ -439,7 +439,7 @@ export class RaceRun {
             const range = { stream: "stdout" as const, offset: 0, limit: 100_000 }
             const chunk = yield* operations.output(accountId, operationSandbox, operationId, range)
             const most = Math.max(first.length, length.get(operationId) ?? 0)
-            const bytes = Buffer.from(chunk.data, "base64")
+            const { bytes } = chunk
             if (!expectedOutput(first, most).subarray(0, bytes.length).equals(bytes)) {
               witness.fault(`${operationId} shows output that it did not write`)
             }
@@ -671,10 +671,9 @@ export class RaceRun {
       const range = { stream: "stdout" as const, offset: 0, limit: 262_144 }
       this.#lives[0]!.call(
         Effect.flatMap(Operations, (operations) => operations.output(accountId, sandbox_id, id, range)).pipe(
-          Effect.tap(({ data, eof }) =>
+          Effect.tap(({ bytes, eof }) =>
             Effect.sync(() => {
-              const bytes = Buffer.from(data, "base64")
-              if (!bytes.equals(expected))
+              if (!expected.equals(bytes))
                 witness.fault(`${id} completed with ${bytes.length} of ${expected.length} bytes`)
               if (!eof) witness.fault(`the output of ${id} has no end`)
             })

@@ -24,8 +24,8 @@ const read = (status: "running" | "cancelled" | "completed", processTree = "gone
   Effect.gen(function* () {
     const record = { id: "op", status, context: { processTree } } as unknown as OperationRecord
     const known = { ...(yield* Output), read: () => Effect.succeed(page("stored", stored)) }
-    const { data, eof } = yield* operationOutput(known, record, { stream: "stdout", offset: 0, limit: 6 })
-    return { text: Buffer.from(data, "base64").toString(), eof }
+    const { bytes, eof } = yield* operationOutput(known, record, { stream: "stdout", offset: 0, limit: 6 })
+    return { text: Buffer.from(bytes).toString(), eof }
   }).pipe(Effect.provide(output))
 
 it.effect("the output of an operation comes from memory while it runs", () =>
