@@ -318,7 +318,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: backupFolder, places: ["schemas/", "src/host/linux/", "src/ops/backup/", "src/store/", fileLock, config] },
   { path: "src/app/Traces.ts", places: [trace, config] },
   { path: "src/app/ReadableLog.ts", places: [] },
-  { path: "src/app/OutageLines.ts", places: ["src/store/"] },
+  { path: "src/app/OutageLines.ts", places: ["src/engine/", "src/store/"] },
   { path: "src/app/YoungGeneration.ts", places: [] },
   { path: "src/app/Launch.ts", places: [config, "src/app/ReadableLog.ts", "src/app/Traces.ts"] },
   {

@@ -1,11 +1,7 @@
 /** An outage of the database is two log lines, however many parts of the process it affects: `DatabaseWatch` writes them, and lines that only repeat it are left out. */
-import { Cause, Context, Logger, References } from "effect"
+import { Cause, Context, Logger } from "effect"
+import { isOfCluster } from "../engine/clusterLines.ts"
 import { Outage } from "../store/DatabaseOutage.ts"
-
-/** Effect's cluster, which logs without a cause of the database that a statement of the leases took too long. */
-const clusterModule = /^effect\/cluster\//
-/** Its lines without a module. */
-const clusterMessage = /^Shard lock storage /
 
 /** What a line was given beside its text: a cause, or an error. */
 const causeOf = (part: unknown): ReadonlyArray<Cause.Cause<unknown>> => {
@@ -20,9 +16,7 @@ export const withoutOutages = (logger: Logger.Logger<unknown, void>): Logger.Log
     const inMessage = [line.message].flat().flatMap(causeOf)
     const causes = [line.cause, ...inMessage].filter(({ reasons }) => reasons.length > 0)
     if (causes.length > 0 && causes.every((cause) => outage.explains(cause))) return
-    const module = line.fiber.getRef(References.CurrentLogAnnotations)["module"]
-    const isOfCluster =
-      typeof module === "string" ? clusterModule.test(module) : clusterMessage.test(String([line.message].flat()[0]))
-    if (outage.lasts && isOfCluster) return
+    // It logs without a cause of the database that a statement of the leases took too long.
+    if (outage.lasts && isOfCluster(line)) return
     logger.log(line)
   })

@@ -17,6 +17,7 @@ import { Invitations } from "../console/server/Invitations.ts"
 import { OperatorSessions } from "../console/server/OperatorSessions.ts"
 import { WrongUsage } from "../console/server/operating/refusals.ts"
 import { SignInLinks } from "../console/server/SignInLinks.ts"
+import { isOfCluster } from "../engine/clusterLines.ts"
 import { Hosts } from "../fleet/Hosts.ts"
 import { Database } from "../store/Database.ts"
 import { Migrations } from "../store/Migrations.ts"
@@ -87,9 +88,12 @@ const ownWords: Console.Console = isHelpAsked
   ? console
   : Object.assign(Object.create(console), { log: (...words: ReadonlyArray<unknown>) => console.error(...words) })
 
-/** Only results go to stdout. */
+const onStderr = Logger.withConsoleError(Logger.formatLogFmt)
+/** Only results go to stdout. What Effect's cluster warns of, such as that no process is healthy, is as it should be while a command stops all of them. */
 const quiet = Layer.mergeAll(
-  Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)]),
+  Logger.layer([
+    Logger.make((line) => (line.logLevel === "Warn" && isOfCluster(line) ? undefined : onStderr.log(line)))
+  ]),
   Layer.succeed(References.MinimumLogLevel, "Warn" as const),
   Layer.succeed(Console.Console, ownWords)
 )
