@@ -38,6 +38,8 @@ const outputs = [
 
 /** A list or a stream as one account requests it. */
 interface Place {
+  /** Its path in the description. */
+  readonly template: string
   /** The content of the list. Two places with the same content take each other's cursors. */
   readonly tells: string
   readonly key: string
@@ -134,7 +136,7 @@ layer(TestApi.layer({ ATOLL_VOLUME_BYTES: "67108864" }), { excludeTestServices: 
                 ["", ...(filters[template] ?? [])].map((filter) => {
                   // The events of an account have one order, in every stream that shows them.
                   const tells = /\/events$/.test(template) ? `events ${accountId}` : `${accountId} ${path}${filter}`
-                  return { key, path, filter, tells }
+                  return { template, key, path, filter, tells }
                 })
               )
             })
@@ -189,8 +191,13 @@ layer(TestApi.layer({ ATOLL_VOLUME_BYTES: "67108864" }), { excludeTestServices: 
 
           let tried = 0
           const everywhere = [...inLists, ...inStreams]
+          const isFirst = (found: Found) => everywhere.find(({ template }) => template === found.template) === found
+          const firsts = new Set(everywhere.filter(isFirst))
+          /** All of the same template, and one of each other template. */
+          const triedAt = (place: Found) =>
+            everywhere.filter((found) => found.template === place.template || (firsts.has(found) && firsts.has(place)))
           for (const place of inLists) {
-            for (const { tells, path, filter, cursor } of everywhere) {
+            for (const { tells, path, filter, cursor } of triedAt(place)) {
               const { status, text } = await ask(place, cursor)
               const what = `the cursor of ${path}${filter} at ${place.path}${place.filter}: ${text}`
               if (tells === place.tells) assert.strictEqual(status, 200, what)
@@ -202,7 +209,7 @@ layer(TestApi.layer({ ATOLL_VOLUME_BYTES: "67108864" }), { excludeTestServices: 
               assert.strictEqual((await ask({ ...place, filter: same }, place.cursor)).status, 200)
           }
           for (const place of inStreams) {
-            for (const { tells, path, cursor } of everywhere) {
+            for (const { tells, path, cursor } of triedAt(place)) {
               for (const as of ["after", "last-event-id"] as const) {
                 const client = await open(place, cursor, as)
                 const what = `the id of ${path} at ${place.path}: ${client.body}`
@@ -215,7 +222,7 @@ layer(TestApi.layer({ ATOLL_VOLUME_BYTES: "67108864" }), { excludeTestServices: 
               }
             }
           }
-          assert.isAbove(tried, 2000)
+          assert.isAbove(tried, 500)
 
           // Cut anywhere, or changed anywhere.
           const changed = (cursor: string): ReadonlyArray<string> =>
