@@ -6,6 +6,7 @@
  */
 import { closeSync, type FSWatcher, openSync, readSync, statSync, truncateSync, watch } from "node:fs"
 import type { ConsoleChunk } from "../../runtime/Runtime.ts"
+import type { ConsoleCut } from "./ConsoleCut.ts"
 
 const READ_MAX_BYTES = 64 * 1024
 /** A file that was read this far is truncated, so that it does not grow for ever. */
@@ -16,15 +17,19 @@ type ConsoleOutput = Pick<ConsoleChunk, "offset" | "bytes">
 
 export class ConsoleTail {
   /** Bytes truncated so far. */
-  private cut = 0
-  private offset = 0
+  private cut: number
+  private offset: number
   /** No write since the last read. */
   private isQuiet = false
   private watcher: FSWatcher | null = null
   private readonly path: string
+  private readonly cuts: ConsoleCut
 
-  constructor(path: string) {
+  constructor(path: string, cuts: ConsoleCut) {
     this.path = path
+    this.cuts = cuts
+    this.cut = cuts.read()
+    this.offset = this.cut
   }
 
   /** The next bytes, or null when there are none yet. */
@@ -40,6 +45,7 @@ export class ConsoleTail {
       const chunk = this.bytesFrom(at, size)
       if (this.offset - this.cut >= FILE_MAX_BYTES) {
         // Bytes written in between are lost: a console that floods is cut, not followed.
+        this.cuts.keep(this.offset)
         truncateSync(this.path, 0)
         this.cut = this.offset
       }

@@ -11,6 +11,7 @@ import type { ConnectedNetwork } from "../linux/networkNamespace.ts"
 import { isOfThisBoot, signal } from "../linux/ProcessIdentity.ts"
 import { ProcessLook } from "../linux/ProcessLook.ts"
 import { networkRetryPause, type RetryPause } from "../linux/RetryPause.ts"
+import { ConsoleCut } from "./ConsoleCut.ts"
 import { ConsoleTail } from "./ConsoleTail.ts"
 import type { HostLayout } from "./HostLayout.ts"
 import { LastOutputs } from "./LastOutputs.ts"
@@ -128,7 +129,8 @@ export class LiveSandboxes {
   }
 
   #consoleOf(sandboxId: string, record: RuntimeRecord): ConsoleTail {
-    return new ConsoleTail(consoleOf(this.#layout, this.#layout.state(sandboxId), record))
+    const state = this.#layout.state(sandboxId)
+    return new ConsoleTail(consoleOf(this.#layout, state, record), new ConsoleCut(state.folder, record.generation))
   }
 
   #keepLast(sandboxId: string, { generation }: RuntimeRecord, console: ConsoleTail): void {

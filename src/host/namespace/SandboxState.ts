@@ -6,6 +6,7 @@
  *     volume.img     (or volume/ without root)
  *     agent.sock     where its agent listens
  *     console/       the console of a Sandbox that was started ahead: see ownConsole.ts
+ *     console.json   see ConsoleCut.ts
  *     life           the life pipe of a boot with a network
  */
 import { existsSync, readFileSync } from "node:fs"

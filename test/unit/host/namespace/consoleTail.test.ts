@@ -2,12 +2,14 @@ import { appendFileSync, mkdtempSync, rmSync, statSync, writeFileSync } from "no
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { ConsoleCut } from "../../../../src/host/namespace/ConsoleCut.ts"
 import { ConsoleTail } from "../../../../src/host/namespace/ConsoleTail.ts"
 
 describe("a followed console", () => {
   let folder: string
   let path: string
   let tail: ConsoleTail
+  const open = (generation: number) => new ConsoleTail(path, new ConsoleCut(folder, generation))
   const text = () => {
     const chunk = tail.read()
     return chunk === null ? null : Buffer.from(chunk.bytes).toString()
@@ -16,7 +18,7 @@ describe("a followed console", () => {
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "atoll-console-"))
     path = join(folder, "console-1")
-    tail = new ConsoleTail(path)
+    tail = open(1)
   })
   afterEach(() => {
     tail.close()
@@ -42,6 +44,22 @@ describe("a followed console", () => {
     expect([length, statSync(path).size]).toEqual([1024 * 1024, 0])
     appendFileSync(path, "more")
     await expect.poll(() => tail.read()).toEqual({ offset: 1024 * 1024, bytes: Buffer.from("more") })
+  })
+
+  it("has its offsets also for the next process, after it was emptied; those of another generation begin at 0", () => {
+    writeFileSync(path, "x".repeat(1024 * 1024))
+    while (text() !== null);
+    appendFileSync(path, "more")
+    tail.close()
+    tail = open(1)
+    expect(tail.read()).toEqual({ offset: 1024 * 1024, bytes: Buffer.from("more") })
+    tail.close()
+    tail = open(2)
+    expect(tail.read()).toEqual({ offset: 0, bytes: Buffer.from("more") })
+    tail.close()
+    writeFileSync(join(folder, "console.json"), "{")
+    tail = open(1)
+    expect(tail.end()).toEqual({ offset: 0, bytes: Buffer.from("more") })
   })
 
   it("gives at its end what was not read, before the kernel has reported the write", () => {
