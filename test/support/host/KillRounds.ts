@@ -41,7 +41,7 @@ const asked: Asked = {
   isOver: () => Date.now() > until || (stopFile !== undefined && existsSync(stopFile))
 }
 
-const newKillsForMs = 40_000
+const newKillsForMs = 30_000
 
 export class KillRounds {
   readonly seed: number

@@ -26,7 +26,7 @@ const clients = 3
 const few = 35
 
 /** On a slow machine there are fewer: no further round begins then. */
-const newRoundsForMs = 60_000
+const newRoundsForMs = 40_000
 
 const faults = Number(asked("FAULTS") ?? few)
 const seed = Number(asked("SEED") ?? Math.floor(Math.random() * 2 ** 31))

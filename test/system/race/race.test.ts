@@ -12,7 +12,7 @@ import { racesOver } from "../../support/race/racesOver.ts"
 import { steps, stepsOfBuilds, stepsOfCopies, stepsOfTwo } from "../../support/race/steps.ts"
 
 describe("races", () => {
-  const { check, run } = racesOver({ runs: 500, newRunsForMs: 45_000 })
+  const { check, run } = racesOver({ runs: 500, newRunsForMs: 25_000 })
   it.each(onceFailed)("%s", (_, list) => run(list), 300_000)
   it("one service", () => check("one service", steps), 3_600_000)
   it("copies of volumes", () => check("copies of volumes", stepsOfCopies, 100), 3_600_000)
