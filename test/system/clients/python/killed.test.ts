@@ -64,6 +64,6 @@ describe.skipIf(skipped(unusable ?? pythonObstacle))("the Python library over a 
         yield* Effect.promise(() => ended)
         assert.strictEqual(said(), "READY\n")
       }
-    }).pipe(Effect.provide(TestDatabase.layer))
+    }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
   )
 })
