@@ -45,7 +45,7 @@ const processors = availableParallelism()
 /** The largest have a browser, or machines, beside a service. */
 const bytesOfOne = 2 * 1024 ** 3
 
-/** With half as many more the same files took as long together (257 s of 258), and each took 1.5 times as long: what waits for nothing is slow. */
+/** With three workers on two processors nine files took 257 s together, with two 258; each took 1.5 times as long with three, and some were late. */
 const workers = Math.max(1, Math.min(processors, Math.floor(totalmem() / bytesOfOne)))
 
 const watch = "test/support/described/watch.ts"

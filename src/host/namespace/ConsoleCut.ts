@@ -2,12 +2,12 @@
  * How many bytes at the beginning of a generation's console were removed: `console.json` in the Sandbox's folder. A service that starts counts on from there.
  * Without it, it would take later bytes for those that the log has.
  */
-import { readFileSync, renameSync, writeFileSync } from "node:fs"
+import { renameSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { Option, Schema } from "effect"
+import { readRecord } from "../linux/SandboxRecords.ts"
 
-const Kept = Schema.fromJsonString(Schema.Struct({ generation: Schema.Int, cutBytes: Schema.Int }))
-const decode = Schema.decodeUnknownOption(Kept)
+const decode = Schema.decodeUnknownOption(Schema.Struct({ generation: Schema.Int, cutBytes: Schema.Int }))
 
 export class ConsoleCut {
   readonly #path: string
@@ -21,17 +21,17 @@ export class ConsoleCut {
 
   /** 0 where nothing was removed, or of another generation. */
   read(): number {
-    try {
-      const kept = Option.getOrNull(decode(readFileSync(this.#path, "utf8")))
-      return kept?.generation === this.#generation ? kept.cutBytes : 0
-    } catch {
-      return 0
-    }
+    const kept = Option.getOrNull(decode(readRecord(this.#path)))
+    return kept?.generation === this.#generation ? kept.cutBytes : 0
   }
 
   /** Call it before the bytes are removed: after a crash in between they come once more, and nothing is lost. */
   keep(cutBytes: number): void {
-    writeFileSync(`${this.#path}.partial`, JSON.stringify({ generation: this.#generation, cutBytes }))
-    renameSync(`${this.#path}.partial`, this.#path)
+    try {
+      writeFileSync(`${this.#path}.partial`, JSON.stringify({ generation: this.#generation, cutBytes }))
+      renameSync(`${this.#path}.partial`, this.#path)
+    } catch {
+      // The host's disk may be full. Only a service that starts would need it; the Sandbox's own disk needs the room.
+    }
   }
 }

@@ -62,6 +62,14 @@ describe("a followed console", () => {
     expect(tail.end()).toEqual({ offset: 0, bytes: Buffer.from("more") })
   })
 
+  it("is read and emptied also where its offset cannot be kept", () => {
+    tail = new ConsoleTail(path, new ConsoleCut(join(folder, "missing"), 1))
+    writeFileSync(path, "x".repeat(1024 * 1024))
+    let length = 0
+    for (let part = text(); part !== null; part = text()) length += part.length
+    expect([length, statSync(path).size]).toEqual([1024 * 1024, 0])
+  })
+
   it("gives at its end what was not read, before the kernel has reported the write", () => {
     writeFileSync(path, "one")
     expect(text()).toBe("one")
