@@ -3,20 +3,29 @@
  * costs more CPU than storing, and each of its round trips lets the writer get further ahead.
  *
  * Bytes enter after their commit, and the bytes of an offset never change. So a reader sees nothing that it would not see in the database.
- * Where a stream ends is not known here: another process may have continued it. A stream is kept while it is both read and written; the
- * bytes of all streams are bounded.
+ * Where a stream ends is not known here: another process may have continued it. A stream is kept while it is both read and written: most of it only
+ * for a moment, since one that has ended looks like one that is quiet. The bytes of all streams are bounded.
  */
 import type { OutputChunk, OutputStreamName } from "./OutputChunk.ts"
 
 export interface OutputTailBounds {
   readonly streamBytes: number
   readonly totalBytes: number
-  /** A stream that was not read, or not written, for so long is dropped. */
+  /** Of a stream that was not read, or not written, for `quietMs` so much is left. After `droppedMs` it is dropped. */
+  readonly quietBytes: number
   readonly quietMs: number
+  readonly droppedMs: number
 }
 
+const kibibyte = 1024
 const mebibyte = 1024 ** 2
-const usual: OutputTailBounds = { streamBytes: 8 * mebibyte, totalBytes: 32 * mebibyte, quietMs: 5000 }
+const usual: OutputTailBounds = {
+  streamBytes: 8 * mebibyte,
+  totalBytes: 32 * mebibyte,
+  quietBytes: 64 * kibibyte,
+  quietMs: 1000,
+  droppedMs: 5000
+}
 
 /** Contiguous pieces of one stream. */
 interface Tail {
@@ -150,9 +159,11 @@ export class OutputTail {
 
   readonly #sweep = (): void => {
     this.#sweeping = null
-    const before = performance.now() - this.#bounds.quietMs
+    const now = performance.now()
     for (const [key, tail] of this.#tails) {
-      if (Math.min(tail.readAt, tail.writtenAt) <= before) this.#drop(key, tail)
+      const isQuietFor = now - Math.min(tail.readAt, tail.writtenAt)
+      if (isQuietFor >= this.#bounds.droppedMs) this.#drop(key, tail)
+      else if (isQuietFor >= this.#bounds.quietMs) this.#shorten(tail, this.#bounds.quietBytes)
     }
     if (this.#tails.size > 0) this.#sweeping = setTimeout(this.#sweep, this.#bounds.quietMs).unref()
   }

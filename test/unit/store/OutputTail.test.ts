@@ -15,7 +15,7 @@ const chunk = (ownerId: string, from: number, to: number): OutputChunk => ({
   at: 1
 })
 
-const bounds = { streamBytes: 100, totalBytes: 150, quietMs: 60_000 }
+const bounds = { streamBytes: 100, totalBytes: 150, quietBytes: 10, quietMs: 60_000, droppedMs: 60_000 }
 const read = (tail: OutputTail, ownerId: string, from: number, to: number) => {
   const bytes = tail.read(ownerId, "stdout", from, to)
   return bytes === null ? null : [...bytes]
@@ -107,7 +107,7 @@ describe("OutputTail", () => {
   })
 
   it("drops a stream that is not read any more, and one that is not written any more", async () => {
-    const tail = new OutputTail({ ...bounds, quietMs: 20 })
+    const tail = new OutputTail({ ...bounds, quietMs: 20, droppedMs: 20 })
     tail.follow("unread", "stdout")
     await untilFound(() => {
       tail.stored([chunk("unread", 0, 10)])
@@ -120,5 +120,16 @@ describe("OutputTail", () => {
       return read(tail, "unwritten", 0, 10) === null
     })
     assert.strictEqual(tail.bytes, 0)
+  })
+
+  it("keeps only the end of a stream that is quiet", async () => {
+    const tail = new OutputTail({ ...bounds, quietMs: 20 })
+    tail.follow("op", "stdout")
+    tail.stored([chunk("op", 0, 40), chunk("op", 40, 80)])
+    await untilFound(() => tail.bytes === 10)
+    assert.isNull(read(tail, "op", 69, 80))
+    assert.deepStrictEqual(read(tail, "op", 70, 80), range(70, 80))
+    tail.stored([chunk("op", 80, 90)])
+    assert.deepStrictEqual(read(tail, "op", 70, 90), range(70, 90))
   })
 })
