@@ -71,6 +71,7 @@ const compileCache = "src/platform/compileCache/"
 
 /** The programs as a few files; knows only where they begin. */
 const quickStart = "src/platform/quickStart/"
+const quick = [compileCache, quickStart]
 
 /** Keeps background work going; knows nothing of what it does. */
 const worker = "src/platform/worker/"
@@ -288,8 +289,7 @@ export const importTable: ReadonlyArray<Place> = [
       dataFolder
     ]
   },
-  /** Passes the customer's commands on. */
-  { path: "src/cli/atoll.ts", places: ["src/cli/", "clients/typescript/src/cli/", compileCache], packages: [] },
+  { path: "src/cli/dispatch.ts", places: ["src/cli/", "clients/typescript/src/cli/", ...quick], packages: [] },
   /** What this host has of what Atoll needs. */
   {
     path: "src/ops/doctor/",
@@ -319,11 +319,11 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/app/Traces.ts", places: [trace, config] },
   { path: "src/app/ReadableLog.ts", places: [] },
   { path: "src/app/OutageLines.ts", places: ["src/engine/", "src/store/"] },
-  { path: "src/app/YoungGeneration.ts", places: [] },
+  { path: "src/app/memory/", places: [] },
   { path: "src/app/Launch.ts", places: [config, "src/app/ReadableLog.ts", "src/app/Traces.ts"] },
   {
     path: "src/main.ts",
-    places: ["src/app/ServiceProgram.ts", "src/app/HostProgram.ts", compileCache, quickStart],
+    places: ["src/app/ServiceProgram.ts", "src/app/HostProgram.ts", ...quick],
     packages: [],
     builtins: false
   },
@@ -335,7 +335,7 @@ export const importTable: ReadonlyArray<Place> = [
       "src/host/ingress/",
       "src/host/HostFolder.ts",
       "src/host/RuntimeChoice.ts",
-      "src/api/http/",
+      "src/app/memory/",
       "src/runtime/",
       peer,
       "src/app/ShutdownReport.ts",

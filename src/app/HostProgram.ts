@@ -1,6 +1,5 @@
 /** A host of a fleet: a driver, its ingress, its membership in the fleet, and a health port. */
 import { Effect, Layer } from "effect"
-import { collectPassingBytes } from "../api/http/PassingBytes.ts"
 import { Settings } from "../Config.ts"
 import { HostFolder, presentDriver } from "../host/HostFolder.ts"
 import { HostIngress } from "../host/ingress/HostIngress.ts"
@@ -10,6 +9,7 @@ import { RuntimeChoice } from "../host/RuntimeChoice.ts"
 import { PeerSocketsLive } from "../peer/PeerSocketsLive.ts"
 import { HostHealth } from "./HostHealth.ts"
 import { launch } from "./Launch.ts"
+import { boundMemory } from "./memory/boundMemory.ts"
 import { ServiceProcesses } from "./ServiceProcesses.ts"
 import { ShutdownReport } from "./ShutdownReport.ts"
 
@@ -39,7 +39,7 @@ const hostOver = (runtime: typeof driver) =>
 
 /** @param runtime Replaces the driver of the settings, for tests. */
 export const start = (runtime = driver): void => {
-  collectPassingBytes()
+  boundMemory()
   launch(
     hostOver(runtime),
     Effect.flatMap(Joining, ({ forbidden }) => forbidden)

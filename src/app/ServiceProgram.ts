@@ -2,17 +2,15 @@
 import { Effect, Layer } from "effect"
 import { ApiServer } from "../api/http/ApiServer.ts"
 import { Listener } from "../api/http/Listener.ts"
-import { collectPassingBytes } from "../api/http/PassingBytes.ts"
 import { launch } from "./Launch.ts"
+import { boundMemory } from "./memory/boundMemory.ts"
 import { withoutOutages } from "./OutageLines.ts"
 import { service, store } from "./Service.ts"
 import { ServiceProcesses } from "./ServiceProcesses.ts"
 import { ShutdownReport } from "./ShutdownReport.ts"
-import { boundYoungGeneration } from "./YoungGeneration.ts"
 
 export const start = (): void => {
-  collectPassingBytes()
-  boundYoungGeneration()
+  boundMemory()
   launch(
     ApiServer.layer.pipe(
       Layer.provideMerge(Listener.layer),
