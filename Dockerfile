@@ -39,4 +39,4 @@ HEALTHCHECK --interval=10s --timeout=10s --start-period=2m \
 
 # Root: each Sandbox gets a user of its own, which only root can give it.
 ENTRYPOINT ["sh", "/opt/atoll/start.sh"]
-CMD ["node", "src/main.ts"]
+CMD ["node", "src/main.mjs"]

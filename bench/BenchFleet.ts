@@ -27,7 +27,7 @@ const withHost = async <A>(
 ): Promise<A> => {
   const folder = await mkdtemp(join(tmpdir(), "atoll-bench-host-"))
   await chmod(folder, 0o711)
-  const program = environment["ATOLL_RUNTIME"] === "simulated" ? "bench/SimulatedHostProgram.ts" : "src/main.ts"
+  const program = environment["ATOLL_RUNTIME"] === "simulated" ? "bench/SimulatedHostProgram.ts" : "src/main.mjs"
   const child = spawn(process.execPath, [program], {
     cwd: join(import.meta.dirname, ".."),
     env: {

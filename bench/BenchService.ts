@@ -43,7 +43,7 @@ export class BenchService {
     const port = await freePort()
     const key = environment["ATOLL_BOOTSTRAP_API_KEY"] ?? newKey()
     const startChild = () =>
-      spawn(process.execPath, [...nodeFlags, "src/main.ts"], {
+      spawn(process.execPath, [...nodeFlags, "src/main.mjs"], {
         cwd: sources,
         env: {
           ...process.env,

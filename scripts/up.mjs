@@ -20,7 +20,7 @@ const node = modernNode()
 const env = { ...ownEnvironment(), ATOLL_LOG_FORMAT: process.env.ATOLL_LOG_FORMAT || "readable" }
 
 process.stderr.write("Starting Atoll …\n")
-const service = spawn(node, ["src/main.ts"], { cwd: root, env, stdio: ["ignore", "inherit", "inherit", "ipc"] })
+const service = spawn(node, ["src/main.mjs"], { cwd: root, env, stdio: ["ignore", "inherit", "inherit", "ipc"] })
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => service.kill(signal))
 
@@ -35,7 +35,7 @@ const reachable = (address) => address.replace("//0.0.0.0:", "//127.0.0.1:").rep
 const firstAccess = (url) => {
   const { stdout } = spawnSync(node, ["scripts/first-access.ts", url], {
     cwd: root,
-    env,
+    env: { NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compiled"), ...env },
     encoding: "utf8",
     stdio: ["ignore", "pipe", "inherit"]
   })

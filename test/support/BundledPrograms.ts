@@ -26,7 +26,7 @@ const programs = { main: join(root, "src/main.ts"), atoll: join(root, "src/cli/m
 const inPlace: Plugin = {
   name: "in-place",
   setup: ({ onLoad }) => {
-    onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+    onLoad({ filter: /\.ts$|\/compileCache\/enabled\.mjs$/ }, async ({ path }) => {
       const text = await readFile(path, "utf8")
       const told: Readonly<Record<string, unknown>> = {
         url: pathToFileURL(path).href,

@@ -1,6 +1,6 @@
 /**
- * The service and the host program as a few files each, in place of 1,400 modules. Finding, reading and linking so many takes Node two thirds of
- * the time until they have run, even with their code compiled.
+ * The service, the host program and the operator's command line as a few files each, in place of 1,400 modules. Finding, reading and linking so many
+ * takes Node two thirds of the time until they have run, even with their code compiled.
  *
  * A separate process makes the files, some time after a start that found none (`makeProgramFiles.ts`). A start uses them while every
  * source is as it was; otherwise it loads the sources.
@@ -27,7 +27,14 @@ export interface ProgramFiles {
   readonly sources: ReadonlyArray<Source>
 }
 
-export type ProgramName = "ServiceProgram" | "HostProgram"
+/** Each exports a function `start`. */
+export const programPaths = {
+  ServiceProgram: "src/app/ServiceProgram.ts",
+  HostProgram: "src/app/HostProgram.ts",
+  OperatorProgram: "src/cli/OperatorProgram.ts"
+} as const
+
+export type ProgramName = keyof typeof programPaths
 
 export const maker = `${process.version} ${root}`
 export const listPath = join(programsFolder, "files.json")

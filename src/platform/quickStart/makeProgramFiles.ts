@@ -10,15 +10,13 @@ import {
   listPath,
   maker,
   type ProgramFiles,
-  type ProgramName,
   presentFiles,
+  programPaths,
   programsFolder,
   root,
   type Source,
   sourceOf
 } from "./ProgramFiles.ts"
-
-const programs: ReadonlyArray<ProgramName> = ["ServiceProgram", "HostProgram"]
 
 /** The folders in turn: a running service may still load from the previous one. */
 const folders = ["a", "b"] as const
@@ -57,7 +55,7 @@ const make = async (): Promise<void> => {
   const name = folders.find((folder) => folder !== before) ?? folders[0]
   const folder = join(programsFolder, name)
   const { files, sources } = await bundle({
-    entryPoints: programs.map((program) => `src/app/${program}.ts`),
+    entryPoints: programPaths,
     outdir: folder,
     outExtension: { ".js": ".mjs" },
     bundle: true,
@@ -76,7 +74,7 @@ const make = async (): Promise<void> => {
 
   // Files that cannot be loaded are never used. What Node compiled here it need not compile in the next start.
   keepCompiled()
-  for (const program of programs) await import(pathToFileURL(join(folder, `${program}.mjs`)).href)
+  for (const program of Object.keys(programPaths)) await import(pathToFileURL(join(folder, `${program}.mjs`)).href)
   flushCompileCache()
 
   const all = [...sources, join(root, "package-lock.json")].map((path) => sourceOf(relative(root, path)))

@@ -145,7 +145,7 @@ export class Trial {
   /** Not the container's init: `restart` is for that one. */
   private async killService(): Promise<void> {
     const before = await this.composition.inspect("atoll", ".State.StartedAt")
-    await this.composition.exec("atoll", "sh", "-c", "kill -9 $(pgrep -f '^node src/main.ts')").catch(() => {})
+    await this.composition.exec("atoll", "sh", "-c", "kill -9 $(pgrep -f '^node src/main.mjs')").catch(() => {})
     await soon(async () => {
       assert.notEqual(await this.composition.inspect("atoll", ".State.StartedAt"), before)
     }, HEALTHY_WITHIN_MS)

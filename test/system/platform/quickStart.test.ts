@@ -106,6 +106,27 @@ it("a service starts from its files, and reads what lies beside its sources", as
   assert.include(said, mark)
 })
 
+it("so does the operator's command line", () => {
+  makeMarked()
+  appendFileSync(fileOf("OperatorProgram.mjs"), `\nconsole.error(${JSON.stringify(mark)})\n`)
+  const asked = (...words: ReadonlyArray<string>) =>
+    spawnSync(process.execPath, [inCopy("src/cli/atoll.mjs"), ...words], {
+      encoding: "utf8",
+      env: { ...environment(), ATOLL_DATA_DIR: inCopy("data") }
+    })
+  const help = asked("keys", "--help")
+  assert.strictEqual(help.status, 0, help.stderr)
+  assert.include(help.stderr, mark)
+  assert.include(help.stdout, "create")
+  const doctor = asked("doctor", "--json")
+  assert.include(doctor.stderr, mark)
+  assert.isObject(JSON.parse(doctor.stdout))
+  appendFileSync(inCopy("machines/sandbox.ts"), "\n")
+  const ofSources = asked("keys", "--help")
+  assert.strictEqual(ofSources.stdout, help.stdout)
+  assert.notInclude(ofSources.stderr, mark)
+})
+
 it("a changed source and a broken file make a start load the sources", async () => {
   makeMarked()
   appendFileSync(inCopy("machines/sandbox.ts"), "\n")

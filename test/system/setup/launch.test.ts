@@ -11,7 +11,7 @@ import { compiledOnce } from "../../support/compiledOnce.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { testFolder } from "../../support/testFolder.ts"
 
-const main = join(import.meta.dirname, "../../../src/main.ts")
+const main = join(import.meta.dirname, "../../../src/main.mjs")
 
 interface Service {
   readonly child: ChildProcess

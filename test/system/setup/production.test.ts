@@ -49,7 +49,7 @@ it.live("the service and its command line load without development dependencies"
     // As far as its settings: by then every other module was loaded.
     const [service, commandLine, later] = yield* Effect.all(
       [
-        ending(folder, "src/main.ts", [], { ATOLL_PORT: "70000" }),
+        ending(folder, "src/main.mjs", [], { ATOLL_PORT: "70000" }),
         ending(folder, "src/cli/main.ts", ["--help"]),
         ending(folder, "later.mjs", [])
       ],

@@ -106,7 +106,7 @@ export const readAlong = async (reader: Reader, home: string, emptyUrl: string):
     return lines
   }
 
-  await reader.run('set -u; atoll() { node src/cli/atoll.ts "$@"; }')
+  await reader.run('set -u; atoll() { node src/cli/atoll.mjs "$@"; }')
   // What the reader has of Docker: an archive, though one without an image.
   await reader.run("tar cf image.tar -T /dev/null")
   for (const { command } of toType) {

@@ -4,6 +4,7 @@
  * The customer's commands use the key that `npm run up` stored in the data folder. ATOLL_API_KEY and ATOLL_URL take precedence.
  */
 import { keepCompiled } from "../platform/compileCache/keepCompiled.ts"
+import { quickProgram } from "../platform/quickStart/ProgramFiles.ts"
 import { customersCommands } from "./customersCommands.ts"
 
 keepCompiled()
@@ -16,5 +17,8 @@ if (customersCommands.has(process.argv[2] ?? "")) {
   if (typedIn !== undefined && process.env["npm_lifecycle_event"] === "atoll") process.chdir(typedIn)
   await import("../../clients/typescript/src/cli/main.ts")
 } else {
-  await import("./main.ts")
+  const { start } =
+    (await quickProgram<typeof import("./OperatorProgram.ts")>("OperatorProgram")) ??
+    (await import("./OperatorProgram.ts"))
+  start()
 }
