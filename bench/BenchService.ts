@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
+import { existsSync } from "node:fs"
 import { chmod, mkdtemp, readFile, rm } from "node:fs/promises"
 import { Agent, request } from "node:http"
 import { tmpdir } from "node:os"
@@ -17,6 +18,9 @@ export interface BenchServiceOptions {
 
 /** BENCH_NODE_FLAGS: for a profile (`--cpu-prof`), or to compare settings of V8. */
 const nodeFlags = (process.env["BENCH_NODE_FLAGS"] ?? "").split(" ").filter((flag) => flag !== "")
+
+/** Of versions before 2026-11-30. */
+const beforeEntry = "src/main.ts"
 
 /** A full-scope key of an account. */
 export const newKey = () => `atoll_live_${randomBytes(32).toString("hex").slice(0, 43)}`
@@ -42,8 +46,9 @@ export class BenchService {
     await chmod(folder, 0o711)
     const port = await freePort()
     const key = environment["ATOLL_BOOTSTRAP_API_KEY"] ?? newKey()
+    const entry = ["src/main.mjs", beforeEntry].find((path) => existsSync(join(sources, path)))!
     const startChild = () =>
-      spawn(process.execPath, [...nodeFlags, "src/main.mjs"], {
+      spawn(process.execPath, [...nodeFlags, entry], {
         cwd: sources,
         env: {
           ...process.env,

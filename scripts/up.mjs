@@ -31,11 +31,13 @@ service.on("exit", (code, signal) => {
 /** An address to type: a server that listens everywhere is also here. */
 const reachable = (address) => address.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
 
+const compileCache = "./src/platform/compileCache/enabled.mjs"
+
 /** What `first-access.ts` says. */
 const firstAccess = (url) => {
-  const { stdout } = spawnSync(node, ["scripts/first-access.ts", url], {
+  const { stdout } = spawnSync(node, ["--import", compileCache, "scripts/first-access.ts", url], {
     cwd: root,
-    env: { NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compiled"), ...env },
+    env,
     encoding: "utf8",
     stdio: ["ignore", "pipe", "inherit"]
   })
