@@ -27,7 +27,10 @@ COPY deploy/container/start.sh start.sh
 
 ENV NODE_ENV=production \
     ATOLL_HOST=0.0.0.0 \
-    ATOLL_DATA_DIR=/var/lib/atoll
+    ATOLL_DATA_DIR=/var/lib/atoll \
+    MALLOC_ARENA_MAX=2 \
+    MALLOC_MMAP_THRESHOLD_=262144 \
+    MALLOC_TRIM_THRESHOLD_=4194304
 
 VOLUME /var/lib/atoll
 EXPOSE 8080

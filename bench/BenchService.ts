@@ -19,6 +19,10 @@ export interface BenchServiceOptions {
 /** BENCH_NODE_FLAGS: for a profile (`--cpu-prof`), or to compare settings of V8. */
 const nodeFlags = (process.env["BENCH_NODE_FLAGS"] ?? "").split(" ").filter((flag) => flag !== "")
 
+const { startEnvironment } = (await import(new URL("../scripts/startEnvironment.mjs", import.meta.url).href)) as {
+  readonly startEnvironment: (sources: string) => Readonly<Record<string, string>>
+}
+
 /** Of versions before 2026-11-30. */
 const beforeEntry = "src/main.ts"
 
@@ -51,6 +55,7 @@ export class BenchService {
       spawn(process.execPath, [...nodeFlags, entry], {
         cwd: sources,
         env: {
+          ...startEnvironment(sources),
           ...process.env,
           ATOLL_DATA_DIR: join(folder, "data"),
           ATOLL_PORT: String(port),

@@ -3,6 +3,7 @@ import { spawn, spawnSync } from "node:child_process"
 import { accessSync, constants } from "node:fs"
 import { join, resolve } from "node:path"
 import { modernNode, ownEnvironment, root, setUp } from "./setup.mjs"
+import { startEnvironment } from "./startEnvironment.mjs"
 
 const [option] = process.argv.slice(2)
 if (option !== undefined) {
@@ -20,7 +21,11 @@ const node = modernNode()
 const env = { ...ownEnvironment(), ATOLL_LOG_FORMAT: process.env.ATOLL_LOG_FORMAT || "readable" }
 
 process.stderr.write("Starting Atoll …\n")
-const service = spawn(node, ["src/main.mjs"], { cwd: root, env, stdio: ["ignore", "inherit", "inherit", "ipc"] })
+const service = spawn(node, ["src/main.mjs"], {
+  cwd: root,
+  env: { ...startEnvironment(root), ...env },
+  stdio: ["ignore", "inherit", "inherit", "ipc"]
+})
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => service.kill(signal))
 

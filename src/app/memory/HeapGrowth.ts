@@ -1,32 +1,37 @@
 /**
  * Bounds by how much the heap and the buffers outside of it grow until V8 collects all of it.
  *
- * By default V8 collects the whole heap after each 64 MiB of new buffers, regardless of the heap's own state: more than half of all CPU of a transfer.
- * So they are counted as growth of the heap. V8 sets its limit after each collection, as a part of what was left; this makes that part so large that
- * both together grow to about the same size, whether the service holds little or much.
+ * V8's own limit is a part of what it counts at the end of a collection, and it counts buffers then that it is about to free: the limit under load
+ * was anything from 145 to 230 MB. So V8 is told when to begin a collection, by what is really there, and its own limit is far above.
  */
-import { constants, type NodeGCPerformanceDetail, type PerformanceEntry, PerformanceObserver } from "node:perf_hooks"
-import { getHeapStatistics, setFlagsFromString } from "node:v8"
+import { setFlagsFromString } from "node:v8"
+import { type HeapLook, lookAtHeap, onHeapLook } from "./heapLooks.ts"
+import { onWholeCollection } from "./wholeCollections.ts"
 
 /** Figures of other values are in docs/architecture/speed.md. */
-const grownBytes = 160 * 1024 * 1024
-/** Where more than that is held already: a collection takes as long as there is much in the heap. */
-const leastPercent = 40
-const mostPercent = 300
+const grownBytes = 120 * 1024 * 1024
+/** Where more is held: a collection takes as long as there is much in the heap. */
+const leastGrowth = 1.4
 
-const setGrowth = (): void => {
-  const { used_heap_size: used, external_memory: outside } = getHeapStatistics()
-  const percent = Math.round(100 * (grownBytes / (used + outside) - 1))
-  setFlagsFromString(`--heap-growing-percent=${Math.min(mostPercent, Math.max(leastPercent, percent))}`)
-}
-
-const isWhole = (entry: PerformanceEntry): boolean =>
-  "detail" in entry && (entry.detail as NodeGCPerformanceDetail).kind === constants.NODE_PERFORMANCE_GC_MAJOR
+const sum = ({ usedBytes, outsideBytes }: HeapLook): number => usedBytes + outsideBytes
 
 export const boundHeapGrowth = (): void => {
   setFlagsFromString("--external-memory-accounted-in-global-limit")
-  setGrowth()
-  new PerformanceObserver((list) => {
-    if (list.getEntries().some(isWhole)) setGrowth()
-  }).observe({ entryTypes: ["gc"] })
+  setFlagsFromString("--heap-growing-percent=300")
+  let isDue = false
+  const setDue = (due: boolean) => {
+    if (due !== isDue) setFlagsFromString(`--incremental-marking-hard-trigger=${due ? 1 : 0}`)
+    isDue = due
+  }
+  /** The least since the last collection: buffers that it found unused are counted off only later. */
+  let held = sum(lookAtHeap())
+  onWholeCollection(() => {
+    setDue(false)
+    held = sum(lookAtHeap())
+  })
+  onHeapLook((look) => {
+    const now = sum(look)
+    held = Math.min(held, now)
+    setDue(now >= Math.max(grownBytes, held * leastGrowth))
+  })
 }
