@@ -2,7 +2,7 @@
  * Bounds by how much the heap and the buffers outside of it grow until V8 collects all of it.
  *
  * V8's own limit is a part of what it counts at the end of a collection, and it counts buffers then that it is about to free: the limit under load
- * was anything from 145 to 230 MB. So V8 is told when to begin a collection, by what is really there, and its own limit is far above.
+ * was anything from 145 to 230 MB. So its limit is set far above, and a collection begins by what is really there.
  */
 import { setFlagsFromString } from "node:v8"
 import { type HeapLook, lookAtHeap, onHeapLook } from "./heapLooks.ts"

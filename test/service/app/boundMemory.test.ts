@@ -62,3 +62,49 @@ it("the young generation is bounded, and given back where one turn has made it l
   assert.isBelow(later, 40 * mebibyte)
   assert.isAtMost(grown, 32 * mebibyte)
 })
+
+it("buffers in use for longer than a young collection do not grow beyond what is allowed", async () => {
+  const { outside } = await said<"outside">(`
+    import { setTimeout as sleep } from "node:timers/promises"
+    const { boundMemory } = await import(${JSON.stringify(join(memory, "boundMemory.ts"))})
+    boundMemory()
+    // V8 begins no collection early while its heap is tiny.
+    const heap = Array.from({ length: 3e5 }, (_, made) => ({ made, and: [made] }))
+    const inUse = []
+    let outside = 0
+    for (let made = 0; made < 1500; made++) {
+      inUse.push(Buffer.allocUnsafeSlow(${mebibyte}))
+      if (inUse.length > 40) inUse.shift()
+      await sleep(4)
+      outside = Math.max(outside, process.memoryUsage().external)
+    }
+    console.log(JSON.stringify({ outside, held: heap.length }))
+    process.exit()`)
+  assert.isBelow(outside, 200 * mebibyte)
+})
+
+it("pages that the heap does not need any more go back to the system while it is busy", async () => {
+  const { large, later } = await said<"large" | "later">(`
+    import { setFlagsFromString } from "node:v8"
+    import { setTimeout as sleep } from "node:timers/promises"
+    const { giveBackPooledPages } = await import(${JSON.stringify(join(memory, "PooledPages.ts"))})
+    // Collections of all follow each other, as under load.
+    setFlagsFromString("--incremental-marking-hard-trigger=1")
+    giveBackPooledPages(500)
+    const resident = () => process.memoryUsage().rss
+    let kept = []
+    for (let made = 0; made < 3e6; made++) kept.push({ made, and: [made] })
+    const large = resident()
+    kept = []
+    let later = large
+    for (let turns = 0; turns < 200 && later > large / 2; turns++) {
+      for (let made = 0; made < 2e4; made++) kept.push({ made, and: [made] })
+      if (turns % 10 === 9) kept = []
+      await sleep(20)
+      later = resident()
+    }
+    console.log(JSON.stringify({ large, later }))
+    process.exit()`)
+  assert.isAtLeast(large, 200 * mebibyte)
+  assert.isBelow(later, large / 2)
+})
