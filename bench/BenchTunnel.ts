@@ -5,33 +5,47 @@ import { WebSocket } from "ws"
 import type { BenchService } from "./BenchService.ts"
 import { insidePort, startInside } from "./InsideProgram.ts"
 
-export class BenchTunnel {
-  readonly #url: string
-  readonly #capability: string
+const tcpPort = insidePort + 1
+/** A capability, and with it each of its connections, ends after an hour. */
+const askAgainAfterMs = 30 * 60_000
 
-  private constructor(url: string, capability: string) {
-    this.#url = url
-    this.#capability = capability
+export class BenchTunnel {
+  readonly #service: BenchService
+  readonly #sandboxId: string
+  #capability = ""
+  #askedAt = -Infinity
+
+  private constructor(service: BenchService, sandboxId: string) {
+    this.#service = service
+    this.#sandboxId = sandboxId
   }
 
   /** Starts the program too. The service must have service access on. */
   static async into(service: BenchService, sandboxId: string): Promise<BenchTunnel> {
     await startInside(service, sandboxId)
-    const tcpPort = insidePort + 1
-    const answer = await fetch(`${service.base}/sandboxes/${sandboxId}/services`, {
+    const tunnel = new BenchTunnel(service, sandboxId)
+    await tunnel.#ask()
+    return tunnel
+  }
+
+  async #ask(): Promise<void> {
+    const { base, headers } = this.#service
+    const answer = await fetch(`${base}/sandboxes/${this.#sandboxId}/services`, {
       method: "POST",
-      headers: { ...service.headers, "content-type": "application/json", "idempotency-key": randomUUID() },
+      headers: { ...headers, "content-type": "application/json", "idempotency-key": randomUUID() },
       body: JSON.stringify({ requested_at: new Date().toISOString(), ports: [tcpPort] })
     })
     if (!answer.ok) throw new Error(`POST services: ${answer.status} ${await answer.text()}`)
-    const { capability } = (await answer.json()) as { readonly capability: string }
-    return new BenchTunnel(`${service.base.replace(/^http/, "ws")}/tunnel?port=${tcpPort}&client=bench`, capability)
+    this.#capability = ((await answer.json()) as { readonly capability: string }).capability
+    this.#askedAt = performance.now()
   }
 
   /** One connection, from its opening to its end, which carries so many bytes. `came` is called whenever some of them have come. */
   readonly carry = async (count: number, came: () => void = () => {}): Promise<void> => {
+    if (performance.now() - this.#askedAt > askAgainAfterMs) await this.#ask()
     const headers = { authorization: `Bearer ${this.#capability}` }
-    const socket = new WebSocket(this.#url, { headers, perMessageDeflate: false })
+    const url = `${this.#service.base.replace(/^http/, "ws")}/tunnel?port=${tcpPort}&client=bench`
+    const socket = new WebSocket(url, { headers, perMessageDeflate: false })
     await once(socket, "open")
     let size = 0
     socket.on("message", (data: Buffer, isBinary: boolean) => {

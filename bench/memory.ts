@@ -117,20 +117,22 @@ await BenchService.use(
         }
       })
     )
-    const samples: Array<number> = []
+    const medians: Array<number> = []
     const watch = async () => {
-      while (performance.now() < end) {
-        samples.push((await service.residentBytes()) / 1e6)
-        await sleep(sampleEveryMs)
+      for (let left = windows; left > 0; left--) {
+        const samples: Array<number> = []
+        const until = end - ((left - 1) * minutes * 60_000) / windows
+        do {
+          samples.push((await service.residentBytes()) / 1e6)
+          await sleep(sampleEveryMs)
+        } while (performance.now() < until)
+        medians.push(Math.round(quantile(samples, 0.5)))
+        // Now: a run that fails later keeps what it has measured.
+        console.log(`window ${medians.length}: ${medians.at(-1)} MB resident, median`)
       }
     }
     await Promise.all([watch(), ...clients])
-    const medians = Array.from({ length: windows }, (_, at) => {
-      const from = (index: number) => Math.floor((index * samples.length) / windows)
-      return Math.round(quantile(samples.slice(from(at), from(at + 1)), 0.5))
-    })
     console.table([done])
-    console.table(medians.map((median, at) => ({ window: at + 1, "resident MB, median": median })))
     const [, ...settled] = medians
     const name = `memory of the service, ${minutes} minutes of the whole load`
     headline({ name, unit: "MB", better: "lower", values: settled, aim: { value: 300 } })
