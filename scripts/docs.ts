@@ -1,6 +1,6 @@
 /**
  * `npm run docs`: writes the settings table of docs/settings.md from src/Config.ts, docs/rules.md from scripts/rules/, and
- * the figures of README.md from bench/figures.json and bench/forkFigures.json (`npm run bench -- --save FILE`) and the table of docs/proofs.md from
+ * the figures of README.md from the files of `figures` below (`npm run bench -- --save FILE`) and the table of docs/proofs.md from
  * docs/proved.json (`npm run prove -- --save docs/proved.json`).
  * With `--check`: fails if one is stale, or if a rule names a symbol or a test that does not exist.
  */
@@ -35,7 +35,7 @@ const block = (path: string, name: string, content: () => string) => (text: stri
 }
 
 /** One for each machine that was measured on. */
-const figures = ["bench/figures.json", "bench/forkFigures.json"]
+const figures = ["bench/figures.json", "bench/memoryFigures.json", "bench/forkFigures.json"]
 const benchFigures = () => figures.map((path) => figuresText(readRun(join(root, path)))).join("\n")
 
 const proofs = "docs/proved.json"
