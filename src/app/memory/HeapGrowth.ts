@@ -1,6 +1,9 @@
 /**
  * Bounds by how much the heap and the buffers outside of it grow until V8 collects all of it.
  *
+ * By default V8 collects the whole heap after each 64 MiB of new buffers, regardless of the heap's own state: more than half of all CPU of a transfer.
+ * So they are counted as growth of the heap.
+ *
  * V8's own limit is a part of what it counts at the end of a collection, and it counts buffers then that it is about to free: the limit under load
  * was anything from 145 to 230 MB. So its limit is set far above, and a collection begins by what is really there.
  */
