@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
+import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { bundledOnce } from "./bundledOnce.ts"
 import { atollWith } from "./commandLine.ts"
@@ -34,7 +35,10 @@ export const serviceIn = Effect.fnUntraced(function* (
   yield* Effect.addFinalizer(() =>
     Effect.gen(function* () {
       for (const child of children) child.kill("SIGKILL")
-      if (existsSync(dataDir)) yield* atollWith(environment, "down", "--purge", "--yes")
+      if (!existsSync(dataDir)) return
+      const { code, stderr } = yield* atollWith(environment, "down", "--purge", "--yes")
+      // What is left would be in the way of later tests.
+      assert.strictEqual(code, 0, stderr)
     })
   )
   /** @param sources The folder of the version that is started. */
