@@ -14,14 +14,14 @@
  *     /run/atoll-<digest>/images/<hex>        mount points of images
  *     /run/atoll-<digest>/shared/             what is bound into Sandboxes, reachable by their users; see sharedMount.ts
  *     <data>/runtime/namespace/.run/          the same without root
- *     /var/cache/atoll/.node-<version>        as root: see `sealedNode`
+ *     /var/cache/atoll/.node-<version>        as root: see `sealedNode` and oldPrograms.ts
  *     /var/cache/atoll/programs-<digest>      as root: see ownPrograms.ts and oldPrograms.ts
  *     <cgroup hierarchy>/atoll-<digest>/<sandboxId>
  */
 import { createHash, randomUUID } from "node:crypto"
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, readFileSync, realpathSync, statSync } from "node:fs"
 import { copyFile, readdir, rename, rm, rmdir, unlink } from "node:fs/promises"
-import { dirname, join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { FileLock } from "../../platform/fileLock/FileLock.ts"
 import { agentBundle } from "../../runtime/agentClient/agentBundle.ts"
@@ -39,7 +39,7 @@ import {
 } from "../linux/volumePool.ts"
 import { markOf } from "./markedProcesses.ts"
 import { maskViews, writeMasks } from "./maskedProc.ts"
-import { removeOldPrograms } from "./oldPrograms.ts"
+import { noteProgramsUse, removeOldPrograms } from "./oldPrograms.ts"
 import { ownPrograms } from "./ownPrograms.ts"
 import { publicConfiguration } from "./publicConfiguration.ts"
 import { SandboxState } from "./SandboxState.ts"
@@ -271,8 +271,9 @@ export class HostLayout {
    * @source Linux fs/exec.c would_dump
    */
   private async sealedNode(): Promise<string> {
-    const folder = this.programsFolder()
-    return sealedCopy(realpathSync(process.execPath), join(folder, `.node-${process.version}`))
+    const copy = join(this.programsFolder(), `.node-${process.version}`)
+    await noteProgramsUse(copy)
+    return sealedCopy(realpathSync(process.execPath), copy)
   }
 
   private programsFolder(): string {
@@ -287,8 +288,9 @@ export class HostLayout {
     return this.programs
   }
 
-  removeOldPrograms(): Promise<void> {
-    return removeOldPrograms(this.programsFolder())
+  /** Also notes that this process's own Node is in use, so that no other Atoll removes it. */
+  async removeOldPrograms(): Promise<void> {
+    await removeOldPrograms(this.programsFolder(), basename(await this.sealedNode()))
   }
 
   /** Named by the hash of its content, so that running Sandboxes keep the copy they started with. */
