@@ -35,7 +35,7 @@ const block = (path: string, name: string, content: () => string) => (text: stri
 }
 
 /** One for each machine that was measured on. */
-const figures = ["bench/figures.json", "bench/memoryFigures.json", "bench/forkFigures.json"]
+const figures = ["bench/figures.json", "bench/laterFigures.json", "bench/forkFigures.json"]
 const benchFigures = () => figures.map((path) => figuresText(readRun(join(root, path)))).join("\n")
 
 const proofs = "docs/proved.json"
