@@ -35,13 +35,18 @@ describe.skipIf(unusable !== null)("atoll backup and restore of a sleeping machi
         const ask = asking(send)
         const workspaceId = (yield* ask("POST", "/workspaces", { name: "one" })).json.workspace.id
         const wanted = { workspaceId, networkEnabled: false, name: "sleeper" }
-        const { id } = (yield* ask("POST", "/sandboxes?wait=running", wanted)).json.sandbox
+        const { id } = (yield* ask("POST", "/sandboxes", wanted)).json.sandbox
         const of = (it: typeof ask) => ({
           sandbox: Effect.map(it("GET", `/sandboxes/${id}`), ({ json }) => json.sandbox),
           sh: (script: string) => it("POST", `/sandboxes/${id}/execute`, { argv: ["sh", "-c", script] })
         })
         const first = of(ask)
-        yield* first.sh("echo written > /workspace/note; echo remembered > /dev/shm/mark")
+        // The first machine of a host waits for its template, which may take longer than a create does.
+        yield* Effect.repeat(Effect.delay(first.sandbox, 200), {
+          until: ({ status }) => status === "running" || status === "sleeping"
+        })
+        const wrote = yield* first.sh("echo written > /workspace/note; echo remembered > /dev/shm/mark")
+        assert.strictEqual(wrote.json.result?.exitCode, 0, wrote.text)
         const state = join(dataDir, "runtime/qemu", id, "suspended.state")
         const sleeps = Effect.repeat(Effect.delay(first.sandbox, 200), {
           until: ({ status }) => status === "sleeping" && existsSync(state)
