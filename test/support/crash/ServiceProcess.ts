@@ -242,7 +242,12 @@ export class ServiceProcess extends Program {
   /** kill -9 of the postmaster of this data folder. */
   killPostgres(): void {
     for (const { pid, command } of processes()) {
-      if (command.includes(this.dataDir) && /postgres/.test(command.split(" ")[0]!)) process.kill(pid, "SIGKILL")
+      if (!command.includes(this.dataDir) || !/postgres/.test(command.split(" ")[0]!)) continue
+      try {
+        process.kill(pid, "SIGKILL")
+      } catch {
+        // It ended meanwhile: a server that was just killed, or a child that had not named itself yet.
+      }
     }
   }
 
