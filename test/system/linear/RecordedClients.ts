@@ -13,6 +13,8 @@ import { visit } from "./visits.ts"
 const answerWithinMs = 45_000
 const againAfterMs = 25
 const againAfterOutageMs = 50
+/** How long an outage may last, at the end of which a call is answered. */
+const servedWithinMs = 120_000
 /** How long a stream is read, from its answer on. */
 const streamMs = 400
 /** How long a stream may take to tell what was committed. */
@@ -205,8 +207,13 @@ export class RecordedClients {
     )
   }
 
-  /** The same until it was sent. */
+  /** The same until it was answered, by more than that the service is out of order. No other client uses this Sandbox. */
   async certainly(client: string, life: Life, does: Does): Promise<void> {
-    while (!(await this.call(client, life, does)));
+    for (const endAt = performance.now() + servedWithinMs; performance.now() < endAt; ) {
+      if (!(await this.call(client, life, does))) continue
+      const answer = life.history.at(-1)!.answered?.answer
+      if (answer !== undefined && !(answer.is === "refused" && answer.code === "SERVICE_UNAVAILABLE")) return
+    }
+    throw new Error(`${does.type} of ${life.key} was not answered within ${servedWithinMs} ms`)
   }
 }
