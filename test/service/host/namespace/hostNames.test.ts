@@ -1,5 +1,5 @@
 /** What a Sandbox can read about its host: no path of its data, no name, no user, no disk, no boot line. */
-import { existsSync, readFileSync, realpathSync } from "node:fs"
+import { existsSync, readFileSync, realpathSync, rmSync } from "node:fs"
 import { hostname } from "node:os"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Layer, ManagedRuntime } from "effect"
@@ -75,6 +75,7 @@ describe.skipIf(skipped(unusable) || !isRoot)("names of the host", () => {
   afterAll(async () => {
     await host.runPromise(Effect.flatMap(Runtime, (it) => it.destroy("reader")))
     await host.dispose()
+    rmSync(folder, { recursive: true, force: true })
   })
 
   it.live("are in no file that a Sandbox can read", () =>
