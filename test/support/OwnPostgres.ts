@@ -10,6 +10,7 @@ import { Database } from "../../src/store/Database.ts"
 import { isTransient } from "../../src/store/DatabaseFault.ts"
 import { DatabaseServer } from "../../src/store/DatabaseServer.ts"
 import { Migrations } from "../../src/store/Migrations.ts"
+import { signalPid } from "./signalPid.ts"
 import { testSettings } from "./TestSettings.ts"
 import { testFolder } from "./testFolder.ts"
 
@@ -53,13 +54,7 @@ export class OwnPostgres extends Context.Service<
         pid: postgres.pid,
         signalAll: (signal) =>
           Effect.map(postgres.pid, (pid) => {
-            for (const one of [pid, ...childrenOf(pid)]) {
-              try {
-                process.kill(one, signal)
-              } catch {
-                // It ended meanwhile.
-              }
-            }
+            for (const one of [pid, ...childrenOf(pid)]) signalPid(one, signal)
           }),
         signalBackend: (applicationName, signal) =>
           Effect.map(

@@ -15,6 +15,7 @@ import { bundledOnce } from "../bundledOnce.ts"
 import { freePort } from "../freePort.ts"
 import { unmountPools } from "../host/namespace/unmountPools.ts"
 import { Program } from "../Program.ts"
+import { signalPid } from "../signalPid.ts"
 
 const root = join(import.meta.dirname, "../../..")
 const main = "src/main.ts"
@@ -242,12 +243,7 @@ export class ServiceProcess extends Program {
   /** kill -9 of the postmaster of this data folder. */
   killPostgres(): void {
     for (const { pid, command } of processes()) {
-      if (!command.includes(this.dataDir) || !/postgres/.test(command.split(" ")[0]!)) continue
-      try {
-        process.kill(pid, "SIGKILL")
-      } catch {
-        // It ended meanwhile: a server that was just killed, or a child that had not named itself yet.
-      }
+      if (command.includes(this.dataDir) && /postgres/.test(command.split(" ")[0]!)) signalPid(pid, "SIGKILL")
     }
   }
 

@@ -27,6 +27,9 @@ const isUnsent = (error: unknown): boolean =>
 const isLoss = (error: unknown): boolean =>
   /fetch failed|terminated|socket|ECONN|aborted|timeout|it ends before/i.test(String(error))
 
+/** The service said: nothing was done, try again. */
+const isOutage = (answer: Answer): boolean => answer.is === "refused" && answer.code === "SERVICE_UNAVAILABLE"
+
 export interface Target {
   readonly origin: () => string
   readonly key: string
@@ -36,7 +39,6 @@ export interface Target {
 export class RecordedClients {
   calls = 0
   lost = 0
-  /** Answers that said "nothing was done, try again". */
   outages = 0
   readonly #target: Target
 
@@ -119,7 +121,7 @@ export class RecordedClients {
     life.history.push({ client, does, invokedAt, answered })
     if (answer === null) this.lost++
     else {
-      if (answer.is === "refused" && answer.code === "SERVICE_UNAVAILABLE") this.outages++
+      if (isOutage(answer)) this.outages++
       life.learn(does, answer)
     }
   }
@@ -212,7 +214,7 @@ export class RecordedClients {
     for (const endAt = performance.now() + servedWithinMs; performance.now() < endAt; ) {
       if (!(await this.call(client, life, does))) continue
       const answer = life.history.at(-1)!.answered?.answer
-      if (answer !== undefined && !(answer.is === "refused" && answer.code === "SERVICE_UNAVAILABLE")) return
+      if (answer !== undefined && !isOutage(answer)) return
     }
     throw new Error(`${does.type} of ${life.key} was not answered within ${servedWithinMs} ms`)
   }

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { processes, type ServiceProcess } from "../../support/crash/ServiceProcess.ts"
 import type { HostProcess } from "../../support/fleet/HostProcess.ts"
+import { signalPid } from "../../support/signalPid.ts"
 import { anyOf, type Random } from "./plan.ts"
 
 export type FaultName =
@@ -49,14 +50,6 @@ const databaseProcesses = (folder: string) => {
   return [...servers, ...all.filter(({ parent }) => pids.has(parent))]
 }
 
-const signal = (pid: number, name: NodeJS.Signals) => {
-  try {
-    process.kill(pid, name)
-  } catch {
-    // It ended meanwhile.
-  }
-}
-
 export interface Struck {
   readonly service: ServiceProcess
   /** Null: its Sandboxes are on the service's own host. */
@@ -84,16 +77,16 @@ export const inflict = async (
       // All connections of the service end, the answers of its last commits with them: a backend's death does that.
       return databaseProcesses(databaseFolder)
         .filter(({ command }) => /wal ?writer/.test(command))
-        .forEach(({ pid }) => signal(pid, "SIGKILL"))
+        .forEach(({ pid }) => signalPid(pid, "SIGKILL"))
     case "freeze":
       service.freeze()
       await sleep(random() * freezeMsMax)
       return service.thaw()
     case "freezeDatabase": {
       const frozen = databaseProcesses(databaseFolder)
-      for (const { pid } of frozen) signal(pid, "SIGSTOP")
+      for (const { pid } of frozen) signalPid(pid, "SIGSTOP")
       await sleep(random() * databaseFreezeMsMax)
-      for (const { pid } of frozen) signal(pid, "SIGCONT")
+      for (const { pid } of frozen) signalPid(pid, "SIGCONT")
       return
     }
     case "killHost":
