@@ -2,9 +2,9 @@
  * Removes old versions of `ownPrograms` and of the Node that runs agents (some 130 MB each). Several Atolls of different versions share their folder, and
  * each running Sandbox has its version mounted.
  *
- * A file beside each version says when it was last used. Every boot renews it, and once a day every Atoll renews it for the Sandboxes that it sees, so
- * that an Atoll in another container, which does not see their processes, keeps the version as well. A version without this file is from an Atoll that
- * renews nothing, so it stays.
+ * A file beside each version says when it was last used. Every boot renews it, for Node every start of Atoll, and once a day every Atoll renews it for
+ * its own Node and the Sandboxes that it sees, so that an Atoll in another container, which does not see their processes, keeps the version as well. A
+ * version without this file is from an Atoll that renews nothing, so it stays.
  */
 import { randomUUID } from "node:crypto"
 import { existsSync } from "node:fs"

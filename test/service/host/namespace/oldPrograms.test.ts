@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, utim
 import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { HostLayout } from "../../../../src/host/namespace/HostLayout.ts"
 import { noteProgramsUse, removeOldPrograms, unfinishedPrograms } from "../../../../src/host/namespace/oldPrograms.ts"
 import { ownPrograms } from "../../../../src/host/namespace/ownPrograms.ts"
 import { isRoot, skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
@@ -78,6 +79,22 @@ describe.skipIf(skipped(unusable) || !isRoot)("the programs in Sandboxes from im
     aged(join(parent, ".node-v22.1.0.used"), 31)
     await removeOldPrograms(parent, ownNode, nothing)
     expect(left()).toEqual([ownNode, `${ownNode}.used`])
+  })
+
+  it("stay where they are the Node of an Atoll: each start notes its use, and so does each look for old ones", async () => {
+    const layout = await HostLayout.prepare(parent)
+    try {
+      const ageMs = () => Date.now() - statSync(`${layout.node}.used`).mtimeMs
+      aged(`${layout.node}.used`, 2)
+      await layout.removeOldPrograms()
+      expect(ageMs()).toBeLessThan(DAY_MS)
+      aged(`${layout.node}.used`, 2)
+      const next = await HostLayout.prepare(parent)
+      await next.release(() => true, false)
+      expect(ageMs()).toBeLessThan(DAY_MS)
+    } finally {
+      await layout.release(() => true, false)
+    }
   })
 
   it("need no look at the mounts where this process's own Node is all there is", async () => {
