@@ -1,6 +1,6 @@
 /** The frame of each page: the navigation, and the signed-in account. */
 import type { ComponentChildren } from "preact"
-import { useEffect, useRef, useState } from "preact/hooks"
+import { useLayoutEffect, useRef, useState } from "preact/hooks"
 import type { ConsoleSession } from "../../../schemas/console/Session.ts"
 import { came, path } from "./router.ts"
 import { signOut } from "./session.ts"
@@ -28,12 +28,15 @@ const titleOf = (here: string): string =>
       : "Sandbox"
     : (pages.find(([to]) => to === here || (to !== "/" && here.startsWith(`${to}/`)))?.[1] ?? "No such page")
 
-/** Moves the focus after a navigation without a load, so that screen readers announce the new page. */
+/**
+ * Moves the focus with a navigation without a load, so that screen readers announce the new page. Before the page is
+ * shown, as with each focus that is not asked for: later it would take it from a field that somebody is filling in.
+ */
 const useArrival = () => {
   const main = useRef<HTMLElement>(null)
   const isFirst = useRef(true)
   const here = useValue(path)
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.title = `${titleOf(here)} · Atoll`
     if (!isFirst.current) main.current?.focus()
     isFirst.current = false

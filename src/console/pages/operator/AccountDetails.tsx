@@ -1,5 +1,5 @@
 /** One account: its money, and what the operator did with it. */
-import { useEffect, useRef } from "preact/hooks"
+import { useLayoutEffect, useRef } from "preact/hooks"
 import type { OperatedAccount, OperatedMoney } from "../../../../schemas/console/Operating.ts"
 import { get } from "../api.ts"
 import { oneLine } from "../characterPicture.ts"
@@ -23,7 +23,7 @@ export const AccountDetails = ({ account, turn, lead }: Shown) => {
     get<OperatedMoney>(`${base}/accounts/${encodeURIComponent(account.id)}/money`, signal)
   )
   const shown = useRef<HTMLDivElement>(null)
-  useEffect(() => shown.current?.focus(), [account.id])
+  useLayoutEffect(() => shown.current?.focus(), [account.id])
   return (
     <div ref={shown} tabIndex={-1} class="account-details">
       <Pane

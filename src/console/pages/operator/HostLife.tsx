@@ -1,5 +1,5 @@
 /** The machine of one host with its present state, its last transition, and the operator's requests. */
-import { useEffect, useMemo, useRef } from "preact/hooks"
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks"
 import type { HostLife as Life } from "../../../../schemas/console/Hosts.ts"
 import { litOf } from "../../../statechart/lit.ts"
 import { get } from "../api.ts"
@@ -77,7 +77,7 @@ const Log = ({ transitions }: Pick<Life, "transitions">) => (
 export const HostLife = ({ hostId }: { hostId: string }) => {
   const loaded = useFollowed(hostId, (signal) => get<Life>(`${base}/hosts/${encodeURIComponent(hostId)}`, signal))
   const shown = useRef<HTMLDivElement>(null)
-  useEffect(() => shown.current?.focus(), [hostId])
+  useLayoutEffect(() => shown.current?.focus(), [hostId])
   const { value } = loaded
   return (
     <div ref={shown} tabIndex={-1} class="host-life">

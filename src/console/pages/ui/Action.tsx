@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact"
-import { useEffect, useRef, useState } from "preact/hooks"
+import { useLayoutEffect, useRef, useState } from "preact/hooks"
 import { Fault } from "./Fault.tsx"
 import { isToldByFields, MistakesContext, mistakesOf } from "./mistakes.ts"
 
@@ -29,19 +29,25 @@ interface Form {
   readonly children?: ComponentChildren
 }
 
+/** Unfolds what has a mistake, and focuses the first one. */
+const goToMistake = (form: HTMLFormElement | null): void => {
+  const wrong = [...(form?.querySelectorAll<HTMLElement>("[aria-invalid]") ?? [])]
+  for (const field of wrong) {
+    const fold = field.closest("details")
+    if (fold !== null) fold.open = true
+  }
+  wrong[0]?.focus()
+}
+
 export const Form = ({ submit, label, busyLabel, kind = "primary", cancel, children }: Form) => {
   const { isBusy, fault, run } = useAction(submit)
   const form = useRef<HTMLFormElement>(null)
   const mistakes = mistakesOf(fault, (name) => form.current?.elements.namedItem(name) instanceof HTMLElement)
   const isTold = Object.keys(mistakes).length > 0
-  // Once the fields have their mistakes.
-  useEffect(() => {
-    if (!isTold) return
-    for (const wrong of form.current!.querySelectorAll("[aria-invalid]")) {
-      const fold = wrong.closest("details")
-      if (fold !== null) fold.open = true
-    }
-    form.current!.querySelector<HTMLElement>("[aria-invalid]")?.focus()
+  // Before the browser shows the mistakes: what a person types after that goes where they have put the focus.
+  useLayoutEffect(() => {
+    // The fields get their mistakes through a context, in the same turn but after this form.
+    if (isTold) queueMicrotask(() => goToMistake(form.current))
   }, [fault])
   return (
     <form

@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { SignInLinks } from "../../../../src/console/server/SignInLinks.ts"
 import { violations } from "../../../support/console/pages/axe.ts"
 import { dialogFaults, dialogsInSource } from "../../../support/console/pages/dialogs.ts"
+import { focusOnceShown } from "../../../support/console/pages/focus.ts"
 import { noChromium, testBrowser } from "../../../support/console/pages/TestBrowser.ts"
 import {
   asNewPerson,
@@ -346,6 +347,9 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser"
       await page.keyboard.press("Escape")
       await page.getByRole("dialog").waitFor({ state: "detached" })
       assert.strictEqual(await page.evaluate("document.activeElement.textContent"), "Create")
+      const focus = await focusOnceShown(page, "nav [href='/console/usage'][aria-current]", "main")
+      await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Usage" }).press("Enter")
+      assert.isTrue(await focus(), "the new page has the focus as it is shown")
     })
   )
 })

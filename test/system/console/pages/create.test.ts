@@ -1,5 +1,6 @@
 /** The form that creates a Sandbox, in a real Chromium. */
 import { assert, layer } from "@effect/vitest"
+import { focusOnceShown } from "../../../support/console/pages/focus.ts"
 import { noChromium } from "../../../support/console/pages/TestBrowser.ts"
 import { asNewPerson, asOwner, heading } from "../../../support/console/pages/visits.ts"
 import { TestApi } from "../../../support/http/TestApi.ts"
@@ -38,7 +39,9 @@ layer(TestApi.layer(), { excludeTestServices: true })("creating a Sandbox in a b
       await dialog.getByLabel("Delete, with its volume, when stopped for").fill("never")
       // The fold opens again where a mistake is in it.
       await more.click()
+      const focus = await focusOnceShown(page, "dialog .mistake", "[aria-invalid]")
       await dialog.getByRole("button", { name: "Create" }).click()
+      assert.isTrue(await focus(), "the first mistake has the focus as it is shown")
       await dialog.getByText("“soon” is not a time such as 30 min, 8 h or 7 d.").waitFor()
       await dialog.getByText("“never” is not a time such as 30 min, 8 h or 7 d.").waitFor()
       await dialog.getByText("“=blue” is not of the form key=value.").waitFor()

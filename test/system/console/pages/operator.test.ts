@@ -8,6 +8,7 @@ import { PublicPort } from "../../../../src/access/gateway/PublicPort.ts"
 import { OperatorSessions } from "../../../../src/console/server/OperatorSessions.ts"
 import { violations } from "../../../support/console/pages/axe.ts"
 import { dialogFaults, dialogsInSource } from "../../../support/console/pages/dialogs.ts"
+import { focusOnceShown } from "../../../support/console/pages/focus.ts"
 import { names } from "../../../support/console/pages/litStates.ts"
 import { noChromium, testBrowser } from "../../../support/console/pages/TestBrowser.ts"
 import { atRest, clean, heading, signInByLink, tooWide } from "../../../support/console/pages/visits.ts"
@@ -106,7 +107,9 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the operator's page in
             await page.keyboard.press("Escape")
             await part(page, "Hosts")
             assert.include(await row.textContent(), inert)
+            const focus = await focusOnceShown(page, ".host-life", ".host-life")
             await page.getByRole("button", { name: `Machine of ${inert}` }).click()
+            assert.isTrue(await focus(), "the machine has the focus as it is shown")
             await page.locator(".state.current[data-state=ready]").waitFor()
             const cordon = await askIn(page, "Cordon", inert)
             await cordon.getByText(one!.id).waitFor()

@@ -7,6 +7,7 @@ import { OperatorSessions } from "../../../../src/console/server/OperatorSession
 import { withinMs } from "../../../support/commandLine.ts"
 import { violations } from "../../../support/console/pages/axe.ts"
 import { dialogFaults } from "../../../support/console/pages/dialogs.ts"
+import { focusOnceShown } from "../../../support/console/pages/focus.ts"
 import { noChromium, testBrowser } from "../../../support/console/pages/TestBrowser.ts"
 import { atRest, clean, heading, tooWide } from "../../../support/console/pages/visits.ts"
 import { backupFolderApi } from "../../../support/console/server/backupFolderApi.ts"
@@ -82,7 +83,9 @@ const accounts = async (page: Page) => {
   await page.getByText("No account matches.").waitFor()
   await page.getByLabel("Find").fill("many 77")
   await found.getByText("1 account", { exact: true }).waitFor()
+  const focus = await focusOnceShown(page, ".account-details", ".account-details")
   await page.getByRole("button", { name: "Details of Many 77" }).press("Enter")
+  assert.isTrue(await focus(), "the details have the focus as they are shown")
   const details = page.getByRole("region", { name: "Details of Many 77" })
   await details.getByRole("row", { name: /createKey 200|createKey 201/ }).waitFor()
   await sound(page, "Details")
