@@ -2,11 +2,12 @@
 import type { Page } from "playwright-core"
 
 /**
- * Begins to look for what `shown` selects.
+ * Begins to look for what `shown` selects, which nothing is yet.
  * @returns Whether what `focused` selects had the focus in the browser's next task after that; it waits for it.
  */
 export const focusOnceShown = async (page: Page, shown: string, focused: string): Promise<() => Promise<boolean>> => {
   await page.evaluate(`globalThis.focusSeen = new Promise((seen) => {
+    if (document.querySelector(${JSON.stringify(shown)}) !== null) throw new Error("It is shown already.")
     const { port1, port2 } = new MessageChannel()
     port1.onmessage = () => seen(document.activeElement.matches(${JSON.stringify(focused)}))
     const watch = new MutationObserver(() => {

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from "preact/hooks"
+import { useLayoutEffect, useRef } from "preact/hooks"
 import { Link } from "../../ui/Link.tsx"
 import { addressOf, nameOf, wayTo } from "./address.ts"
 import { FileName } from "./FileName.tsx"
@@ -7,7 +7,7 @@ import { FileName } from "./FileName.tsx"
 export const Way = ({ sandboxId, path }: { sandboxId: string; path: string }) => {
   const here = useRef<HTMLElement>(null)
   const before = useRef(path)
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (before.current !== path) here.current?.focus({ preventScroll: true })
     before.current = path
   }, [path])

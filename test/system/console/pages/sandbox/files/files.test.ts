@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { assert, layer } from "@effect/vitest"
 import type { Page } from "playwright-core"
 import { describe } from "vitest"
+import { focusOnceShown } from "../../../../../support/console/pages/focus.ts"
 import {
   assertSound,
   type ServedVisit,
@@ -246,7 +247,9 @@ const carried = async (visit: ServedVisit) => {
   await dialog.waitFor({ state: "detached" })
   assert.strictEqual(await fileIn(visit, "/workspace/d/large.bin"), "another")
 
+  const focus = await focusOnceShown(page, ".way li:only-child > [aria-current]", ".way [aria-current]")
   await page.getByRole("navigation", { name: "Folders" }).getByRole("link", { name: "workspace" }).click()
+  assert.isTrue(await focus(), "the folder has the focus as it is shown")
   await answer(page, "Remove d", {}, "Remove")
   await row(page, "d").waitFor({ state: "detached" })
   assert.strictEqual((await send("GET", "/files/stat?path=/workspace/d")).status, 404)
