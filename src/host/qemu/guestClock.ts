@@ -86,8 +86,16 @@ const isDecided = (rate: Interval): boolean => rateVerdict(rate) !== "undecided"
 /** Known so well that a clock which is adjusted by its middle runs right. */
 export const isPrecise = ({ low, high }: Interval): boolean => high - low <= RATE_ERROR_MAX
 
+/** Empty where the clock changed its rate between them, as that of a guest that was paused. */
+const intersection = (one: Interval, other: Interval): Interval => ({
+  low: Math.max(one.low, other.low),
+  high: Math.min(one.high, other.high)
+})
+
 /**
  * Reads the clock until its rate is known, or the window is over. Null: the agent does not tell, or the rate is not wanted any more.
+ *
+ * Each two readings bound the rate, and it is within all of these bounds: beside other work a few of the round trips are short, and seldom the last one.
  *
  * @param everyMs Between two readings.
  * @param isEnough By default whether the rate is right or wrong.
@@ -107,11 +115,15 @@ export const measureRate = (
     const other = yield* wanted
     if (one === null || other === null) return null
     const first = tighter(one, other)
+    const readings = [one, other]
+    let bounds: Interval = { low: 0, high: Number.POSITIVE_INFINITY }
     while (true) {
       yield* Effect.sleep(everyMs)
       const reading = yield* wanted
       if (reading === null) return null
-      const rate = rateOf(first, reading)
+      bounds = readings.map((earlier) => rateOf(earlier, reading)).reduce(intersection, bounds)
+      readings.push(reading)
+      const rate = bounds.low <= bounds.high ? bounds : rateOf(first, reading)
       if (isEnough(rate) || reading.heardAt - first.heardAt > windowMs) return rate
     }
   })

@@ -6,6 +6,8 @@ import { Effect, Metric, Queue, Schedule } from "effect"
 import { Settings } from "../../../../src/Config.ts"
 import {
   type ClockReading,
+  isPrecise,
+  measureRate,
   offsetOf,
   offsetVerdict,
   rateOf,
@@ -78,6 +80,41 @@ describe("a guest's clock", () => {
     expect(tighter(reading(0, 9), reading(20, 4)).sentAt).toBe(20)
     expect(tighter(reading(0, 4), reading(20, 9)).sentAt).toBe(0)
   })
+
+  /** Every reading of the second half is late by that much, as after a pause. */
+  const measured = (trips: ReadonlyArray<number>, rate: number, isEnough: typeof isPrecise, pausedMs = 0) => {
+    const readings = trips.map((tripMs, index) => {
+      const given = reading(index * 2_000, tripMs, { rate })
+      // Read as early as the round trip allows, and as late, in turns.
+      const aside = (index % 2 === 0 ? -0.5 : 0.5) * tripMs * rate
+      const late = index < trips.length / 2 ? 0 : pausedMs
+      return { ...given, guestMonotonicMs: given.guestMonotonicMs + aside - late }
+    })
+    const left = [...readings]
+    const windowMs = 2_000 * (trips.length - 2)
+    const read = Effect.sync(() => left.shift() ?? null)
+    return { readings, rate: measureRate(read, { everyMs: 0, windowMs, isEnough }) }
+  }
+
+  it.live("is known by the few short round trips of a machine that is busy", () =>
+    Effect.gen(function* () {
+      const trips = [400, 350, 500, 8, 300, 600, 450, 700, 300, 400, 500, 6, 300, 900, 600, 500, 700]
+      for (const rate of [0.94, 1, 1.09]) {
+        const found = (yield* measured(trips, rate, isPrecise).rate)!
+        expect(isPrecise(found)).toBe(true)
+        expect(found.low).toBeLessThanOrEqual(rate)
+        expect(found.high).toBeGreaterThanOrEqual(rate)
+      }
+    })
+  )
+
+  it.live("that stood still meanwhile has the rate of the whole window", () =>
+    Effect.gen(function* () {
+      const trips = Array.from({ length: 16 }, () => 60)
+      const { readings, rate } = measured(trips, 1, () => false, 1_000)
+      expect(yield* rate).toEqual(rateOf(readings[0]!, readings.at(-1)!))
+    })
+  )
 })
 
 describe("the host's time stamp counter", () => {
