@@ -2,17 +2,14 @@
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { linearize } from "../../../src/proofs/linear/linearize.ts"
-import { refusalText } from "../../../src/proofs/linear/report.ts"
-import { shrink } from "../../../src/proofs/linear/shrink.ts"
 import type { DoesType } from "../../proofs/linear/calls.ts"
-import { contractOf } from "../../proofs/linear/contract/contract.ts"
 import type { ServiceProcess } from "../../support/crash/ServiceProcess.ts"
 import type { HostProcess } from "../../support/fleet/HostProcess.ts"
 import { anyFault, type FaultName, inflict } from "./faults.ts"
 import { Life } from "./Life.ts"
 import { anyOf, lastReads, nextOf, randomOf } from "./plan.ts"
 import { RecordedClients } from "./RecordedClients.ts"
+import { verdictOf } from "./verdict.ts"
 
 export interface RunPlan {
   readonly seed: number
@@ -57,7 +54,6 @@ export class RecordedRun {
   readonly refusals: Array<string> = []
   readonly beganAt = performance.now()
   readonly #members: ReadonlyArray<ServiceProcess>
-  readonly #contract: ReturnType<typeof contractOf>
   readonly #lives: Array<Life> = []
   #made = 0
   #isOver = false
@@ -65,7 +61,6 @@ export class RecordedRun {
   private constructor(members: ReadonlyArray<ServiceProcess>, plan: RunPlan, workspaceId: string) {
     this.#members = members
     this.plan = plan
-    this.#contract = contractOf({ hostsEnd: plan.hosts !== undefined })
     let turn = 0
     const origin = () => plan.origin ?? members[turn++ % members.length]!.origin
     this.clients = new RecordedClients({ origin, key: members[0]!.key, workspaceId })
@@ -156,10 +151,10 @@ export class RecordedRun {
     if (this.plan.saveTo !== undefined) {
       await writeFile(join(this.plan.saveTo, `${life.key}.json`), JSON.stringify(history))
     }
-    const verdict = linearize(this.#contract, history)
-    if (verdict.is === "linearizable") this.explained++
-    else if (verdict.is === "undecided") this.undecided++
-    else this.refusals.push(await this.#refusalOf(life))
+    const { is, text } = await verdictOf({ history, hostsEnd: this.plan.hosts !== undefined })
+    if (is === "linearizable") this.explained++
+    else if (is === "undecided") this.undecided++
+    else this.refusals.push(await this.#refusalOf(life, text))
     const left = [
       ...[...life.children.values()].map((id) => `/sandboxes/${id}`),
       ...[...life.snapshots.values()].map((id) => `/snapshots/${id}`)
@@ -181,13 +176,12 @@ export class RecordedRun {
     return false
   }
 
-  async #refusalOf(life: Life): Promise<string> {
+  async #refusalOf(life: Life, text: string | null): Promise<string> {
     const log = await this.#members[0]!.ask("GET", `/sandboxes/${life.id}/transitions?limit=1000`).catch(() => null)
     const rows: ReadonlyArray<Record<string, unknown>> = log?.body.transitions ?? []
-    const beganAt = Math.min(...life.history.map(({ invokedAt }) => invokedAt))
     return [
       `seed ${this.plan.seed}, Sandbox ${life.key} (${life.id}), ${life.history.length} calls:`,
-      refusalText(this.#contract, shrink(this.#contract, life.wholeHistory), beganAt),
+      text,
       "Its committed log:",
       ...rows.map(({ revision, at, event, from, to }) => `  ${revision} ${at} ${JSON.stringify(event)} ${from} → ${to}`)
     ].join("\n")
