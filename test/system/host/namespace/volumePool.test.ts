@@ -36,6 +36,14 @@ const reason =
   (isRoot ? null : "only root mounts a pool") ??
   (missingPackages({ "mkfs.xfs": "xfsprogs", xfs_io: "xfsprogs" }).length > 0 ? "xfsprogs is not here" : null)
 
+/** With what a killed process leaves. */
+const purged = (dataDir: string) =>
+  Effect.promise(async () => {
+    const { runFolder } = HostLayout.at(dataDir)
+    await purgePool(stateOf(dataDir))
+    await rm(runFolder, { recursive: true, force: true })
+  })
+
 /** An ext4 disk of this size: the file system of the machine may be another one. */
 const diskOf = (bytes: number) =>
   Effect.gen(function* () {
@@ -43,7 +51,7 @@ const diskOf = (bytes: number) =>
       Effect.promise(() => rm(path, { recursive: true, force: true }))
     )
     const disk = yield* smallDisk(folder, bytes)
-    yield* Effect.addFinalizer(() => Effect.promise(() => purgePool(stateOf(disk))))
+    yield* Effect.addFinalizer(() => purged(disk))
     return disk
   })
 
@@ -301,7 +309,7 @@ describe.skipIf(skipped(reason))("the volume pool", () => {
       )
       const disk = yield* smallDisk(folder, 1100 * MiB)
       const state = stateOf(disk)
-      yield* Effect.addFinalizer(() => Effect.promise(() => purgePool(state)))
+      yield* Effect.addFinalizer(() => purged(disk))
       const first = yield* started(disk, "one")
       yield* killed(first.child)
       const size = () => {
